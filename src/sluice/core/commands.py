@@ -1,0 +1,76 @@
+"""What the scheduler asks of the world. Safe to carry out twice: each names what it is about."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import SlotKind
+
+Interval = tuple[int, int]  # first slot, how many
+
+
+class Locality(IntEnum):
+    """How near a task runs to its input; lower is nearer."""
+
+    NODE = 0
+    RACK = 1
+    ANY = 2
+
+
+class Launch(NamedTuple):
+    """Start an attempt, or `count` alike ones with consecutive task numbers, on a node.
+
+    slots: which slots of the kind they take, as intervals; their lengths add up to `count`.
+    locality: None where the task's input is nowhere in particular.
+    """
+
+    key: AttemptKey
+    count: int
+    node_id: NodeId
+    slot_kind: SlotKind
+    slots: tuple[Interval, ...]
+    locality: Locality | None
+    is_copy: bool
+    reason: Reason
+
+
+class Kill(NamedTuple):
+    """End an attempt; the outcome comes back as TaskFailed of kind KILLED."""
+
+    key: AttemptKey
+    reason: Reason
+
+
+class Wake(NamedTuple):
+    """Send a Tick at this instant, if nothing else happens then."""
+
+    at_s: float
+
+
+class Provision(NamedTuple):
+    """Rent this many more nodes of a type."""
+
+    vm_type: str
+    nodes: int
+    reason: Reason
+
+
+class Release(NamedTuple):
+    """Give a node back once nothing runs on it."""
+
+    node_id: NodeId
+    reason: Reason
+
+
+class Reject(NamedTuple):
+    """A job is not taken; nothing of it will run."""
+
+    job_id: JobId
+    reason: Reason
+
+
+Command = Launch | Kill | Wake | Provision | Release | Reject

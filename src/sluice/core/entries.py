@@ -1,0 +1,304 @@
+"""The parts of the cluster state: jobs, phases, pools, nodes and attempts as they stand.
+
+* A `PhaseEntry` holds its waiting, running and done tasks. It is *startable* once enough of the
+  phases before it are done, and then stands in the `Backlog` of its kind while tasks wait.
+* A `Tally` counts waiting and running tasks of one kind for one owner (a pool; the cluster).
+* A `NodeEntry` holds its free slots as intervals: the lowest free slot is always used first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+
+from sluice.core.commands import Interval, Launch
+from sluice.core.events import AttemptKey, Usage
+from sluice.core.pending import PendingTasks
+from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
+from sluice.model.cluster import SLOTS_MAX, Node, Pool
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
+
+_NEVER = math.nan
+
+
+class Tally:
+    """Startable waiting and running tasks of one kind."""
+
+    __slots__ = ("running", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.running = 0
+
+    @property
+    def demand(self) -> int:
+        """Tasks that could run now if there were room for all."""
+        return self.waiting + self.running
+
+
+class Attempt:
+    """One try of one task (or of `launch.count` alike ones), from launch to end."""
+
+    # Plain attributes with defaults on the class: most attempts never set the rare ones.
+    finished_at_s: float = _NEVER
+    shuffled_at_s: float = _NEVER
+    progress: float = 0.0
+    usage: Usage | None = None
+    outputs: tuple[str, ...] = ()
+    detail: str = ""
+    is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
+    reserved: Resources | None = None
+
+    def __init__(
+        self, launch: Launch, phase: PhaseEntry, node: NodeEntry, started_at_s: float
+    ) -> None:
+        self.launch = launch
+        self.phase = phase
+        self.node = node
+        self.started_at_s = started_at_s
+        self.state = AttemptState.LAUNCHED
+
+    @property
+    def key(self) -> AttemptKey:
+        return self.launch.key
+
+
+class PhaseEntry:
+    """One phase of one job as it stands."""
+
+    __slots__ = (
+        "copies", "done", "failures", "index", "is_open", "is_queued", "job", "kind", "needed_by",
+        "outputs", "pending", "phase", "pool_tally", "retries", "running", "tally",
+    )  # fmt: skip
+
+    def __init__(self, job: JobEntry, index: int, tally: Tally, pending: PendingTasks) -> None:
+        self.job = job
+        self.index = index
+        self.phase: Phase = job.job.phases[index]
+        self.kind: SlotKind = self.phase.kind
+        self.tally = tally
+        self.pool_tally: Tally = job.pool.tallies[self.kind]
+        self.pending = pending
+        self.running = 0
+        self.done = 0
+        self.is_open = False  # its tasks may start
+        self.is_queued = False  # it stands in its backlogs
+        self.needed_by: list[PhaseEntry] = []
+        # Done tasks by the node that holds their output, as (first task, count).
+        self.outputs: dict[NodeId, list[Interval]] = {}
+        self.retries: dict[int, int] = {}  # last attempt number, where above 1
+        self.failures: dict[int, int] = {}
+        self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
+
+    @property
+    def name(self) -> str:
+        return self.phase.name
+
+    @property
+    def tasks(self) -> int:
+        return self.phase.tasks
+
+    @property
+    def is_done(self) -> bool:
+        return self.done == self.phase.tasks
+
+    @property
+    def line_key(self) -> tuple[int, int]:
+        """Place in the line of released work: by release, then by phase."""
+        return (self.job.release_seq, self.index)
+
+    def left_before(self, slowstart: float) -> int:
+        """Tasks of earlier phases that must still end before this one may start."""
+        left = 0
+        for index in self.phase.after:
+            earlier = self.job.phases[index]
+            # 1e-9 keeps 0.05 * 20 from asking for two tasks.
+            wanted = math.ceil(slowstart * earlier.tasks - 1e-9)
+            left += max(0, wanted - earlier.done)
+        return left
+
+
+class Backlog:
+    """Startable phases with waiting tasks, in the order of their release."""
+
+    __slots__ = ("_added", "_heap")
+
+    def __init__(self) -> None:
+        # The running number keeps two entries of one phase from being compared by phase.
+        self._heap: list[tuple[tuple[int, int], int, PhaseEntry]] = []
+        self._added = 0
+
+    def add(self, phase: PhaseEntry) -> None:
+        self._added += 1
+        heapq.heappush(self._heap, (phase.line_key, self._added, phase))
+
+    def first(self) -> PhaseEntry | None:
+        """The phase whose turn it is; those with nothing left are dropped on the way."""
+        heap = self._heap
+        while heap:
+            phase = heap[0][2]
+            if phase.is_queued:
+                return phase
+            heapq.heappop(heap)
+        return None
+
+    def in_order(self) -> Iterator[PhaseEntry]:
+        """All of them in order, as they stand at the call; costs only what is consumed."""
+        heap = self._heap
+        seen: list[tuple[tuple[int, int], int, PhaseEntry]] = []
+        last: PhaseEntry | None = None
+        try:
+            while heap:
+                entry = heapq.heappop(heap)
+                # A phase may have left and come back: then it stands here twice.
+                if entry[2].is_queued and entry[2] is not last:
+                    last = entry[2]
+                    seen.append(entry)
+                    yield last
+        finally:
+            for entry in seen:
+                heapq.heappush(heap, entry)
+
+
+class JobEntry:
+    """One job as it stands."""
+
+    __slots__ = (
+        "alike", "finished_at_s", "job", "phases", "phases_left", "pool", "reason",
+        "release_seq", "released_at_s", "seq", "started_at_s", "state",
+    )  # fmt: skip
+
+    def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
+        self.job = job
+        self.seq = seq  # order of submission
+        self.pool = pool
+        self.alike = alike
+        self.state = JobState.DEFERRED
+        self.phases: list[PhaseEntry] = []
+        self.phases_left = len(job.phases)
+        self.release_seq = -1
+        self.released_at_s = _NEVER
+        self.started_at_s = _NEVER
+        self.finished_at_s = _NEVER
+        self.reason = ""
+
+    @property
+    def job_id(self) -> JobId:
+        return self.job.job_id
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in JOB_ENDS
+
+
+class PoolEntry:
+    """One pool as it stands."""
+
+    __slots__ = ("backlogs", "jobs", "pool", "seq", "tallies")
+
+    def __init__(self, pool: Pool, seq: int) -> None:
+        self.pool = pool
+        self.seq = seq
+        self.jobs: dict[JobId, JobEntry] = {}  # released, not ended
+        self.tallies: dict[SlotKind, Tally] = {kind: Tally() for kind in SlotKind}
+        self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
+
+    @property
+    def pool_id(self) -> PoolId:
+        return self.pool.pool_id
+
+
+class NodeEntry:
+    """One node as it stands."""
+
+    __slots__ = (
+        "free", "index", "is_up", "node", "node_id", "rack", "reserved", "room", "running",
+    )  # fmt: skip
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.node_id = node.node_id
+        self.rack = node.rack
+        self.index = index
+        self.is_up = True
+        self.running: dict[AttemptKey, Attempt] = {}
+        self.reserved = NOTHING
+        # A node without any slots is limited by its resources alone.
+        self.free: dict[SlotKind, int] = {kind: node.slots(kind) for kind in SlotKind}
+        if not self.free[SlotKind.CONTAINER]:
+            self.free[SlotKind.CONTAINER] = SLOTS_MAX
+        self.room: dict[SlotKind, list[Interval]] = {
+            kind: [(0, self.free[kind])] if self.free[kind] else [] for kind in SlotKind
+        }
+
+    def take_slots(self, kind: SlotKind, count: int) -> tuple[Interval, ...]:
+        """Take the lowest `count` free slots; the caller has checked that they are there."""
+        self.free[kind] -= count
+        heap = self.room[kind]
+        start, length = heap[0]
+        if length == count:
+            return (heapq.heappop(heap),)
+        if length > count:
+            heapq.heapreplace(heap, (start + count, length - count))
+            return ((start, count),)
+        return self._take_scattered(heap, count)
+
+    def _take_scattered(self, heap: list[Interval], count: int) -> tuple[Interval, ...]:
+        taken: list[Interval] = []
+        while count:
+            start, length = heapq.heappop(heap)
+            if length > count:
+                heapq.heappush(heap, (start + count, length - count))
+                length = count
+            count -= length
+            if taken and sum(taken[-1]) == start:
+                # Neighbours join again, so that intervals do not crumble for ever.
+                taken[-1] = (taken[-1][0], taken[-1][1] + length)
+            else:
+                taken.append((start, length))
+        return tuple(taken)
+
+    def give_back(self, kind: SlotKind, count: int, slots: tuple[Interval, ...]) -> None:
+        """Slots that were taken are free again."""
+        self.free[kind] += count
+        heap = self.room[kind]
+        for interval in slots:
+            heapq.heappush(heap, interval)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a slot of any kind is free."""
+        free = self.free
+        return bool(free[SlotKind.MAP] or free[SlotKind.REDUCE] or free[SlotKind.CONTAINER])
+
+    def used(self, kind: SlotKind) -> int:
+        """Slots of a kind in use."""
+        return self.node.slots(kind) - self.free[kind]
+
+    def fits(self, wanted: Resources) -> bool:
+        """Whether the resources are free; a capacity of 0 throughout means unlimited."""
+        capacity = self.node.capacity
+        return capacity.is_zero or all(
+            taken <= most * (1 + 1e-9)
+            for taken, most in zip(
+                (self.reserved + wanted).amounts(), capacity.amounts(), strict=True
+            )
+        )
+
+    def reserve(self, wanted: Resources) -> None:
+        """Set resources aside."""
+        self.reserved += wanted
+
+    def unreserve(self, held: Resources) -> None:
+        """Resources that were set aside are free again."""
+        left = zip(self.reserved.amounts(), held.amounts(), strict=True)
+        # Rounding may leave a hair below zero.
+        self.reserved = Resources(
+            **{
+                name: max(0.0, amount - gone)
+                for name, (amount, gone) in zip(RESOURCE_NAMES, left, strict=True)
+            }
+        )

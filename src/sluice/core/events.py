@@ -1,0 +1,165 @@
+"""What happens to the scheduler. Facts, in the order the world saw them.
+
+Every event carries `at_s`, the instant the scheduler learns of it, in seconds since the start of
+the workload. Named tuples, not dataclasses: a simulation makes millions of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import Job
+
+
+class AttemptKey(NamedTuple):
+    """Names one try of one task; `phase` is its position in the job, `attempt` counts from 1.
+
+    A message about several alike tasks names the first of them and says how many.
+    """
+
+    job_id: JobId
+    phase: int
+    task: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.job_id}/{self.phase}/{self.task}/{self.attempt}"
+
+
+class Usage(NamedTuple):
+    """What one attempt took: seconds, bytes, records. Profiles are learned from it."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    rss_bytes_max: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    shuffle_bytes: int = 0
+    input_records: int = 0
+    output_records: int = 0
+
+
+class FailureKind(Enum):
+    """How an attempt ended without success. Only the first group counts against the task."""
+
+    EXIT = "exit"  # its process failed, or it broke a limit
+    TIMEOUT = "timeout"
+    REJECTED = "rejected"  # the engine could not start it
+    KILLED = "killed"  # because the scheduler asked for it
+    LOST = "lost"  # with its node or its engine
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is one of the failures that can fail the job."""
+        return self in {FailureKind.EXIT, FailureKind.TIMEOUT, FailureKind.REJECTED}
+
+
+class JobSubmitted(NamedTuple):
+    """A job arrives.
+
+    locations: per phase position, per task, the nodes that hold its input; missing = anywhere.
+    alike: tasks of one phase that start together on a node will end together, so that the
+    scheduler may count them instead of telling them apart.
+    """
+
+    at_s: float
+    job: Job
+    locations: Mapping[int, tuple[tuple[NodeId, ...], ...]] = {}
+    alike: bool = False
+
+
+class JobKilled(NamedTuple):
+    """The user takes a job back."""
+
+    at_s: float
+    job_id: JobId
+
+
+class TaskStarted(NamedTuple):
+    """An attempt really runs now."""
+
+    at_s: float
+    key: AttemptKey
+
+
+class TaskProgress(NamedTuple):
+    """How far an attempt is, 0 to 1; `shuffled_at_s` once its input is all fetched."""
+
+    at_s: float
+    key: AttemptKey
+    fraction: float
+    shuffled_at_s: float | None = None
+
+
+class TaskFinished(NamedTuple):
+    """An attempt (or `count` alike ones launched together) ended well at `finished_at_s`."""
+
+    at_s: float
+    key: AttemptKey
+    finished_at_s: float
+    count: int = 1
+    shuffled_at_s: float | None = None
+    usage: Usage | None = None
+    outputs: tuple[str, ...] = ()
+
+
+class TaskFailed(NamedTuple):
+    """An attempt (or `count` alike ones launched together) ended without success.
+
+    blames: earlier tasks whose output could not be read, as (phase, task): they run again.
+    """
+
+    at_s: float
+    key: AttemptKey
+    finished_at_s: float
+    kind: FailureKind
+    detail: str = ""
+    count: int = 1
+    usage: Usage | None = None
+    blames: tuple[tuple[int, int], ...] = ()
+
+
+class NodeJoined(NamedTuple):
+    """A node is there, empty."""
+
+    at_s: float
+    node: Node
+
+
+class NodeLost(NamedTuple):
+    """A node is gone, with its attempts and with the output that tasks left on it."""
+
+    at_s: float
+    node_id: NodeId
+    reason: str = ""
+
+
+class NodeHeartbeat(NamedTuple):
+    """A node has reported and asks for work. Sent only where nodes speak at intervals."""
+
+    at_s: float
+    node_id: NodeId
+
+
+class Tick(NamedTuple):
+    """The instant is complete: decide. A driver ends every instant with one."""
+
+    at_s: float
+
+
+Event = (
+    JobSubmitted
+    | JobKilled
+    | TaskStarted
+    | TaskProgress
+    | TaskFinished
+    | TaskFailed
+    | NodeJoined
+    | NodeLost
+    | NodeHeartbeat
+    | Tick
+)

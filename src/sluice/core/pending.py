@@ -1,0 +1,168 @@
+"""Tasks of one phase that wait to start: counted while alike, told apart once something does.
+
+`PendingTasks` is a counter and a list of tasks to run again. `LocatedTasks` also knows where
+the input of each task lies, and finds the nearest waiting task for a node in amortised O(1).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+
+from sluice.core.commands import Locality
+from sluice.model.ids import NodeId
+
+
+class PendingTasks:
+    """Waiting tasks without a place: failed and lost ones first, then in task order."""
+
+    __slots__ = ("_again", "_fresh", "_tasks", "count")
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._fresh = 0
+        self._again: list[int] = []
+        self.count = tasks
+
+    def take_one(self) -> int:
+        """Remove and return the task whose turn it is."""
+        self.count -= 1
+        if self._again:
+            return heapq.heappop(self._again)
+        task = self._fresh
+        self._fresh = task + 1
+        return task
+
+    def take_run(self, most: int) -> tuple[int, int]:
+        """Remove up to `most` consecutive tasks never tried before, or one to run again.
+
+        Returns (first task, how many).
+        """
+        if self._again:
+            return self.take_one(), 1
+        first = self._fresh
+        run = min(most, self._tasks - first)
+        self._fresh = first + run
+        self.count -= run
+        return first, run
+
+    def put_back(self, task: int) -> None:
+        """A task that was taken waits again, ahead of those never tried."""
+        heapq.heappush(self._again, task)
+        self.count += 1
+
+    def clear(self) -> None:
+        """Nothing waits any more: the job has ended."""
+        self._fresh = self._tasks
+        self._again.clear()
+        self.count = 0
+
+    def nearest(self, node_id: NodeId, rack: str) -> Locality | None:  # noqa: ARG002
+        """How near the best waiting task is to a node; None where place means nothing."""
+        return None
+
+    def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:  # noqa: ARG002
+        """Remove the nearest waiting task."""
+        return self.take_one(), None
+
+
+class LocatedTasks(PendingTasks):
+    """Waiting tasks whose input lies on known nodes.
+
+    The lists by node and by rack are never searched for a task that was taken by another way:
+    such entries are dropped when they come to the top.
+    """
+
+    __slots__ = ("_by_node", "_by_rack", "_locations", "_order", "_rack_of", "_waits")
+
+    def __init__(
+        self,
+        tasks: int,
+        locations: Sequence[tuple[NodeId, ...]],
+        rack_of: Mapping[NodeId, str],
+    ) -> None:
+        super().__init__(tasks)
+        self._locations = locations
+        self._rack_of = rack_of
+        self._waits = bytearray(b"\x01") * tasks
+        self._order: list[int] = []
+        self._by_node: dict[NodeId, list[int]] = {}
+        self._by_rack: dict[str, list[int]] = {}
+        for task in range(tasks):
+            self._index(task)
+
+    def _index(self, task: int) -> None:
+        heapq.heappush(self._order, task)
+        racks: dict[str, None] = {}
+        for node_id in self._locations[task]:
+            heapq.heappush(self._by_node.setdefault(node_id, []), task)
+            if node_id in self._rack_of:
+                racks[self._rack_of[node_id]] = None
+        for rack in racks:
+            heapq.heappush(self._by_rack.setdefault(rack, []), task)
+
+    def _top(self, heap: list[int] | None) -> int | None:
+        while heap:
+            if self._waits[heap[0]]:
+                return heap[0]
+            heapq.heappop(heap)
+        return None
+
+    def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
+        found = self._find(node_id, rack)
+        return None if found is None else found[1]
+
+    def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None] | None:
+        again = self._top(self._again)
+        if again is not None:
+            return again, self._locality_of(again, node_id, rack)
+        task = self._top(self._by_node.get(node_id))
+        if task is not None:
+            return task, Locality.NODE
+        task = self._top(self._by_rack.get(rack))
+        if task is not None:
+            return task, Locality.RACK
+        task = self._top(self._order)
+        return None if task is None else (task, self._locality_of(task, node_id, rack))
+
+    def _locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
+        places = self._locations[task]
+        if not places:
+            return None
+        if node_id in places:
+            return Locality.NODE
+        if any(self._rack_of.get(place) == rack for place in places):
+            return Locality.RACK
+        return Locality.ANY
+
+    def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
+        found = self._find(node_id, rack)
+        assert found is not None, "asked for a task where none waits"
+        self._remove(found[0])
+        return found
+
+    def _remove(self, task: int) -> None:
+        self._waits[task] = 0
+        self.count -= 1
+
+    def take_one(self) -> int:
+        task = self._top(self._again)
+        if task is None:
+            task = self._top(self._order)
+        assert task is not None, "asked for a task where none waits"
+        self._remove(task)
+        return task
+
+    def take_run(self, most: int) -> tuple[int, int]:  # noqa: ARG002  never alike
+        return self.take_one(), 1
+
+    def put_back(self, task: int) -> None:
+        self._waits[task] = 1
+        self._index(task)
+        super().put_back(task)
+
+    def clear(self) -> None:
+        super().clear()
+        self._order.clear()
+        self._by_node.clear()
+        self._by_rack.clear()

@@ -1,0 +1,116 @@
+"""One protocol for each kind of decision. Policies implement them; the core imports none.
+
+Policies read the state and never write it. A scheduler is a composition of one of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.state import ClusterState
+from sluice.model.job import Job, SlotKind
+from sluice.model.resources import Resources
+
+
+class Assignment(NamedTuple):
+    """Start work of a phase on the node at hand.
+
+    slot_kind: the kind of slot it takes, which need not be the phase's own (borrowing).
+    count: how many; above 1 only where the job's tasks are alike.
+    copy_of: start a second attempt of this running attempt's task instead of a waiting task.
+    reserve: resources that must be free on the node (placement by resources).
+    """
+
+    phase: PhaseEntry
+    slot_kind: SlotKind
+    reason: Reason
+    count: int = 1
+    copy_of: Attempt | None = None
+    reserve: Resources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Take the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Ask again later."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Do not take the job."""
+
+    reason: Reason
+
+
+class AdmissionPolicy(Protocol):
+    """Which jobs are taken."""
+
+    def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
+        """The answer for a job that has just arrived, or was deferred and is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOrder:
+    """Jobs that go to the cluster now, in this order; ask again at `wake_at_s`, if given."""
+
+    order: Sequence[JobEntry] = ()
+    wake_at_s: float | None = None
+
+
+class ReleasePolicy(Protocol):
+    """Which waiting job goes to the cluster next, and when."""
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        """What to release out of the admitted jobs that wait, in their order of arrival."""
+
+
+class TaskPolicy(Protocol):
+    """A node has room: which tasks, in which kind of slot."""
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event; indexes over the state begin here."""
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
+        """What to start on the node. Each answer takes effect before the next is asked for,
+        so that a generator always reads the state as it is.
+        """
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        """Attempts to end now; asked before work is handed out."""
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        """When work that was held back should be looked at again, if nothing else happens."""
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        """Why the startable phase has waiting tasks just now."""
+
+
+class Reservation(NamedTuple):
+    """Nodes of a type to rent (above 0) or to give back (below 0)."""
+
+    vm_type: str
+    nodes: int
+    reason: Reason
+
+
+class PoolPolicy(Protocol):
+    """Which machines, how many, reserved when."""
+
+    def reserve(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> Sequence[Reservation]:
+        """Changes to the set of machines; asked once an instant."""
+

@@ -1,0 +1,353 @@
+"""The scheduler: events in, commands out, no clock, no thread, no I/O.
+
+Theory of operation. Facts change the state and decide nothing (`_on_*`). Decisions fall when an
+instant is complete: at a `Tick`, or at a `NodeHeartbeat` for that node. Then, in this order,
+deferred jobs are asked about again, the release policy sends waiting jobs to the cluster, and the
+task policy fills free slots node by node. Every answer of a policy is checked before it counts; a
+wrong one raises `WrongDecision`, for deciding wrongly is worse than stopping. A late, repeated or
+unknown event is ordinary input: it is counted in `state.ignored` and changes nothing.
+
+The same events give the same commands, whoever drives: the journal of events is the recovery log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from sluice.core import events as ev
+from sluice.core.checks import WrongDecision, check_assignment
+from sluice.core.commands import Command, Kill, Launch, Provision, Reject, Wake
+from sluice.core.entries import Attempt, JobEntry, NodeEntry
+from sluice.core.protocols import (
+    AdmissionPolicy,
+    Admit,
+    Assignment,
+    PoolPolicy,
+    Refuse,
+    ReleasePolicy,
+    TaskPolicy,
+)
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptInput, AttemptState, JobInput
+from sluice.model.cluster import Pool
+
+FAILURES_MAX = 4
+
+_TWIN_FINISHED = Reason(ReasonCode.TWIN_FINISHED)
+_JOB_ENDED = Reason(ReasonCode.JOB_ENDED)
+_FAILED_AS = {
+    ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
+    ev.FailureKind.LOST: AttemptInput.NODE_LOST,
+}
+_by_index = attrgetter("index")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """One policy for each kind of decision."""
+
+    admission: AdmissionPolicy
+    release: ReleasePolicy
+    tasks: TaskPolicy
+    pools: PoolPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Settings of the core itself.
+
+    slowstart: share of a job's earlier tasks done before the next phase may start, 0 to 1.
+    by_heartbeat: hand out work when a node reports, not at every tick.
+    failures_max: a task that failed this often fails its job; kills and losses do not count.
+    """
+
+    slowstart: float = 1.0
+    by_heartbeat: bool = False
+    failures_max: int = FAILURES_MAX
+
+
+class Scheduler:
+    """Decides for one cluster. See the module for how."""
+
+    def __init__(
+        self, policies: Policies, *, pools: tuple[Pool, ...] = (), rules: Rules | None = None
+    ) -> None:
+        self.policies = policies
+        self.rules = rules or Rules()
+        self.state = ClusterState(pools, slowstart=self.rules.slowstart)
+        self.events = 0
+        self._commands: list[Command] = []
+        self._roomy: dict[str, NodeEntry] = {}  # nodes that may have room
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            ev.TaskFinished: self._on_finished,
+            ev.Tick: self._on_tick,
+            ev.NodeHeartbeat: self._on_heartbeat,
+            ev.TaskStarted: self._on_started,
+            ev.TaskProgress: self._on_progress,
+            ev.TaskFailed: self._on_failed,
+            ev.JobSubmitted: self._on_submitted,
+            ev.JobKilled: self._on_job_killed,
+            ev.NodeJoined: self._on_joined,
+            ev.NodeLost: self._on_lost,
+        }
+        policies.tasks.attach(self.state)
+
+    def handle(self, event: ev.Event) -> list[Command]:
+        """Take in one event and return what the world should do about it, in order."""
+        self.events += 1
+        self._commands = commands = []
+        # A fact may be told late, but the scheduler's own clock never runs backwards.
+        if event.at_s > self.state.now_s:
+            self.state.now_s = event.at_s
+        self._handlers[type(event)](event)
+        return commands
+
+    # --- facts ------------------------------------------------------------------------------
+
+    def _on_submitted(self, event: ev.JobSubmitted) -> None:
+        if event.job.job_id in self.state.jobs:
+            self.state.ignored["job already known"] += 1
+            return
+        entry = self.state.add_job(event.job, event.locations, alike=event.alike)
+        self._ask_admission(entry)
+
+    def _on_job_killed(self, event: ev.JobKilled) -> None:
+        entry = self.state.jobs.get(event.job_id)
+        if entry is None or entry.has_ended:
+            self.state.ignored["job unknown or ended"] += 1
+            return
+        self._end_job(entry, JobInput.KILLED)
+
+    def _on_joined(self, event: ev.NodeJoined) -> None:
+        known = self.state.nodes.get(event.node.node_id)
+        if known is not None and known.is_up:
+            self.state.ignored["node already up"] += 1
+            return
+        node = self.state.add_node(event.node)
+        self._roomy[node.node_id] = node
+
+    def _on_lost(self, event: ev.NodeLost) -> None:
+        node = self.state.nodes.get(event.node_id)
+        if node is None or not node.is_up:
+            self.state.ignored["node unknown or gone"] += 1
+            return
+        self.state.remove_node(node)
+        self._roomy.pop(node.node_id, None)
+        for attempt in list(node.running.values()):
+            detail = event.reason or f"node {node.node_id} was lost"
+            self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
+            self.state.run_again(attempt)
+        self.state.forget_outputs(node.node_id)
+
+    def _on_started(self, event: ev.TaskStarted) -> None:
+        attempt = self._find(event.key)
+        if attempt is not None and attempt.state is AttemptState.LAUNCHED:
+            attempt.state = AttemptState.RUNNING
+            attempt.started_at_s = event.at_s
+
+    def _on_progress(self, event: ev.TaskProgress) -> None:
+        attempt = self._find(event.key)
+        if attempt is not None:
+            attempt.progress = event.fraction
+            if event.shuffled_at_s is not None:
+                attempt.shuffled_at_s = event.shuffled_at_s
+
+    def _on_finished(self, event: ev.TaskFinished) -> None:
+        attempt = self.state.running.get(event.key)
+        if attempt is None:
+            self._ignore(event.key)
+            return
+        self.state.finish(attempt, event)
+        node, phase = attempt.node, attempt.phase
+        self._roomy[node.node_id] = node
+        if phase.copies:
+            self._settle_copies(attempt)
+        if phase.job.phases_left == 0 and not phase.job.has_ended:
+            self._end_job(phase.job, JobInput.ALL_DONE)
+
+    def _on_failed(self, event: ev.TaskFailed) -> None:
+        attempt = self._find(event.key)
+        if attempt is None:
+            return
+        phase, job, task = attempt.phase, attempt.phase.job, event.key.task
+        if event.usage is not None:
+            attempt.usage = event.usage
+        was = _FAILED_AS.get(event.kind, AttemptInput.FAILED)
+        self.state.close(attempt, was, event.finished_at_s, event.detail)
+        if attempt.node.is_up:
+            self._roomy[attempt.node.node_id] = attempt.node
+        if attempt.is_moot:
+            return
+        for index, lost_task in event.blames:
+            self.state.forget_output(job.phases[index], lost_task)
+        if attempt.state is AttemptState.FAILED and not event.blames:
+            failures = phase.failures.get(task, 0) + 1
+            phase.failures[task] = failures
+            if failures >= self.rules.failures_max:
+                job.reason = f"{phase.name} task {task} failed {failures} times"
+                job.reason += f", last: {event.detail}" if event.detail else ""
+                self._end_job(job, JobInput.TASK_GAVE_UP)
+                return
+        self.state.run_again(attempt)
+
+    def _find(self, key: ev.AttemptKey) -> Attempt | None:
+        attempt = self.state.running.get(key)
+        if attempt is None:
+            self._ignore(key)
+        return attempt
+
+    def _ignore(self, key: ev.AttemptKey) -> None:
+        """Count a message about an attempt that does not run (any more)."""
+        job = self.state.jobs.get(key.job_id)
+        if job is None or not 0 <= key.phase < len(job.phases):
+            self.state.ignored["task unknown"] += 1
+            return
+        phase = job.phases[key.phase]
+        if not 0 <= key.task < phase.tasks:
+            self.state.ignored["task unknown"] += 1
+        elif key.attempt < phase.retries.get(key.task, 1):
+            self.state.ignored["attempt stale"] += 1
+        else:
+            self.state.ignored["attempt late or unknown"] += 1
+
+    def _settle_copies(self, winner: Attempt) -> None:
+        """First finisher wins: its twins are asked to end, and will not count."""
+        for twin in winner.phase.copies.pop(winner.key.task, ()):
+            if twin is not winner:
+                twin.is_moot = True
+                self._ask_kill(twin, _TWIN_FINISHED)
+
+    def _end_job(self, entry: JobEntry, was: JobInput) -> None:
+        self.state.end_job(entry, was)
+        if was is not JobInput.ALL_DONE:
+            attempts = [a for a in self.state.running.values() if a.phase.job is entry]
+            for attempt in attempts:
+                attempt.is_moot = True
+                self._ask_kill(attempt, _JOB_ENDED)
+
+    # --- decisions --------------------------------------------------------------------------
+
+    def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002  its instant is in the state
+        state = self.state
+        if state.waiting or state.deferred:
+            self._decide_jobs()
+        if self.rules.by_heartbeat:
+            return
+        if state.running:
+            self._decide_kills()
+        if not state.has_work:
+            return
+        roomy = self._roomy
+        nodes = list(roomy.values())
+        if len(nodes) > 1:
+            # In the order of their naming, so that equal inputs give equal placements.
+            nodes.sort(key=_by_index)
+        for node in nodes:
+            self._offer(node)
+            if not state.has_work:
+                break
+        wake_at_s = self.policies.tasks.wake_at_s(state, state.now_s)
+        if wake_at_s is not None:
+            self._commands.append(Wake(wake_at_s))
+
+    def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
+        node = self.state.nodes.get(event.node_id)
+        if node is None or not node.is_up:
+            self.state.ignored["node unknown or gone"] += 1
+            return
+        self._decide_jobs()
+        self._decide_kills()
+        self._offer(node)
+
+    def _decide_jobs(self) -> None:
+        state = self.state
+        for entry in list(state.deferred.values()):
+            self._ask_admission(entry)
+        if state.waiting:
+            waiting = tuple(state.waiting.values())
+            answer = self.policies.release.release(waiting, state, state.now_s)
+            for entry in answer.order:
+                self._release(entry)
+            if answer.wake_at_s is not None:
+                self._commands.append(Wake(answer.wake_at_s))
+        for reservation in self.policies.pools.reserve(
+            tuple(state.waiting.values()), state, state.now_s
+        ):
+            self._commands.append(
+                Provision(reservation.vm_type, reservation.nodes, reservation.reason)
+            )
+
+    def _ask_admission(self, entry: JobEntry) -> None:
+        answer = self.policies.admission.decide(entry.job, self.state)
+        if isinstance(answer, Admit):
+            self.state.admit(entry)
+            return
+        entry.reason = answer.reason.text()
+        if isinstance(answer, Refuse):
+            self._end_job(entry, JobInput.REFUSED)
+            self._commands.append(Reject(entry.job_id, answer.reason))
+
+    def _release(self, entry: JobEntry) -> None:
+        if entry.job_id not in self.state.waiting:
+            raise WrongDecision(f"job {entry.job_id!r} was released but does not wait")
+        self.state.release(entry)
+        if not entry.phases:
+            self.state.move_job(entry, JobInput.TASK_STARTED)
+            entry.started_at_s = self.state.now_s
+            self._end_job(entry, JobInput.ALL_DONE)
+
+    def _decide_kills(self) -> None:
+        for key, reason in self.policies.tasks.kills(self.state, self.state.now_s):
+            attempt = self.state.running.get(key)
+            if attempt is None:
+                raise WrongDecision(f"attempt {key} was to be killed but does not run")
+            self._ask_kill(attempt, reason)
+
+    def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
+        if attempt.state is not AttemptState.KILLING:
+            attempt.state = AttemptState.KILLING
+            self._commands.append(Kill(attempt.key, reason))
+
+    def _offer(self, node: NodeEntry) -> None:
+        """Let the task policy fill the node; each answer counts before the next is asked for."""
+        state, commands = self.state, self._commands
+        for assignment in self.policies.tasks.assign(node, state, state.now_s):
+            check_assignment(assignment, node)
+            commands.append(self._launch(assignment, node))
+        if not node.has_room:
+            self._roomy.pop(node.node_id, None)
+
+    def _launch(self, assignment: Assignment, node: NodeEntry) -> Launch:
+        phase, slot_kind, reason, count, copy_of, wanted = assignment
+        pending, locality = phase.pending, None
+        if copy_of is not None:
+            task = copy_of.key.task
+        elif phase.job.alike:
+            task, count = pending.take_run(count)
+        else:
+            task, locality = pending.take_nearest(node.node_id, node.rack)
+        number = 1
+        if phase.retries or copy_of is not None:
+            number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
+            if number > 1:
+                phase.retries[task] = number
+        launch = Launch(
+            ev.AttemptKey(phase.job.job.job_id, phase.index, task, number),
+            count,
+            node.node_id,
+            slot_kind,
+            node.take_slots(slot_kind, count),
+            locality,
+            copy_of is not None,
+            reason,
+        )
+        attempt = self.state.start(launch, phase, node)
+        if wanted is not None:
+            self.state.reserve(attempt, wanted)
+        if copy_of is not None:
+            phase.copies.setdefault(task, [copy_of]).append(attempt)
+        return launch

@@ -1,0 +1,323 @@
+"""What the scheduler knows about the cluster: the one place with mutable state.
+
+Policies read it and never write it. Each event changes a handful of counters and indexes in
+O(log n); nothing is counted by walking over jobs or nodes. `start`, `finish` and `close` are the
+only ways in which an attempt begins and ends, so what they keep in step stays in step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Protocol
+
+from sluice.core.commands import Launch
+from sluice.core.entries import (
+    Attempt,
+    Backlog,
+    JobEntry,
+    NodeEntry,
+    PhaseEntry,
+    PoolEntry,
+    Tally,
+)
+from sluice.core.events import AttemptKey, TaskFinished
+from sluice.core.pending import LocatedTasks, PendingTasks
+from sluice.core.transitions import (
+    ATTEMPT_TRANSITIONS,
+    JOB_TRANSITIONS,
+    AttemptInput,
+    JobInput,
+    JobState,
+)
+from sluice.model.cluster import Node, Pool
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, SlotKind
+from sluice.model.resources import Resources
+
+Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
+
+_FINISHED = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
+_STARTABLE = frozenset({JobState.QUEUED, JobState.RUNNING})
+
+
+class Observer(Protocol):
+    """Keeps an index over the state up to date; policies attach theirs."""
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """The phase's waiting or running count, or whether it may start, has changed."""
+
+
+class ClusterState:
+    """Everything the scheduler knows. Read by policies, written by the scheduler alone.
+
+    slowstart: share of the tasks of the phases before that must be done before a phase starts.
+    """
+
+    def __init__(self, pools: tuple[Pool, ...] = (), *, slowstart: float = 1.0) -> None:
+        self.slowstart = slowstart
+        self.now_s = 0.0
+        self.jobs: dict[JobId, JobEntry] = {}  # every job ever told of
+        self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
+        self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
+        self.active: dict[JobId, JobEntry] = {}  # released, not ended
+        self.pools: dict[PoolId, PoolEntry] = {}
+        self.nodes: dict[NodeId, NodeEntry] = {}
+        self.rack_of: dict[NodeId, str] = {}
+        self.running: dict[AttemptKey, Attempt] = {}
+        self.closed: list[Attempt] = []  # every attempt that ended, in the order of its end
+        self.tallies: dict[SlotKind, Tally] = {kind: Tally() for kind in SlotKind}
+        self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
+        self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self.observers: tuple[Observer, ...] = ()
+        self.ignored: Counter[str] = Counter()
+        self._releases = 0
+        for pool in pools:
+            self._pool_entry(pool.pool_id, pool)
+
+    # --- reading ----------------------------------------------------------------------------
+
+    @property
+    def has_work(self) -> bool:
+        """Whether any task could start if it were given room."""
+        return any([tally.waiting for tally in self.tallies.values()])
+
+    def load(self, kind: SlotKind) -> float:
+        """Demand for a kind of slot per slot there is; 0/0 counts 0. dynamicmr, section 4."""
+        demand, slots = self.tallies[kind].demand, self.slots[kind]
+        if slots:
+            return demand / slots
+        return math.inf if demand else 0.0
+
+    # --- writing: nodes and jobs --------------------------------------------------------------
+
+    def _pool_entry(self, pool_id: PoolId, pool: Pool | None = None) -> PoolEntry:
+        entry = self.pools.get(pool_id)
+        if entry is None:
+            entry = PoolEntry(pool or Pool(pool_id=pool_id), len(self.pools))
+            self.pools[pool_id] = entry
+        return entry
+
+    def add_node(self, node: Node) -> NodeEntry:
+        known = self.nodes.get(node.node_id)
+        entry = NodeEntry(node, known.index if known else len(self.nodes))
+        self.nodes[node.node_id] = entry
+        self.rack_of[node.node_id] = node.rack
+        for kind in SlotKind:
+            self.slots[kind] += node.slots(kind)
+        return entry
+
+    def remove_node(self, entry: NodeEntry) -> None:
+        entry.is_up = False
+        for kind in SlotKind:
+            self.slots[kind] -= entry.node.slots(kind)
+
+    def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
+        entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
+        for index, phase in enumerate(job.phases):
+            places = locations.get(index)
+            pending = (
+                PendingTasks(phase.tasks)
+                if places is None
+                else LocatedTasks(phase.tasks, places, self.rack_of)
+            )
+            entry.phases.append(PhaseEntry(entry, index, self.tallies[phase.kind], pending))
+        for phase_entry in entry.phases:
+            for earlier in phase_entry.phase.after:
+                entry.phases[earlier].needed_by.append(phase_entry)
+        self.jobs[job.job_id] = self.deferred[job.job_id] = entry
+        return entry
+
+    def move_job(self, entry: JobEntry, was: JobInput) -> None:
+        """Follow the transition table; KeyError where it has no such row."""
+        entry.state = JOB_TRANSITIONS[was][entry.state]
+
+    def admit(self, entry: JobEntry) -> None:
+        self.move_job(entry, JobInput.ADMITTED)
+        del self.deferred[entry.job_id]
+        self.waiting[entry.job_id] = entry
+
+    def release(self, entry: JobEntry) -> None:
+        """The job enters the cluster's line, behind everything released before."""
+        self.move_job(entry, JobInput.RELEASED)
+        del self.waiting[entry.job_id]
+        self.active[entry.job_id] = entry
+        entry.pool.jobs[entry.job_id] = entry
+        entry.released_at_s = self.now_s
+        entry.release_seq = self._releases
+        self._releases += 1
+        for phase in entry.phases:
+            self.refresh(phase)
+
+    def end_job(self, entry: JobEntry, was: JobInput) -> None:
+        """The job has ended in one way or the other: nothing more of it will start."""
+        self.move_job(entry, was)
+        entry.finished_at_s = self.now_s
+        for group in (self.deferred, self.waiting, self.active, entry.pool.jobs):
+            group.pop(entry.job_id, None)
+        for phase in entry.phases:
+            if phase.is_open or phase.pending.count:
+                self._drop_waiting(phase)
+            phase.outputs.clear()
+
+    # --- writing: what may start ----------------------------------------------------------------
+
+    def refresh(self, phase: PhaseEntry) -> None:
+        """Work out anew whether a phase may start; keep tallies and backlogs in step."""
+        is_open = phase.job.state in _STARTABLE and phase.left_before(self.slowstart) == 0
+        if is_open == phase.is_open:
+            return
+        phase.is_open = is_open
+        waiting = phase.pending.count if is_open else -phase.pending.count
+        phase.tally.waiting += waiting
+        phase.pool_tally.waiting += waiting
+        self._line_up(phase)
+        self._notify(phase)
+
+    def _line_up(self, phase: PhaseEntry) -> None:
+        """Put a phase into its backlogs, or mark that it left them."""
+        should = phase.is_open and phase.pending.count > 0
+        if should and not phase.is_queued:
+            phase.is_queued = True
+            self.backlogs[phase.kind].add(phase)
+            phase.job.pool.backlogs[phase.kind].add(phase)
+        elif not should:
+            phase.is_queued = False
+
+    def _notify(self, phase: PhaseEntry) -> None:
+        for observer in self.observers:
+            observer.touch(phase)
+
+    def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
+        phase.retries[task] = max(attempt, phase.retries.get(task, 0))
+        phase.pending.put_back(task)
+        if phase.is_open:
+            phase.tally.waiting += 1
+            phase.pool_tally.waiting += 1
+        self._line_up(phase)
+
+    def _drop_waiting(self, phase: PhaseEntry) -> None:
+        if phase.is_open:
+            phase.tally.waiting -= phase.pending.count
+            phase.pool_tally.waiting -= phase.pending.count
+        phase.pending.clear()
+        phase.is_open = False
+        self._line_up(phase)
+        self._notify(phase)
+
+    # --- writing: attempts --------------------------------------------------------------------
+
+    def start(self, launch: Launch, phase: PhaseEntry, node: NodeEntry) -> Attempt:
+        """An attempt begins. Its tasks and slots have been taken already."""
+        attempt = Attempt(launch, phase, node, self.now_s)
+        key, count = launch.key, launch.count
+        self.running[key] = node.running[key] = attempt
+        phase.running += count
+        tally, pool_tally = phase.tally, phase.pool_tally
+        tally.running += count
+        pool_tally.running += count
+        if not launch.is_copy:
+            tally.waiting -= count
+            pool_tally.waiting -= count
+            if not phase.pending.count:
+                phase.is_queued = False
+        job = phase.job
+        if job.state is not JobState.RUNNING:
+            self.move_job(job, JobInput.TASK_STARTED)
+            job.started_at_s = self.now_s
+        for observer in self.observers:
+            observer.touch(phase)
+        return attempt
+
+    def finish(self, attempt: Attempt, event: TaskFinished) -> None:
+        """An attempt ended well; unless it is moot, its tasks are done."""
+        attempt.state = _FINISHED[attempt.state]
+        attempt.finished_at_s = event.finished_at_s
+        if event.shuffled_at_s is not None:
+            attempt.shuffled_at_s = event.shuffled_at_s
+        if event.usage is not None:
+            attempt.usage, attempt.outputs = event.usage, event.outputs
+        self._leave(attempt)
+        if attempt.is_moot:
+            return
+        phase, count = attempt.phase, attempt.launch.count
+        phase.done += count
+        if phase.needed_by:
+            phase.outputs.setdefault(attempt.node.node_id, []).append((event.key.task, count))
+            for later in phase.needed_by:
+                if not later.is_open:
+                    self.refresh(later)
+        if phase.done == phase.phase.tasks:
+            phase.job.phases_left -= 1
+
+    def close(self, attempt: Attempt, was: AttemptInput, at_s: float, detail: str) -> None:
+        """An attempt ended otherwise than well: its room is free, its tasks are not done."""
+        attempt.state = ATTEMPT_TRANSITIONS[was][attempt.state]
+        attempt.finished_at_s = at_s
+        attempt.detail = detail
+        self._leave(attempt)
+
+    def _leave(self, attempt: Attempt) -> None:
+        launch, phase, node = attempt.launch, attempt.phase, attempt.node
+        key, count = launch.key, launch.count
+        self.closed.append(attempt)
+        del self.running[key], node.running[key]
+        node.give_back(launch.slot_kind, count, launch.slots)
+        if attempt.reserved is not None:
+            node.unreserve(attempt.reserved)
+        phase.running -= count
+        phase.tally.running -= count
+        phase.pool_tally.running -= count
+        for observer in self.observers:
+            observer.touch(phase)
+
+    def run_again(self, attempt: Attempt) -> None:
+        """The tasks of an attempt that ended without success wait again, where they should."""
+        if attempt.is_moot:
+            return
+        phase, key = attempt.phase, attempt.launch.key
+        twins = phase.copies.get(key.task)
+        if twins is not None:
+            twins.remove(attempt)
+            if len(twins) == 1:
+                del phase.copies[key.task]
+            return
+        for task in range(key.task, key.task + attempt.launch.count):
+            self._wait_again(phase, task, key.attempt)
+        self._notify(phase)
+
+    def undo(self, phase: PhaseEntry, task: int) -> None:
+        """A done task's output is lost: the task waits again, and what followed it closes."""
+        if phase.is_done:
+            phase.job.phases_left += 1
+        phase.done -= 1
+        self._wait_again(phase, task, 1)
+        self._notify(phase)
+        for later in phase.needed_by:
+            self.refresh(later)
+
+    def forget_outputs(self, node_id: NodeId) -> None:
+        """Done tasks whose output died with a node run again while a later phase needs it."""
+        for job in list(self.active.values()):
+            for phase in job.phases:
+                intervals = phase.outputs.pop(node_id, ())
+                if all(later.is_done for later in phase.needed_by):
+                    continue
+                for first, count in intervals:
+                    for task in range(first, first + count):
+                        self.undo(phase, task)
+
+    def forget_output(self, phase: PhaseEntry, task: int) -> None:
+        """A reader could not read one done task's output: that task is not done after all."""
+        for intervals in phase.outputs.values():
+            for position, (first, count) in enumerate(intervals):
+                if first <= task < first + count:
+                    rest = ((first, task - first), (task + 1, first + count - task - 1))
+                    intervals[position : position + 1] = [part for part in rest if part[1]]
+                    self.undo(phase, task)
+                    return
+
+    def reserve(self, attempt: Attempt, wanted: Resources) -> None:
+        attempt.reserved = wanted
+        attempt.node.reserve(wanted)

@@ -1,0 +1,1 @@
+"""Work that runs: drivers of the core over real processes and, later, real clusters."""

@@ -1,0 +1,91 @@
+"""The seven calls that every engine answers, and the rules that keep engines honest.
+
+An engine says which nodes there are, starts an attempt on the node it is told, kills it, and
+reports. All policy stays in the core. Source: engines spec, section 8; its six rules:
+
+1. `launch` is accepted at once or answered by TaskFailed(REJECTED); nothing queues silently.
+2. At most one terminal event per attempt; after NodeLost the core drops what arrives later.
+3. A kill is done only when TaskFailed(KILLED), or the loss of the node, is seen.
+4. Output is committed by rename, with attempt and epoch in the temporary name.
+5. The engine itself retries nothing.
+6. The engine itself speculates, steals and spills over nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sluice.core.events import AttemptKey, Event
+from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one attempt may take; None for no limit.
+
+    idle_s: seconds without a byte read or written.  wall_s: seconds in all.
+    output_bytes: bytes it may write, in all its files together.  memory_bytes: address space.
+    """
+
+    idle_s: float | None = 600.0
+    wall_s: float | None = None
+    output_bytes: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of one task, ready to start.
+
+    epoch: which life of the core asked for it; names of temporary files hold it.
+    work: what to do, as plain JSON values; `kind` says which runner does it.
+    """
+
+    key: AttemptKey
+    epoch: int
+    node_id: NodeId
+    slot: int
+    work: Mapping[str, Any]
+    limits: Limits = field(default=Limits())
+    kill_grace_s: float = 2.0
+
+    @property
+    def attempt_id(self) -> str:
+        """Unique over the lives of the core; fit for a file name whatever the job is called."""
+        return f"{self.work['job_name']}-{self.key.phase}-{self.key.task}-{self.key.attempt}-e{self.epoch}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The nodes and attempts that really exist."""
+
+    nodes: tuple[Node, ...]
+    attempts: tuple[AttemptKey, ...]
+
+
+class Engine(Protocol):
+    """One way of running attempts. All calls come from one thread."""
+
+    def start(self) -> None:
+        """Connect or boot; NodeJoined follows for every node already there."""
+
+    def capabilities(self) -> frozenset[str]:
+        """Out of: kill, rusage, provision, cordon, steer-only."""
+
+    def launch(self, attempt: Attempt) -> None:
+        """Start an attempt; asynchronous, idempotent by attempt id."""
+
+    def kill(self, attempt: AttemptKey, reason: str) -> None:
+        """End an attempt; asynchronous, idempotent; the outcome is an event."""
+
+    def events(self, timeout_s: float) -> list[Event]:
+        """What happened since the last call; waits up to `timeout_s` for the first."""
+
+    def reconcile(self) -> Snapshot:
+        """After a restart of the core: what really exists."""
+
+    def stop(self, *, kill_running: bool) -> None:
+        """End the engine, and all it started if `kill_running`."""

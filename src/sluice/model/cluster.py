@@ -1,0 +1,132 @@
+"""Clusters: nodes with typed slots and resource capacities, in racks; pools that share them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId, PoolId, checked_id
+from sluice.model.job import SlotKind
+from sluice.model.resources import NOTHING, Resources
+
+SLOTS_MAX = 10**7
+NODES_MAX = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A machine: room for `map_slots` + `reduce_slots` typed tasks or as many containers.
+
+    containers: containers beside the typed slots (a cluster given in containers).
+    capacity: resources in percent of a reference node; all zero means unlimited.
+    """
+
+    node_id: NodeId
+    rack: str = "rack-1"
+    map_slots: int = 0
+    reduce_slots: int = 0
+    containers: int = 0
+    capacity: Resources = NOTHING
+
+    def __post_init__(self) -> None:
+        checked_id(self.node_id, what="node")
+        for name in ("map_slots", "reduce_slots", "containers"):
+            slots = getattr(self, name)
+            if not 0 <= slots <= SLOTS_MAX:
+                raise InvalidInput(
+                    f"{name} is {slots}",
+                    where=f"node {self.node_id!r}",
+                    mend=f"give a whole number from 0 to {SLOTS_MAX}",
+                )
+
+    def slots(self, kind: SlotKind) -> int:
+        """How many slots of a kind there are; every slot can serve as a container."""
+        if kind is SlotKind.MAP:
+            return self.map_slots
+        if kind is SlotKind.REDUCE:
+            return self.reduce_slots
+        return self.map_slots + self.reduce_slots + self.containers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Nodes in their order of naming.
+
+    is_totals: the user gave only totals of slots, so the one node has no name worth telling.
+    has_racks: racks were given, so locality means something.
+    """
+
+    nodes: tuple[Node, ...]
+    is_totals: bool = False
+    has_racks: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.nodes:
+            raise InvalidInput("the cluster has no node", where="cluster", mend="give at least one")
+        seen: set[str] = set()
+        for node in self.nodes:
+            if node.node_id in seen:
+                raise InvalidInput(
+                    f"node {node.node_id!r} stands twice", where="cluster", mend="name each once"
+                )
+            seen.add(node.node_id)
+
+    def slots(self, kind: SlotKind) -> int:
+        """Slots of a kind over all nodes."""
+        return sum(node.slots(kind) for node in self.nodes)
+
+
+class PoolOrder(Enum):
+    """How the jobs inside one pool stand to each other."""
+
+    FAIR = "fair"
+    FIFO = "fifo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """A share of slots with a guarantee.
+
+    weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while asked for.
+    map_slots_max, reduce_slots_max: most slots at once; None for no cap.
+    """
+
+    pool_id: PoolId
+    weight: float = 1.0
+    map_slots_min: int = 0
+    reduce_slots_min: int = 0
+    map_slots_max: int | None = None
+    reduce_slots_max: int | None = None
+    order: PoolOrder = PoolOrder.FAIR
+
+    def __post_init__(self) -> None:
+        where = f"pool {self.pool_id!r}"
+        checked_id(self.pool_id, what="pool")
+        if not 0 < self.weight < math.inf:
+            raise InvalidInput(
+                f"weight is {self.weight}", where=where, mend="give a finite number above 0"
+            )
+        for name in ("map_slots_min", "reduce_slots_min"):
+            if getattr(self, name) < 0:
+                raise InvalidInput(
+                    f"{name} is {getattr(self, name)}", where=where, mend="give 0 or more"
+                )
+        for name in ("map_slots_max", "reduce_slots_max"):
+            most = getattr(self, name)
+            if most is not None and most < 1:
+                raise InvalidInput(f"{name} is {most}", where=where, mend="give 1 or more")
+
+    def slots_min(self, kind: SlotKind) -> int:
+        """Guaranteed slots of a kind; a container pool guarantees the sum of both."""
+        if kind is SlotKind.MAP:
+            return self.map_slots_min
+        if kind is SlotKind.REDUCE:
+            return self.reduce_slots_min
+        return self.map_slots_min + self.reduce_slots_min
+
+    def slots_max(self, kind: SlotKind) -> float:
+        """Most slots of a kind at once; infinite where there is no cap."""
+        most = self.map_slots_max if kind is SlotKind.MAP else self.reduce_slots_max
+        return math.inf if most is None or kind is SlotKind.CONTAINER else most

@@ -1,0 +1,42 @@
+"""The one family of errors, so that callers need one `except`.
+
+`InvalidInput` is the caller's to mend, `Infeasible` is a true "no", `EngineUnavailable` says try
+again, and `StoreCorrupt` stops and keeps the evidence.
+"""
+
+from __future__ import annotations
+
+
+class SluiceError(Exception):
+    """Base of everything that Sluice raises on purpose."""
+
+
+class InvalidInput(SluiceError):
+    """Outside data that cannot be used: what is wrong, where it stands, and how to mend it."""
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+        super().__init__(what, where, mend)
+        self.what = what
+        self.where = where
+        self.mend = mend
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}. {self.mend[:1].upper()}{self.mend[1:]}." if self.mend else f"{head}."
+
+    def within(self, place: str) -> InvalidInput:
+        """The same complaint, told from one level further out."""
+        where = f"{place}, {self.where}" if self.where else place
+        return InvalidInput(self.what, where=where, mend=self.mend)
+
+
+class Infeasible(SluiceError):
+    """What was asked for cannot be done by anyone: a true "no"."""
+
+
+class EngineUnavailable(SluiceError):
+    """An engine did not answer or could not start; trying again may help."""
+
+
+class StoreCorrupt(SluiceError):
+    """The journal or a store contradicts itself; nothing is repaired in silence."""

@@ -1,0 +1,41 @@
+"""Identities. A job's id is the user's word; it never becomes a path as it is."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NewType
+
+from sluice.model.errors import InvalidInput
+
+JobId = NewType("JobId", str)
+NodeId = NewType("NodeId", str)
+PoolId = NewType("PoolId", str)
+
+ID_LENGTH_MAX = 200
+
+
+def checked_id(text: str, *, what: str) -> str:
+    """Return `text` if it can name something: 1 to 200 printable characters.
+
+    Raises InvalidInput naming `what` otherwise.
+
+    >>> checked_id("wordcount-1", what="job")
+    'wordcount-1'
+    """
+    if not 1 <= len(text) <= ID_LENGTH_MAX:
+        raise InvalidInput(
+            f"id has {len(text)} characters",
+            where=what,
+            mend=f"give 1 to {ID_LENGTH_MAX} printable characters",
+        )
+    for character in text:
+        # Categories C*: control, format, surrogate, private, unassigned. A line separator (Zl)
+        # or paragraph separator (Zp) would break a log line as surely as a newline.
+        category = unicodedata.category(character)
+        if category[0] == "C" or category in {"Zl", "Zp"}:
+            raise InvalidInput(
+                f"id {text!r} holds the control character {character!r}",
+                where=what,
+                mend="use printable characters only",
+            )
+    return text

@@ -1,0 +1,156 @@
+"""Jobs: a list of phases with barriers between them.
+
+Two phases (map, reduce) today, a DAG of stages tomorrow: `Phase.after` names the phases that must
+end before a phase ends (and, but for slow-start, before it starts); nothing here counts to two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, PoolId, checked_id
+from sluice.model.lengths import TaskLengths
+from sluice.model.resources import NOTHING, Resources
+
+TASKS_MAX = 10**8
+
+
+class SlotKind(Enum):
+    """The kind of room a task runs in. A typed slot takes one task; a container takes any kind."""
+
+    MAP = "map"
+    REDUCE = "reduce"
+    CONTAINER = "container"
+
+    # Members are singletons, so identity is equality; the default hash goes through the name
+    # in Python code and shows in every dictionary look-up of the core.
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one task of a phase takes while it works, and while it fetches (shuffles).
+
+    `fetch_per_map` is added while fetching for each map of the job that is placed.
+    Source: RAS, spec section 3.
+    """
+
+    work: Resources = NOTHING
+    fetch: Resources = NOTHING
+    fetch_per_map: Resources = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Tasks with no order among them; they may all run side by side.
+
+    tasks: how many, at least 1.  lengths: None where nobody has measured yet.
+    fetch: lengths of the shuffle part of each task, before its own work; None for no shuffle.
+    after: positions of the phases whose output this one reads; they come earlier in the job.
+    units, unit_weight: resource units of one task and their weight (long-term sharing).
+    """
+
+    name: str
+    kind: SlotKind
+    tasks: int
+    lengths: TaskLengths | None = None
+    fetch: TaskLengths | None = None
+    after: tuple[int, ...] = ()
+    demand: Demand = field(default=Demand())
+    tasks_max: int | None = None
+    units: float = 1.0
+    unit_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.tasks <= TASKS_MAX:
+            raise InvalidInput(
+                f"tasks is {self.tasks}", where=self.name, mend=f"give 1 to {TASKS_MAX}"
+            )
+        for name in ("units", "unit_weight"):
+            number = getattr(self, name)
+            if not 0 < number < math.inf:
+                raise InvalidInput(
+                    f"{name} is {number}", where=self.name, mend="give a finite number above 0"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapOutput:
+    """What all maps of a job write together."""
+
+    bytes: float
+    records: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """What really runs: commands (argument vectors, no shell) or a Python object, and its data.
+
+    input: patterns as the user wrote them; output: folder; both relative to `folder`.
+    python: "file.py:Name" of functions or of an mrjob class.
+    """
+
+    folder: str
+    input: tuple[str, ...]
+    output: str
+    mapper: tuple[str, ...] | None = None
+    combiner: tuple[str, ...] | None = None
+    reducer: tuple[str, ...] | None = None
+    python: str | None = None
+    split_bytes: int = 32 * 1024 * 1024
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One submitted piece of work. Instants in seconds since the start of the workload.
+
+    phases may be empty only where `run` is given: then the input's splits decide.
+    reduces_wanted: how many part files a `run` job asks for when it names no times.
+    """
+
+    job_id: JobId
+    pool: PoolId
+    phases: tuple[Phase, ...]
+    submitted_at_s: float = 0.0
+    deadline_at_s: float | None = None
+    weight: float = 1.0
+    map_output: MapOutput | None = None
+    profile: str | None = None
+    run: RunSpec | None = None
+
+    def __post_init__(self) -> None:
+        where = f"job {self.job_id!r}"
+        checked_id(self.job_id, what="job")
+        if not 0 <= self.submitted_at_s < math.inf:
+            raise InvalidInput(
+                f"submitted_at_s is {self.submitted_at_s}",
+                where=where,
+                mend="give a finite number of seconds of at least 0",
+            )
+        if self.deadline_at_s is not None and not self.submitted_at_s < self.deadline_at_s:
+            raise InvalidInput(
+                f"deadline_at_s is {self.deadline_at_s}, not after submission"
+                f" at {self.submitted_at_s}",
+                where=where,
+                mend="give a deadline after submitted_at_s (deadline_s counts from submission)",
+            )
+        if not 0 < self.weight < math.inf:
+            raise InvalidInput(
+                f"weight is {self.weight}", where=where, mend="give a finite number above 0"
+            )
+        for index, phase in enumerate(self.phases):
+            if any(not 0 <= earlier < index for earlier in phase.after):
+                raise InvalidInput(
+                    f"phase {phase.name!r} comes after {phase.after}",
+                    where=where,
+                    mend="let a phase follow only phases that stand before it",
+                )
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of all phases."""
+        return sum(phase.tasks for phase in self.phases)

@@ -1,0 +1,158 @@
+"""How long the tasks of one phase are, as a function of how many there are.
+
+A phase profile is one of four forms; every form answers `avg_s(n)` and `max_s(n)`, the average
+and the longest task when the phase is cut into n tasks. Source: pareto, spec section 2.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from sluice.model.errors import InvalidInput
+
+
+class TaskLengths(Protocol):
+    """Average and longest task length in seconds of a phase of `tasks` tasks."""
+
+    def avg_s(self, tasks: int) -> float: ...
+
+    def max_s(self, tasks: int) -> float: ...
+
+
+def _checked_span(avg_s: float, max_s: float) -> None:
+    if not 0 < avg_s < math.inf:
+        raise InvalidInput(
+            f"avg_s is {avg_s}", where="avg_s", mend="give a finite number of seconds above 0"
+        )
+    if not avg_s <= max_s < math.inf:
+        raise InvalidInput(
+            f"max_s is {max_s}, below avg_s = {avg_s}" if max_s < avg_s else f"max_s is {max_s}",
+            where="max_s",
+            mend="give a finite number of seconds, at least avg_s",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantLengths:
+    """The same average and maximum whatever the task count.
+
+    >>> ConstantLengths(22.0, 30.0).max_s(tasks=160)
+    30.0
+    """
+
+    average_s: float
+    longest_s: float
+
+    def __post_init__(self) -> None:
+        _checked_span(self.average_s, self.longest_s)
+
+    def avg_s(self, tasks: int) -> float:  # noqa: ARG002  one protocol for all forms
+        return self.average_s
+
+    def max_s(self, tasks: int) -> float:  # noqa: ARG002  one protocol for all forms
+        return self.longest_s
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLengths:
+    """Task by task, in task order; the list says how many tasks there are."""
+
+    durations_s: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.durations_s:
+            raise InvalidInput(
+                "durations_s is empty", where="durations_s", mend="list one length for each task"
+            )
+        for index, duration_s in enumerate(self.durations_s):
+            if not 0 < duration_s < math.inf:
+                raise InvalidInput(
+                    f"durations_s[{index}] is {duration_s}",
+                    where="durations_s",
+                    mend="give finite numbers of seconds above 0",
+                )
+
+    def avg_s(self, tasks: int) -> float:  # noqa: ARG002  the list knows its length
+        return math.fsum(self.durations_s) / len(self.durations_s)
+
+    def max_s(self, tasks: int) -> float:  # noqa: ARG002  the list knows its length
+        return max(self.durations_s)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLengths:
+    """avg(n) = fixed_s + work_s/n and max(n) = max_factor * avg(n).
+
+    >>> WorkLengths(fixed_s=2.0, work_s=100.0, max_factor=1.5).avg_s(tasks=10)
+    12.0
+    """
+
+    fixed_s: float
+    work_s: float
+    max_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, low in (("fixed_s", 0.0), ("work_s", 0.0), ("max_factor", 1.0)):
+            number = getattr(self, name)
+            if not low <= number < math.inf:
+                raise InvalidInput(
+                    f"{name} is {number}",
+                    where=name,
+                    mend=f"give a finite number of at least {low:g}",
+                )
+        if self.fixed_s + self.work_s <= 0:
+            raise InvalidInput(
+                "fixed_s and work_s are both 0", where="work_s", mend="give one of them above 0"
+            )
+
+    def avg_s(self, tasks: int) -> float:
+        return self.fixed_s + self.work_s / tasks
+
+    def max_s(self, tasks: int) -> float:
+        return self.max_factor * self.avg_s(tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class TableLengths:
+    """Rows of (task count, average, longest): linear between rows, constant outside.
+
+    >>> TableLengths(((10, 30.0, 40.0), (20, 20.0, 28.0))).avg_s(tasks=15)
+    25.0
+    """
+
+    rows: tuple[tuple[int, float, float], ...]
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise InvalidInput("rows is empty", where="rows", mend="give at least one row")
+        counts = [row[0] for row in self.rows]
+        if counts[0] < 1 or any(a >= b for a, b in zip(counts, counts[1:], strict=False)):
+            raise InvalidInput(
+                f"rows has the task counts {counts}",
+                where="rows",
+                mend="give rising task counts of at least 1",
+            )
+        for _, average_s, longest_s in self.rows:
+            try:
+                _checked_span(average_s, longest_s)
+            except InvalidInput as error:
+                raise error.within("rows") from None
+
+    def avg_s(self, tasks: int) -> float:
+        return self._between(tasks, 1)
+
+    def max_s(self, tasks: int) -> float:
+        return self._between(tasks, 2)
+
+    def _between(self, tasks: int, column: int) -> float:
+        right = bisect.bisect_left(self.rows, (tasks,))
+        if right == 0:
+            return self.rows[0][column]
+        if right == len(self.rows):
+            return self.rows[-1][column]
+        low, high = self.rows[right - 1], self.rows[right]
+        share = (tasks - low[0]) / (high[0] - low[0])
+        return low[column] + share * (high[column] - low[column])

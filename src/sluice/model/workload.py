@@ -1,0 +1,49 @@
+"""A workload: everything one file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sluice.model.cluster import Cluster, Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+
+JOBS_MAX = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Cluster, pools, jobs and settings, as one immutable value.
+
+    cluster: None where the file leaves it out and the verb needs none.
+    pools: the named ones, in file order; a job in no named pool has a pool of its own.
+    settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
+    folder: the folder that relative paths start from.
+    """
+
+    cluster: Cluster | None
+    jobs: tuple[Job, ...]
+    pools: tuple[Pool, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    source: str = "workload"
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for job in self.jobs:
+            if job.job_id in seen:
+                raise InvalidInput(
+                    f"job id {job.job_id!r} stands twice", where="jobs", mend="name each job once"
+                )
+            seen.add(job.job_id)
+
+    def required_cluster(self) -> Cluster:
+        """The cluster; raises InvalidInput naming the field where there is none."""
+        if self.cluster is None:
+            raise InvalidInput(
+                "cluster is missing",
+                where=self.source,
+                mend="add `cluster: {map_slots: ..., reduce_slots: ...}`",
+            )
+        return self.cluster

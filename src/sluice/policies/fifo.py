@@ -1,0 +1,64 @@
+"""FIFO: jobs in the order of their release; a free slot goes to the first that can use it.
+
+Source: ordering spec, section 3 (the exact model at heartbeat 0) and dynamicmr spec, section 5.1
+(FIFO variant: the nearest task is taken at once; at most one remote map per heartbeat).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sluice.core.commands import Locality
+from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+
+_FIRST = Reason(ReasonCode.FIRST_IN_LINE)
+_TYPED = (SlotKind.MAP, SlotKind.REDUCE)
+
+
+class Fifo:
+    """First released, first served, in typed slots."""
+
+    name = "fifo"
+
+    def attach(self, state: ClusterState) -> None:
+        """Needs no index beyond the state's own backlogs."""
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        free = node.free
+        for kind in _TYPED:
+            first = state.backlogs[kind].first
+            while free[kind]:
+                phase = first()
+                if phase is None:
+                    break
+                if phase.job.alike:
+                    count = min(free[kind], phase.pending.count)
+                    yield Assignment(phase, kind, _FIRST, count)
+                    continue
+                is_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
+                yield Assignment(phase, kind, _FIRST)
+                if is_remote:
+                    break
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        return ()
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        return None
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        jobs = tasks = 0
+        for ahead in state.backlogs[phase.kind].in_order():
+            if ahead is phase:
+                break
+            jobs += 1
+            tasks += ahead.pending.count
+        if jobs:
+            return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", jobs), ("tasks", tasks)))
+        slots = state.slots[phase.kind]
+        return Reason(ReasonCode.SLOTS_BUSY, (("slots", slots), ("kind", phase.kind.value)))
