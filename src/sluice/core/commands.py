@@ -22,14 +22,14 @@ class Locality(IntEnum):
 
 
 class Launch(NamedTuple):
-    """Start an attempt, or `count` alike ones with consecutive task numbers, on a node.
+    """Start an attempt, or `tasks` alike ones with consecutive task numbers, on a node.
 
-    slots: which slots of the kind they take, as intervals; their lengths add up to `count`.
+    slots: which slots of the kind they take, as intervals; their lengths add up to `tasks`.
     locality: None where the task's input is nowhere in particular.
     """
 
     key: AttemptKey
-    count: int
+    tasks: int
     node_id: NodeId
     slot_kind: SlotKind
     slots: tuple[Interval, ...]

@@ -40,7 +40,7 @@ class Tally:
 
 
 class Attempt:
-    """One try of one task (or of `launch.count` alike ones), from launch to end."""
+    """One try of one task (or of `launch.tasks` alike ones), from launch to end."""
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
     finished_at_s: float = _NEVER

@@ -96,19 +96,19 @@ class TaskProgress(NamedTuple):
 
 
 class TaskFinished(NamedTuple):
-    """An attempt (or `count` alike ones launched together) ended well at `finished_at_s`."""
+    """An attempt (or `tasks` alike ones launched together) ended well at `finished_at_s`."""
 
     at_s: float
     key: AttemptKey
     finished_at_s: float
-    count: int = 1
+    tasks: int = 1
     shuffled_at_s: float | None = None
     usage: Usage | None = None
     outputs: tuple[str, ...] = ()
 
 
 class TaskFailed(NamedTuple):
-    """An attempt (or `count` alike ones launched together) ended without success.
+    """An attempt (or `tasks` alike ones launched together) ended without success.
 
     blames: earlier tasks whose output could not be read, as (phase, task): they run again.
     """
@@ -118,7 +118,7 @@ class TaskFailed(NamedTuple):
     finished_at_s: float
     kind: FailureKind
     detail: str = ""
-    count: int = 1
+    tasks: int = 1
     usage: Usage | None = None
     blames: tuple[tuple[int, int], ...] = ()
 

@@ -57,11 +57,11 @@ class PendingTasks:
         self._again.clear()
         self.count = 0
 
-    def nearest(self, node_id: NodeId, rack: str) -> Locality | None:  # noqa: ARG002
+    def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
         """How near the best waiting task is to a node; None where place means nothing."""
         return None
 
-    def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:  # noqa: ARG002
+    def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
         """Remove the nearest waiting task."""
         return self.take_one(), None
 
@@ -153,7 +153,7 @@ class LocatedTasks(PendingTasks):
         self._remove(task)
         return task
 
-    def take_run(self, most: int) -> tuple[int, int]:  # noqa: ARG002  never alike
+    def take_run(self, most: int) -> tuple[int, int]:
         return self.take_one(), 1
 
     def put_back(self, task: int) -> None:

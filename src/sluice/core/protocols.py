@@ -21,7 +21,7 @@ class Assignment(NamedTuple):
     """Start work of a phase on the node at hand.
 
     slot_kind: the kind of slot it takes, which need not be the phase's own (borrowing).
-    count: how many; above 1 only where the job's tasks are alike.
+    tasks: how many; above 1 only where the job's tasks are alike.
     copy_of: start a second attempt of this running attempt's task instead of a waiting task.
     reserve: resources that must be free on the node (placement by resources).
     """
@@ -29,7 +29,7 @@ class Assignment(NamedTuple):
     phase: PhaseEntry
     slot_kind: SlotKind
     reason: Reason
-    count: int = 1
+    tasks: int = 1
     copy_of: Attempt | None = None
     reserve: Resources | None = None
 

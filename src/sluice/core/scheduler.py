@@ -231,7 +231,7 @@ class Scheduler:
 
     # --- decisions --------------------------------------------------------------------------
 
-    def _on_tick(self, event: ev.Tick) -> None:  # noqa: ARG002  its instant is in the state
+    def _on_tick(self, event: ev.Tick) -> None:
         state = self.state
         if state.waiting or state.deferred:
             self._decide_jobs()

@@ -211,7 +211,7 @@ class ClusterState:
     def start(self, launch: Launch, phase: PhaseEntry, node: NodeEntry) -> Attempt:
         """An attempt begins. Its tasks and slots have been taken already."""
         attempt = Attempt(launch, phase, node, self.now_s)
-        key, count = launch.key, launch.count
+        key, count = launch.key, launch.tasks
         self.running[key] = node.running[key] = attempt
         phase.running += count
         tally, pool_tally = phase.tally, phase.pool_tally
@@ -241,7 +241,7 @@ class ClusterState:
         self._leave(attempt)
         if attempt.is_moot:
             return
-        phase, count = attempt.phase, attempt.launch.count
+        phase, count = attempt.phase, attempt.launch.tasks
         phase.done += count
         if phase.needed_by:
             phase.outputs.setdefault(attempt.node.node_id, []).append((event.key.task, count))
@@ -260,7 +260,7 @@ class ClusterState:
 
     def _leave(self, attempt: Attempt) -> None:
         launch, phase, node = attempt.launch, attempt.phase, attempt.node
-        key, count = launch.key, launch.count
+        key, count = launch.key, launch.tasks
         self.closed.append(attempt)
         del self.running[key], node.running[key]
         node.give_back(launch.slot_kind, count, launch.slots)
@@ -283,7 +283,7 @@ class ClusterState:
             if len(twins) == 1:
                 del phase.copies[key.task]
             return
-        for task in range(key.task, key.task + attempt.launch.count):
+        for task in range(key.task, key.task + attempt.launch.tasks):
             self._wait_again(phase, task, key.attempt)
         self._notify(phase)
 

@@ -49,10 +49,10 @@ class ConstantLengths:
     def __post_init__(self) -> None:
         _checked_span(self.average_s, self.longest_s)
 
-    def avg_s(self, tasks: int) -> float:  # noqa: ARG002  one protocol for all forms
+    def avg_s(self, tasks: int) -> float:
         return self.average_s
 
-    def max_s(self, tasks: int) -> float:  # noqa: ARG002  one protocol for all forms
+    def max_s(self, tasks: int) -> float:
         return self.longest_s
 
 
@@ -75,10 +75,10 @@ class ListedLengths:
                     mend="give finite numbers of seconds above 0",
                 )
 
-    def avg_s(self, tasks: int) -> float:  # noqa: ARG002  the list knows its length
+    def avg_s(self, tasks: int) -> float:
         return math.fsum(self.durations_s) / len(self.durations_s)
 
-    def max_s(self, tasks: int) -> float:  # noqa: ARG002  the list knows its length
+    def max_s(self, tasks: int) -> float:
         return max(self.durations_s)
 
 

@@ -15,7 +15,7 @@ class AdmitAll:
 
     name = "all"
 
-    def decide(self, job: Job, state: ClusterState) -> Admit:  # noqa: ARG002
+    def decide(self, job: Job, state: ClusterState) -> Admit:
         return Admit()
 
 
@@ -27,8 +27,8 @@ class ReleaseOnArrival:
     def release(
         self,
         waiting: Sequence[JobEntry],
-        state: ClusterState,  # noqa: ARG002
-        now_s: float,  # noqa: ARG002
+        state: ClusterState,
+        now_s: float,
     ) -> ReleaseOrder:
         return ReleaseOrder(order=waiting)
 
@@ -40,8 +40,8 @@ class KeepPools:
 
     def reserve(
         self,
-        waiting: Sequence[JobEntry],  # noqa: ARG002
-        state: ClusterState,  # noqa: ARG002
-        now_s: float,  # noqa: ARG002
+        waiting: Sequence[JobEntry],
+        state: ClusterState,
+        now_s: float,
     ) -> Sequence[Reservation]:
         return ()

@@ -1,0 +1,75 @@
+# Every target makes its own set-up: a virtual environment in .venv, filled from the hashed locks in
+# requirements/. A second call finds it made. Another interpreter: `make clean`, then
+# `make test PYTHON=python3.12`.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 2
+UV     := 0.13.9
+
+# pip and the tests want some home; an account without one gets one that `make clean` removes.
+ifeq ($(strip $(HOME)),)
+export HOME := $(CURDIR)/.venv/home
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench docs lock clean
+
+help:                     ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+demo: .venv/.demo         ## show what Sluice does, in a minute
+	@$(BIN)/python -m examples.demo
+
+test: .venv/.dev          ## run the whole test suite, the slow tests too
+	$(PYTEST)
+
+check: .venv/.dev         ## run every gate: format, lint, types, floors, quick tests, doctests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
+	$(BIN)/lint-imports --no-logo
+	$(PYTEST) -m "not slow" --doctest-modules src/sluice tests
+
+# One that fails does not hide what the others have to say.
+bench: .venv/.bench       ## run every question in bench/ against its budget
+	@status=0; for file in bench/[!_]*.py; do \
+		echo "== $$file"; $(BIN)/python -m "bench.$$(basename "$$file" .py)" || status=1; \
+	done; exit $$status
+
+docs: .venv/.dev          ## build the documentation in build/docs and run its examples
+	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
+	$(PYTEST) tests/test_documents.py
+
+# bench.lock holds everything; the others are cut from it, so that all fit into one .venv.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
+	--group build $(UPGRADE)
+ALL_BUT_BENCH := $(foreach extra,plot frame mrjob docs dev,--extra $(extra))
+
+lock: .venv/.python       ## pin the dependencies anew (UPGRADE=--upgrade: move to the newest)
+	$(PIP) install uv==$(UV)
+	$(COMPILE) $(ALL_BUT_BENCH) --extra bench -o requirements/bench.lock
+	$(COMPILE) $(ALL_BUT_BENCH) -c requirements/bench.lock -o requirements/dev.lock
+	$(COMPILE) --extra plot -c requirements/bench.lock -o requirements/demo.lock
+
+clean:                    ## remove everything that the other targets made
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up: a stamp file for each lock that is installed -----------------------------------------
+
+.venv/.python:
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+# Without build isolation, what builds a package comes from the lock too.
+.venv/.%: requirements/%.lock pyproject.toml | .venv/.python
+	@echo "Setting up .venv from $<; this happens once."
+	@$(PIP) install --require-hashes --no-build-isolation -r $<
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.bench: | .venv/.dev

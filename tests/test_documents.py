@@ -1,0 +1,63 @@
+"""The examples in the documents run, and print what the documents say they print.
+
+Two kinds of fenced block are examples: `pycon` (a Python session, run as a doctest) and `console`
+(lines that start with `$ sluice`, each followed by what it prints on stdout). In both, `...` stands
+for any text. Commands run in the project's folder, in the order in which they stand.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parent.parent
+DOCUMENTS = [
+    HOUSE / "README.md",
+    HOUSE / "CONTRIBUTING.md",
+    *sorted((HOUSE / "docs").rglob("*.md")),
+]
+
+BLOCK = re.compile(r"^```(?P<kind>pycon|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ sluice (?P<words>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+WIDTH = 100  # columns, so that a table looks the same in every terminal
+
+
+def blocks(document: Path, kind: str) -> str:
+    """All blocks of one kind, joined: a later one may use what an earlier one made."""
+    found = BLOCK.finditer(document.read_text("utf-8"))
+    return "\n".join(block["text"] for block in found if block["kind"] == kind)
+
+
+def printed_by(words: str, home: Path) -> str:
+    """What `sluice WORDS` prints on stdout."""
+    plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "SLUICE_HOME": str(home)}
+    command = [sys.executable, "-m", "sluice", *shlex.split(words)]
+    answer = subprocess.run(
+        command, cwd=HOUSE, env=os.environ | plain, capture_output=True, check=False, text=True
+    )
+    return answer.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_python_examples_give_what_they_show(document):
+    session = doctest.DocTestParser().get_doctest(
+        blocks(document, "pycon"), {}, document.name, str(document), 0
+    )
+    runner = doctest.DocTestRunner(optionflags=LENIENT)
+
+    assert 0 == runner.run(session).failed
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(HOUSE)))
+def test_commands_print_what_they_show(document, tmp_path):
+    for example in COMMAND.finditer(blocks(document, "console")):
+        printed = printed_by(example["words"], tmp_path)
+        alike = doctest.OutputChecker().check_output(example["printed"], printed, LENIENT)
+
+        assert alike, f"$ sluice {example['words']}\n{printed}"

@@ -1,0 +1,149 @@
+"""What no linter knows: the house rules that a reader would otherwise have to enforce by hand."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+HOUSE = Path(__file__).resolve().parent.parent
+SOURCE = HOUSE / "src" / "sluice"
+
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60  # its docstring not counted
+NAMELESS = {"common", "helper", "helpers", "manager", "managers", "util", "utils"}
+
+MACHINE_PATH = re.compile(r"(^|[^\w])/(work|farm|root)/")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+SILENCED = re.compile(r"# (noqa|type: ignore)")
+SILENCED_WITH_REASON = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[\w, -]+\]) +# \w")
+PACKAGE_INDEX = re.compile(r"^\s*(-i|-f|--(extra-)?index-url|--find-links)\b|https?://")
+FRAGMENT = re.compile(r"[a-z0-9-]+\.(added|changed|fixed)\.md")
+
+
+def project_files() -> list[Path]:
+    """What git holds or would hold; in an unpacked archive, all but hidden and built files."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(listing, cwd=HOUSE, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        walked = (path.relative_to(HOUSE) for path in HOUSE.rglob("*"))
+        paths = [HOUSE / path for path in walked if not path.parts[0].startswith((".", "build"))]
+    else:
+        paths = [HOUSE / name for name in listed.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def our_lines() -> Iterator[tuple[str, str]]:
+    """Every (place, line) that we wrote ourselves: no binary file, no recorded data, no lock."""
+    for path in project_files():
+        recorded = path.is_relative_to(HOUSE / "tests" / "data") or path.suffix == ".lock"
+        content = path.read_bytes()
+        if not recorded and b"\0" not in content:
+            yield from numbered(path, content.decode())
+
+
+def source_lines() -> Iterator[tuple[str, str]]:
+    """Every (place, line) of the package."""
+    for path in SOURCE.rglob("*.py"):
+        yield from numbered(path, path.read_text("utf-8"))
+
+
+def numbered(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    """Each line with the place to go to: `src/sluice/core/state.py:12`."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        yield f"{path.relative_to(HOUSE)}:{number}", line
+
+
+def source_trees() -> Iterator[tuple[Path, ast.Module]]:
+    """Every module of the package, parsed."""
+    for path in SOURCE.rglob("*.py"):
+        yield path.relative_to(HOUSE), ast.parse(path.read_text("utf-8"))
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many lines from `def` to the end, the docstring left out."""
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        docstring = function.body[0]
+        lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
+    return lines
+
+
+def test_there_is_something_to_look_at():
+    """A walk that finds nothing would let every other test here pass."""
+    assert len(list(source_trees())) > 10
+    assert len(project_files()) > 20
+
+
+def test_no_file_names_a_folder_of_the_machine_it_was_written_on():
+    assert [] == [place for place, line in our_lines() if MACHINE_PATH.search(line)]
+
+
+def test_no_line_ends_in_blanks():
+    assert [] == [place for place, line in our_lines() if line != line.rstrip()]
+
+
+def test_nothing_in_the_package_is_left_unfinished():
+    assert [] == [place for place, line in source_lines() if UNFINISHED.search(line)]
+
+
+def test_a_silenced_rule_has_its_reason_beside_it():
+    """Written `# noqa: S608  # the names come from our own schema`."""
+    silenced = [(place, line) for place, line in source_lines() if SILENCED.search(line)]
+
+    assert [] == [place for place, line in silenced if not SILENCED_WITH_REASON.search(line)]
+
+
+def test_every_module_is_named_for_what_it_holds():
+    modules = [path.relative_to(SOURCE) for path in SOURCE.rglob("*.py")]
+
+    assert [] == [path for path in modules if NAMELESS & {*path.parts, path.stem}]
+
+
+def test_no_file_outgrows_its_idea():
+    sizes = {path: len(path.read_text("utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
+
+    assert {} == {str(path): lines for path, lines in sizes.items() if lines > FILE_LINES_MAX}
+
+
+def test_no_function_outgrows_the_screen():
+    functions = [
+        (f"{path}:{node.lineno} {node.name}", code_lines(node))
+        for path, tree in source_trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+    assert [] == [(where, lines) for where, lines in functions if lines > FUNCTION_LINES_MAX]
+
+
+def test_every_module_says_what_it_is():
+    assert [] == [str(path) for path, tree in source_trees() if not ast.get_docstring(tree)]
+
+
+def test_no_except_catches_everything():
+    """A bare `except:` also swallows the Ctrl-C of the person at the terminal."""
+    handlers = [
+        (f"{path}:{node.lineno}", node.type)
+        for path, tree in source_trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler)
+    ]
+
+    assert [] == [place for place, caught in handlers if caught is None]
+
+
+def test_the_locks_name_packages_and_hashes_only():
+    """Where packages come from is the business of whoever installs them."""
+    locks = sorted((HOUSE / "requirements").glob("*.lock"))
+    lines = [numbered for path in locks for numbered in enumerate(path.read_text().splitlines(), 1)]
+
+    assert ["bench.lock", "demo.lock", "dev.lock"] == [path.name for path in locks]
+    assert [] == [line for line in lines if PACKAGE_INDEX.search(line[1])]
+
+
+def test_news_fragments_have_a_topic_and_a_kind():
+    names = {path.name for path in (HOUSE / "changes").iterdir()} - {"README.md"}
+
+    assert set() == {name for name in names if not FRAGMENT.fullmatch(name)}
