@@ -12,31 +12,34 @@ class WrongDecision(SluiceError):
     """A policy gave an answer that cannot be carried out: a bug in the policy, never input."""
 
 
+_CAN_BE_COPIED = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
+
+
 def check_assignment(assignment: Assignment, node: NodeEntry) -> None:
     """Raise WrongDecision unless the assignment can start on the node now.
 
     A node never runs more than it has room for, a task is never launched twice but as a declared
     copy, and nothing starts on a lost node or before the phases it waits for.
     """
-    phase, slot_kind, _, count, copy_of, reserve = assignment
+    phase, slot_kind, _, tasks, copy_of, reserve = assignment
     if copy_of is None:
         # `is_queued` is kept by the state: the phase may start and has waiting tasks.
-        if not phase.is_queued or count > phase.pending.count:
+        if not phase.is_queued or tasks > phase.pending.count:
             raise WrongDecision(
-                f"{count} tasks of {phase.job.job_id}/{phase.name} were assigned,"
+                f"{tasks} tasks of {phase.job.job_id}/{phase.name} were assigned,"
                 f" {phase.pending.count if phase.is_open else 0} may start"
             )
-    elif count != 1 or copy_of.phase is not phase or copy_of.state not in _CAN_BE_COPIED:
+    elif tasks != 1 or copy_of.phase is not phase or copy_of.state not in _CAN_BE_COPIED:
         raise WrongDecision(f"attempt {copy_of.key} cannot be copied")
-    if count != 1 and (count < 1 or not phase.job.alike):
-        raise WrongDecision(f"{count} tasks of {phase.job.job_id} at once, which are told apart")
-    if count > node.free[slot_kind] or not node.is_up:
+    if tasks != 1 and (tasks < 1 or not phase.job.alike):
+        raise WrongDecision(f"{tasks} tasks of {phase.job.job_id} at once, which are told apart")
+    if tasks > node.free[slot_kind] or not node.is_up:
         raise WrongDecision(
-            f"{count} tasks were assigned to {node.node_id}, which has"
+            f"{tasks} tasks were assigned to {node.node_id}, which has"
             f" {node.free[slot_kind] if node.is_up else 0} free {slot_kind.value} slots"
         )
+    if node.is_mixed(slot_kind):
+        raise WrongDecision(f"typed slots and containers were mixed on {node.node_id}")
     if reserve is not None and not node.fits(reserve):
         raise WrongDecision(f"{reserve} does not fit on {node.node_id}")
 
-
-_CAN_BE_COPIED = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})

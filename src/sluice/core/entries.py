@@ -22,27 +22,15 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
 
 _NEVER = math.nan
-
-
-class Tally:
-    """Startable waiting and running tasks of one kind."""
-
-    __slots__ = ("running", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.running = 0
-
-    @property
-    def demand(self) -> int:
-        """Tasks that could run now if there were room for all."""
-        return self.waiting + self.running
+# A look-up on the Enum itself is slow enough to show in a simulation.
+_MAP, _REDUCE, _CONTAINER = SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER
 
 
 class Attempt:
     """One try of one task (or of `launch.tasks` alike ones), from launch to end."""
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
+    state = AttemptState.LAUNCHED
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     progress: float = 0.0
@@ -50,6 +38,7 @@ class Attempt:
     outputs: tuple[str, ...] = ()
     detail: str = ""
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
+    is_undone: bool = False  # it was done, and its output is lost
     reserved: Resources | None = None
 
     def __init__(
@@ -59,7 +48,6 @@ class Attempt:
         self.phase = phase
         self.node = node
         self.started_at_s = started_at_s
-        self.state = AttemptState.LAUNCHED
 
     @property
     def key(self) -> AttemptKey:
@@ -70,25 +58,27 @@ class PhaseEntry:
     """One phase of one job as it stands."""
 
     __slots__ = (
-        "copies", "done", "failures", "index", "is_open", "is_queued", "job", "kind", "needed_by",
-        "outputs", "pending", "phase", "pool_tally", "retries", "running", "tally",
+        "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
+        "kind", "needed_by", "pending", "phase", "retries", "running", "tasks",
     )  # fmt: skip
 
-    def __init__(self, job: JobEntry, index: int, tally: Tally, pending: PendingTasks) -> None:
+    def __init__(
+        self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float
+    ) -> None:
         self.job = job
+        self.job_id = job.job_id
         self.index = index
         self.phase: Phase = job.job.phases[index]
+        self.tasks = self.phase.tasks
+        # Done tasks after which later phases may start; 1e-9 keeps 0.05 * 20 from asking for 2.
+        self.enough = math.ceil(slowstart * self.tasks - 1e-9)
         self.kind: SlotKind = self.phase.kind
-        self.tally = tally
-        self.pool_tally: Tally = job.pool.tallies[self.kind]
         self.pending = pending
         self.running = 0
         self.done = 0
         self.is_open = False  # its tasks may start
         self.is_queued = False  # it stands in its backlogs
         self.needed_by: list[PhaseEntry] = []
-        # Done tasks by the node that holds their output, as (first task, count).
-        self.outputs: dict[NodeId, list[Interval]] = {}
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
@@ -98,27 +88,21 @@ class PhaseEntry:
         return self.phase.name
 
     @property
-    def tasks(self) -> int:
-        return self.phase.tasks
-
-    @property
     def is_done(self) -> bool:
-        return self.done == self.phase.tasks
+        return self.done == self.tasks
 
     @property
     def line_key(self) -> tuple[int, int]:
         """Place in the line of released work: by release, then by phase."""
         return (self.job.release_seq, self.index)
 
-    def left_before(self, slowstart: float) -> int:
+    @property
+    def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
-        left = 0
-        for index in self.phase.after:
-            earlier = self.job.phases[index]
-            # 1e-9 keeps 0.05 * 20 from asking for two tasks.
-            wanted = math.ceil(slowstart * earlier.tasks - 1e-9)
-            left += max(0, wanted - earlier.done)
-        return left
+        phases = self.job.phases
+        return sum(
+            max(0, phases[index].enough - phases[index].done) for index in self.phase.after
+        )
 
 
 class Backlog:
@@ -167,12 +151,13 @@ class JobEntry:
     """One job as it stands."""
 
     __slots__ = (
-        "alike", "finished_at_s", "job", "phases", "phases_left", "pool", "reason",
+        "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
         "release_seq", "released_at_s", "seq", "started_at_s", "state",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
         self.job = job
+        self.job_id: JobId = job.job_id
         self.seq = seq  # order of submission
         self.pool = pool
         self.alike = alike
@@ -186,10 +171,6 @@ class JobEntry:
         self.reason = ""
 
     @property
-    def job_id(self) -> JobId:
-        return self.job.job_id
-
-    @property
     def has_ended(self) -> bool:
         return self.state in JOB_ENDS
 
@@ -197,13 +178,12 @@ class JobEntry:
 class PoolEntry:
     """One pool as it stands."""
 
-    __slots__ = ("backlogs", "jobs", "pool", "seq", "tallies")
+    __slots__ = ("backlogs", "jobs", "pool", "seq")
 
     def __init__(self, pool: Pool, seq: int) -> None:
         self.pool = pool
         self.seq = seq
         self.jobs: dict[JobId, JobEntry] = {}  # released, not ended
-        self.tallies: dict[SlotKind, Tally] = {kind: Tally() for kind in SlotKind}
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
 
     @property
@@ -212,10 +192,14 @@ class PoolEntry:
 
 
 class NodeEntry:
-    """One node as it stands."""
+    """One node as it stands.
+
+    A node serves typed slots or containers at one time, not both: any slot can be a container.
+    """
 
     __slots__ = (
-        "free", "index", "is_up", "node", "node_id", "rack", "reserved", "room", "running",
+        "containers", "done", "free", "index", "is_up", "node", "node_id", "rack", "reserved",
+        "room",
     )  # fmt: skip
 
     def __init__(self, node: Node, index: int) -> None:
@@ -224,36 +208,50 @@ class NodeEntry:
         self.rack = node.rack
         self.index = index
         self.is_up = True
-        self.running: dict[AttemptKey, Attempt] = {}
         self.reserved = NOTHING
+        self.done: list[Attempt] = []  # whose output lies here and may still be needed
         # A node without any slots is limited by its resources alone.
-        self.free: dict[SlotKind, int] = {kind: node.slots(kind) for kind in SlotKind}
-        if not self.free[SlotKind.CONTAINER]:
-            self.free[SlotKind.CONTAINER] = SLOTS_MAX
+        self.containers = node.slots(_CONTAINER) or SLOTS_MAX
+        self.free = {kind: node.slots(kind) for kind in SlotKind} | {_CONTAINER: self.containers}
         self.room: dict[SlotKind, list[Interval]] = {
-            kind: [(0, self.free[kind])] if self.free[kind] else [] for kind in SlotKind
+            kind: [(0, slots)] if slots else [] for kind, slots in self.free.items()
         }
 
-    def take_slots(self, kind: SlotKind, count: int) -> tuple[Interval, ...]:
-        """Take the lowest `count` free slots; the caller has checked that they are there."""
-        self.free[kind] -= count
+    @property
+    def has_room(self) -> bool:
+        """Whether a slot that may be used is free."""
+        free = self.free
+        if free[_CONTAINER] != self.containers:
+            return free[_CONTAINER] > 0
+        return free[_MAP] > 0 or free[_REDUCE] > 0 or not (self.node.map_slots or self.node.reduce_slots)
+
+    def is_mixed(self, kind: SlotKind) -> bool:
+        """Whether a slot of this kind would stand beside slots used in the other manner."""
+        free = self.free
+        if kind is not _CONTAINER:
+            return free[_CONTAINER] != self.containers
+        return free[_MAP] + free[_REDUCE] != self.node.map_slots + self.node.reduce_slots
+
+    def take_slots(self, kind: SlotKind, wanted: int) -> tuple[Interval, ...]:
+        """Take the lowest `wanted` free slots; the caller has checked that they are there."""
+        self.free[kind] -= wanted
         heap = self.room[kind]
         start, length = heap[0]
-        if length == count:
+        if length == wanted:
             return (heapq.heappop(heap),)
-        if length > count:
-            heapq.heapreplace(heap, (start + count, length - count))
-            return ((start, count),)
-        return self._take_scattered(heap, count)
+        if length > wanted:
+            heapq.heapreplace(heap, (start + wanted, length - wanted))
+            return ((start, wanted),)
+        return self._take_scattered(heap, wanted)
 
-    def _take_scattered(self, heap: list[Interval], count: int) -> tuple[Interval, ...]:
+    def _take_scattered(self, heap: list[Interval], wanted: int) -> tuple[Interval, ...]:
         taken: list[Interval] = []
-        while count:
+        while wanted:
             start, length = heapq.heappop(heap)
-            if length > count:
-                heapq.heappush(heap, (start + count, length - count))
-                length = count
-            count -= length
+            if length > wanted:
+                heapq.heappush(heap, (start + wanted, length - wanted))
+                length = wanted
+            wanted -= length
             if taken and sum(taken[-1]) == start:
                 # Neighbours join again, so that intervals do not crumble for ever.
                 taken[-1] = (taken[-1][0], taken[-1][1] + length)
@@ -261,22 +259,16 @@ class NodeEntry:
                 taken.append((start, length))
         return tuple(taken)
 
-    def give_back(self, kind: SlotKind, count: int, slots: tuple[Interval, ...]) -> None:
+    def give_back(self, kind: SlotKind, slots: tuple[Interval, ...]) -> None:
         """Slots that were taken are free again."""
-        self.free[kind] += count
-        heap = self.room[kind]
         for interval in slots:
-            heapq.heappush(heap, interval)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether a slot of any kind is free."""
-        free = self.free
-        return bool(free[SlotKind.MAP] or free[SlotKind.REDUCE] or free[SlotKind.CONTAINER])
+            self.free[kind] += interval[1]
+            heapq.heappush(self.room[kind], interval)
 
     def used(self, kind: SlotKind) -> int:
         """Slots of a kind in use."""
-        return self.node.slots(kind) - self.free[kind]
+        most = self.containers if kind is _CONTAINER else self.node.slots(kind)
+        return most - self.free[kind]
 
     def fits(self, wanted: Resources) -> bool:
         """Whether the resources are free; a capacity of 0 throughout means unlimited."""

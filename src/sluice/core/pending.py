@@ -16,6 +16,8 @@ from sluice.model.ids import NodeId
 class PendingTasks:
     """Waiting tasks without a place: failed and lost ones first, then in task order."""
 
+    is_placed = False  # whether the tasks' input lies on known nodes
+
     __slots__ = ("_again", "_fresh", "_tasks", "count")
 
     def __init__(self, tasks: int) -> None:
@@ -72,6 +74,8 @@ class LocatedTasks(PendingTasks):
     The lists by node and by rack are never searched for a task that was taken by another way:
     such entries are dropped when they come to the top.
     """
+
+    is_placed = True
 
     __slots__ = ("_by_node", "_by_rack", "_locations", "_order", "_rack_of", "_waits")
 

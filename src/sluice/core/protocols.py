@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
@@ -88,14 +88,24 @@ class TaskPolicy(Protocol):
         so that a generator always reads the state as it is.
         """
 
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        """Why the startable phase has waiting tasks just now."""
+
+
+@runtime_checkable
+class EndsAttempts(Protocol):
+    """A task policy that also ends attempts: stragglers, or holders of room others need more."""
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Attempts to end now; asked before work is handed out."""
 
+
+@runtime_checkable
+class HoldsBack(Protocol):
+    """A task policy that may leave a slot free although work waits, for a while."""
+
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         """When work that was held back should be looked at again, if nothing else happens."""
-
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        """Why the startable phase has waiting tasks just now."""
 
 
 class Reservation(NamedTuple):

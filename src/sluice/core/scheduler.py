@@ -25,6 +25,8 @@ from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
     Assignment,
+    EndsAttempts,
+    HoldsBack,
     PoolPolicy,
     Refuse,
     ReleasePolicy,
@@ -44,6 +46,9 @@ _FAILED_AS = {
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
 _by_index = attrgetter("index")
+_KILLING = AttemptState.KILLING
+# Calling a named tuple's class takes twice as long as this, and every launch makes two.
+_new = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,7 @@ class Scheduler:
         self.state = ClusterState(pools, slowstart=self.rules.slowstart)
         self.events = 0
         self._commands: list[Command] = []
-        self._roomy: dict[str, NodeEntry] = {}  # nodes that may have room
+        self._roomy: dict[NodeEntry, None] = {}  # nodes that may have room
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.TaskFinished: self._on_finished,
             ev.Tick: self._on_tick,
@@ -95,11 +100,15 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
         }
         policies.tasks.attach(self.state)
+        self._assign = policies.tasks.assign
+        self._killer = policies.tasks if isinstance(policies.tasks, EndsAttempts) else None
+        self._holder = policies.tasks if isinstance(policies.tasks, HoldsBack) else None
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Take in one event and return what the world should do about it, in order."""
         self.events += 1
-        self._commands = commands = []
+        commands: list[Command] = []
+        self._commands = commands
         # A fact may be told late, but the scheduler's own clock never runs backwards.
         if event.at_s > self.state.now_s:
             self.state.now_s = event.at_s
@@ -128,7 +137,7 @@ class Scheduler:
             self.state.ignored["node already up"] += 1
             return
         node = self.state.add_node(event.node)
-        self._roomy[node.node_id] = node
+        self._roomy[node] = None
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -136,12 +145,14 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self.state.remove_node(node)
-        self._roomy.pop(node.node_id, None)
-        for attempt in list(node.running.values()):
-            detail = event.reason or f"node {node.node_id} was lost"
+        self._roomy.pop(node, None)
+        detail = event.reason or f"node {node.node_id} was lost"
+        for attempt in [a for a in self.state.running.values() if a.node is node]:
             self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
             self.state.run_again(attempt)
-        self.state.forget_outputs(node.node_id)
+        for attempt in node.done:
+            self.state.undo(attempt)
+        node.done.clear()
 
     def _on_started(self, event: ev.TaskStarted) -> None:
         attempt = self._find(event.key)
@@ -162,11 +173,11 @@ class Scheduler:
             self._ignore(event.key)
             return
         self.state.finish(attempt, event)
-        node, phase = attempt.node, attempt.phase
-        self._roomy[node.node_id] = node
+        self._roomy[attempt.node] = None
+        phase = attempt.phase
         if phase.copies:
             self._settle_copies(attempt)
-        if phase.job.phases_left == 0 and not phase.job.has_ended:
+        if phase.done == phase.tasks and not (phase.job.phases_left or phase.job.has_ended):
             self._end_job(phase.job, JobInput.ALL_DONE)
 
     def _on_failed(self, event: ev.TaskFailed) -> None:
@@ -179,11 +190,13 @@ class Scheduler:
         was = _FAILED_AS.get(event.kind, AttemptInput.FAILED)
         self.state.close(attempt, was, event.finished_at_s, event.detail)
         if attempt.node.is_up:
-            self._roomy[attempt.node.node_id] = attempt.node
+            self._roomy[attempt.node] = None
         if attempt.is_moot:
             return
         for index, lost_task in event.blames:
-            self.state.forget_output(job.phases[index], lost_task)
+            output = self.state.output_of(job.phases[index], lost_task)
+            if output is not None:
+                self.state.undo(output)
         if attempt.state is AttemptState.FAILED and not event.blames:
             failures = phase.failures.get(task, 0) + 1
             phase.failures[task] = failures
@@ -237,22 +250,22 @@ class Scheduler:
             self._decide_jobs()
         if self.rules.by_heartbeat:
             return
-        if state.running:
-            self._decide_kills()
-        if not state.has_work:
+        if self._killer is not None:
+            self._decide_kills(self._killer)
+        if not state.startable:
             return
-        roomy = self._roomy
-        nodes = list(roomy.values())
+        nodes = list(self._roomy)
         if len(nodes) > 1:
             # In the order of their naming, so that equal inputs give equal placements.
             nodes.sort(key=_by_index)
         for node in nodes:
             self._offer(node)
-            if not state.has_work:
-                break
-        wake_at_s = self.policies.tasks.wake_at_s(state, state.now_s)
-        if wake_at_s is not None:
-            self._commands.append(Wake(wake_at_s))
+            if not state.startable:
+                return
+        if self._holder is not None:
+            wake_at_s = self._holder.wake_at_s(state, state.now_s)
+            if wake_at_s is not None:
+                self._commands.append(Wake(wake_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -260,7 +273,8 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self._decide_jobs()
-        self._decide_kills()
+        if self._killer is not None:
+            self._decide_kills(self._killer)
         self._offer(node)
 
     def _decide_jobs(self) -> None:
@@ -300,50 +314,48 @@ class Scheduler:
             entry.started_at_s = self.state.now_s
             self._end_job(entry, JobInput.ALL_DONE)
 
-    def _decide_kills(self) -> None:
-        for key, reason in self.policies.tasks.kills(self.state, self.state.now_s):
+    def _decide_kills(self, killer: EndsAttempts) -> None:
+        for key, reason in killer.kills(self.state, self.state.now_s):
             attempt = self.state.running.get(key)
             if attempt is None:
                 raise WrongDecision(f"attempt {key} was to be killed but does not run")
             self._ask_kill(attempt, reason)
 
     def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
-        if attempt.state is not AttemptState.KILLING:
-            attempt.state = AttemptState.KILLING
+        if attempt.state is not _KILLING:
+            attempt.state = _KILLING
             self._commands.append(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:
         """Let the task policy fill the node; each answer counts before the next is asked for."""
         state, commands = self.state, self._commands
-        for assignment in self.policies.tasks.assign(node, state, state.now_s):
+        for assignment in self._assign(node, state, state.now_s):
             check_assignment(assignment, node)
             commands.append(self._launch(assignment, node))
         if not node.has_room:
-            self._roomy.pop(node.node_id, None)
+            self._roomy.pop(node, None)
 
     def _launch(self, assignment: Assignment, node: NodeEntry) -> Launch:
-        phase, slot_kind, reason, count, copy_of, wanted = assignment
-        pending, locality = phase.pending, None
+        phase, slot_kind, reason, tasks, copy_of, wanted = assignment
+        locality = None
         if copy_of is not None:
             task = copy_of.key.task
         elif phase.job.alike:
-            task, count = pending.take_run(count)
+            task, tasks = phase.pending.take_run(tasks)
+        elif phase.pending.is_placed:
+            task, locality = phase.pending.take_nearest(node.node_id, node.rack)
         else:
-            task, locality = pending.take_nearest(node.node_id, node.rack)
+            task = phase.pending.take_one()
         number = 1
         if phase.retries or copy_of is not None:
             number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
             if number > 1:
                 phase.retries[task] = number
-        launch = Launch(
-            ev.AttemptKey(phase.job.job.job_id, phase.index, task, number),
-            count,
-            node.node_id,
-            slot_kind,
-            node.take_slots(slot_kind, count),
-            locality,
-            copy_of is not None,
-            reason,
+        key = _new(ev.AttemptKey, (phase.job_id, phase.index, task, number))
+        slots = node.take_slots(slot_kind, tasks)
+        launch = _new(
+            Launch,
+            (key, tasks, node.node_id, slot_kind, slots, locality, copy_of is not None, reason),
         )
         attempt = self.state.start(launch, phase, node)
         if wanted is not None:

@@ -7,7 +7,6 @@ only ways in which an attempt begins and ends, so what they keep in step stays i
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Protocol
@@ -20,7 +19,6 @@ from sluice.core.entries import (
     NodeEntry,
     PhaseEntry,
     PoolEntry,
-    Tally,
 )
 from sluice.core.events import AttemptKey, TaskFinished
 from sluice.core.pending import LocatedTasks, PendingTasks
@@ -39,6 +37,7 @@ from sluice.model.resources import Resources
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
 _FINISHED = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
+_RUNNING = JobState.RUNNING  # a look-up on the Enum itself costs a microsecond's tenth
 _STARTABLE = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 
@@ -67,28 +66,14 @@ class ClusterState:
         self.rack_of: dict[NodeId, str] = {}
         self.running: dict[AttemptKey, Attempt] = {}
         self.closed: list[Attempt] = []  # every attempt that ended, in the order of its end
-        self.tallies: dict[SlotKind, Tally] = {kind: Tally() for kind in SlotKind}
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self.startable = 0  # waiting tasks that could start if they were given room
         self.observers: tuple[Observer, ...] = ()
         self.ignored: Counter[str] = Counter()
         self._releases = 0
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
-
-    # --- reading ----------------------------------------------------------------------------
-
-    @property
-    def has_work(self) -> bool:
-        """Whether any task could start if it were given room."""
-        return any([tally.waiting for tally in self.tallies.values()])
-
-    def load(self, kind: SlotKind) -> float:
-        """Demand for a kind of slot per slot there is; 0/0 counts 0. dynamicmr, section 4."""
-        demand, slots = self.tallies[kind].demand, self.slots[kind]
-        if slots:
-            return demand / slots
-        return math.inf if demand else 0.0
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
@@ -122,7 +107,7 @@ class ClusterState:
                 if places is None
                 else LocatedTasks(phase.tasks, places, self.rack_of)
             )
-            entry.phases.append(PhaseEntry(entry, index, self.tallies[phase.kind], pending))
+            entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart))
         for phase_entry in entry.phases:
             for earlier in phase_entry.phase.after:
                 entry.phases[earlier].needed_by.append(phase_entry)
@@ -159,19 +144,16 @@ class ClusterState:
         for phase in entry.phases:
             if phase.is_open or phase.pending.count:
                 self._drop_waiting(phase)
-            phase.outputs.clear()
 
     # --- writing: what may start ----------------------------------------------------------------
 
     def refresh(self, phase: PhaseEntry) -> None:
         """Work out anew whether a phase may start; keep tallies and backlogs in step."""
-        is_open = phase.job.state in _STARTABLE and phase.left_before(self.slowstart) == 0
+        is_open = phase.job.state in _STARTABLE and phase.left_before == 0
         if is_open == phase.is_open:
             return
         phase.is_open = is_open
-        waiting = phase.pending.count if is_open else -phase.pending.count
-        phase.tally.waiting += waiting
-        phase.pool_tally.waiting += waiting
+        self.startable += phase.pending.count if is_open else -phase.pending.count
         self._line_up(phase)
         self._notify(phase)
 
@@ -193,14 +175,12 @@ class ClusterState:
         phase.retries[task] = max(attempt, phase.retries.get(task, 0))
         phase.pending.put_back(task)
         if phase.is_open:
-            phase.tally.waiting += 1
-            phase.pool_tally.waiting += 1
+            self.startable += 1
         self._line_up(phase)
 
     def _drop_waiting(self, phase: PhaseEntry) -> None:
         if phase.is_open:
-            phase.tally.waiting -= phase.pending.count
-            phase.pool_tally.waiting -= phase.pending.count
+            self.startable -= phase.pending.count
         phase.pending.clear()
         phase.is_open = False
         self._line_up(phase)
@@ -211,19 +191,14 @@ class ClusterState:
     def start(self, launch: Launch, phase: PhaseEntry, node: NodeEntry) -> Attempt:
         """An attempt begins. Its tasks and slots have been taken already."""
         attempt = Attempt(launch, phase, node, self.now_s)
-        key, count = launch.key, launch.tasks
-        self.running[key] = node.running[key] = attempt
-        phase.running += count
-        tally, pool_tally = phase.tally, phase.pool_tally
-        tally.running += count
-        pool_tally.running += count
+        self.running[launch.key] = attempt
+        phase.running += launch.tasks
         if not launch.is_copy:
-            tally.waiting -= count
-            pool_tally.waiting -= count
+            self.startable -= launch.tasks
             if not phase.pending.count:
                 phase.is_queued = False
         job = phase.job
-        if job.state is not JobState.RUNNING:
+        if job.state is not _RUNNING:
             self.move_job(job, JobInput.TASK_STARTED)
             job.started_at_s = self.now_s
         for observer in self.observers:
@@ -238,17 +213,19 @@ class ClusterState:
             attempt.shuffled_at_s = event.shuffled_at_s
         if event.usage is not None:
             attempt.usage, attempt.outputs = event.usage, event.outputs
+        phase, tasks = attempt.phase, attempt.launch.tasks
+        if not attempt.is_moot:
+            phase.done += tasks
         self._leave(attempt)
         if attempt.is_moot:
             return
-        phase, count = attempt.phase, attempt.launch.tasks
-        phase.done += count
         if phase.needed_by:
-            phase.outputs.setdefault(attempt.node.node_id, []).append((event.key.task, count))
-            for later in phase.needed_by:
-                if not later.is_open:
+            attempt.node.done.append(attempt)
+            # Later phases can open only in the moment in which enough tasks are done.
+            if phase.done - tasks < phase.enough <= phase.done:
+                for later in phase.needed_by:
                     self.refresh(later)
-        if phase.done == phase.phase.tasks:
+        if phase.done == phase.tasks:
             phase.job.phases_left -= 1
 
     def close(self, attempt: Attempt, was: AttemptInput, at_s: float, detail: str) -> None:
@@ -259,16 +236,13 @@ class ClusterState:
         self._leave(attempt)
 
     def _leave(self, attempt: Attempt) -> None:
-        launch, phase, node = attempt.launch, attempt.phase, attempt.node
-        key, count = launch.key, launch.tasks
+        launch, phase = attempt.launch, attempt.phase
         self.closed.append(attempt)
-        del self.running[key], node.running[key]
-        node.give_back(launch.slot_kind, count, launch.slots)
+        del self.running[launch.key]
+        attempt.node.give_back(launch.slot_kind, launch.slots)
         if attempt.reserved is not None:
-            node.unreserve(attempt.reserved)
-        phase.running -= count
-        phase.tally.running -= count
-        phase.pool_tally.running -= count
+            attempt.node.unreserve(attempt.reserved)
+        phase.running -= launch.tasks
         for observer in self.observers:
             observer.touch(phase)
 
@@ -287,36 +261,32 @@ class ClusterState:
             self._wait_again(phase, task, key.attempt)
         self._notify(phase)
 
-    def undo(self, phase: PhaseEntry, task: int) -> None:
-        """A done task's output is lost: the task waits again, and what followed it closes."""
+    def undo(self, attempt: Attempt) -> None:
+        """The output of a done attempt is lost: its tasks wait again while a later phase needs
+        them, and what followed them closes.
+        """
+        phase, key = attempt.phase, attempt.launch.key
+        if attempt.is_undone or phase.job.has_ended:
+            return
+        if all(later.is_done for later in phase.needed_by):
+            return
+        attempt.is_undone = True
         if phase.is_done:
             phase.job.phases_left += 1
-        phase.done -= 1
-        self._wait_again(phase, task, 1)
+        phase.done -= attempt.launch.tasks
+        for task in range(key.task, key.task + attempt.launch.tasks):
+            self._wait_again(phase, task, key.attempt)
         self._notify(phase)
         for later in phase.needed_by:
             self.refresh(later)
 
-    def forget_outputs(self, node_id: NodeId) -> None:
-        """Done tasks whose output died with a node run again while a later phase needs it."""
-        for job in list(self.active.values()):
-            for phase in job.phases:
-                intervals = phase.outputs.pop(node_id, ())
-                if all(later.is_done for later in phase.needed_by):
-                    continue
-                for first, count in intervals:
-                    for task in range(first, first + count):
-                        self.undo(phase, task)
-
-    def forget_output(self, phase: PhaseEntry, task: int) -> None:
-        """A reader could not read one done task's output: that task is not done after all."""
-        for intervals in phase.outputs.values():
-            for position, (first, count) in enumerate(intervals):
-                if first <= task < first + count:
-                    rest = ((first, task - first), (task + 1, first + count - task - 1))
-                    intervals[position : position + 1] = [part for part in rest if part[1]]
-                    self.undo(phase, task)
-                    return
+    def output_of(self, phase: PhaseEntry, task: int) -> Attempt | None:
+        """The attempt whose output stands for a done task; None if there is none."""
+        for node in self.nodes.values():
+            for attempt in node.done:
+                if attempt.phase is phase and attempt.key.task == task and not attempt.is_undone:
+                    return attempt
+        return None
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:
         attempt.reserved = wanted

@@ -6,11 +6,10 @@ Source: ordering spec, section 3 (the exact model at heartbeat 0) and dynamicmr 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sluice.core.commands import Locality
 from sluice.core.entries import NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -31,25 +30,20 @@ class Fifo:
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
         for kind in _TYPED:
-            first = state.backlogs[kind].first
-            while free[kind]:
-                phase = first()
-                if phase is None:
-                    break
+            if not free[kind]:
+                continue
+            line = state.backlogs[kind]
+            while free[kind] and (phase := line.first()) is not None:
                 if phase.job.alike:
-                    count = min(free[kind], phase.pending.count)
-                    yield Assignment(phase, kind, _FIRST, count)
-                    continue
-                is_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
-                yield Assignment(phase, kind, _FIRST)
-                if is_remote:
-                    break
-
-    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        return ()
-
-    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        return None
+                    tasks = min(free[kind], phase.pending.count)
+                    yield Assignment(phase, kind, _FIRST, tasks)
+                elif phase.pending.is_placed:
+                    is_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
+                    yield Assignment(phase, kind, _FIRST)
+                    if is_remote:
+                        break
+                else:
+                    yield Assignment(phase, kind, _FIRST)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         jobs = tasks = 0

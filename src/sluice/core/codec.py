@@ -1,0 +1,184 @@
+"""Events as text and back, exactly: one line of plain JSON each. The journal is written in it.
+
+Writing looks at values, reading at the declared types. A value class becomes an object of its
+fields, without those that stand at their default, so that a field added later reads old lines. A
+tuple becomes an array, an enum member its value, a mapping an array of pairs. Where a field holds
+one of several classes (`TaskLengths`), the object says which by `is`. Numbers keep every bit;
+NaN and infinities are refused, because JSON has none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
+
+from sluice.core.commands import Command
+from sluice.core.events import Event
+from sluice.core.reasons import Reason
+from sluice.model.errors import InvalidInput
+from sluice.model.lengths import (
+    ConstantLengths,
+    ListedLengths,
+    TableLengths,
+    TaskLengths,
+    WorkLengths,
+)
+
+# What stands behind a type that several classes share.
+_FORMS: dict[Any, tuple[type, ...]] = {
+    TaskLengths: (ConstantLengths, ListedLengths, WorkLengths, TableLengths),
+    Event: get_args(Event),
+}
+_TOLD_APART = frozenset(form for forms in _FORMS.values() for form in forms)
+_WHICH = "is"
+_ABSENT = object()
+
+_Reader = Callable[[Any], Any]
+
+
+def encode(event: Event) -> str:
+    """The event as one line of ASCII.
+
+    >>> from sluice.core.events import Tick
+    >>> encode(Tick(1.5))
+    '{"is":"Tick","at_s":1.5}'
+    """
+    return _line(_plain(event))
+
+
+def decode(line: str | bytes) -> Event:
+    """The event that a line stands for. Raises InvalidInput where it stands for none.
+
+    >>> decode('{"is":"Tick","at_s":1.5}')
+    Tick(at_s=1.5)
+    """
+    try:
+        event: Event = _reader(Event)(json.loads(line))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"no event can be read from {line[:80]!r}: {error}") from error
+    return event
+
+
+def decision_line(commands: Iterable[Command]) -> str:
+    """What was decided, as one line to be compared; why it was decided is left out.
+
+    A release that words its reasons better must not make older journals look contradicted.
+    """
+    return _line(
+        [
+            [type(command).__name__, *(_plain(part) for part in command if not _is_reason(part))]
+            for command in commands
+        ]
+    )
+
+
+def _is_reason(part: object) -> bool:
+    return isinstance(part, Reason)
+
+
+def _line(plain: object) -> str:
+    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+
+
+# --- writing: by value ------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  values of every type go in
+    kind = type(value)
+    if value is None or kind in {str, float, int, bool}:
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return [[_plain(key), _plain(held)] for key, held in value.items()]
+    if kind is tuple:
+        return [_plain(part) for part in value]
+    told: dict[str, Any] = {_WHICH: kind.__name__} if kind in _TOLD_APART else {}
+    for name, default in _fields(kind):
+        held = getattr(value, name)
+        # By type as well: 0 and False are equal, and so are 0 and 0.0.
+        if type(held) is not type(default) or held != default:
+            told[name] = _plain(held)
+    return told
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Names of a value class's fields, each with its default."""
+    if dataclasses.is_dataclass(kind):
+        fields = dataclasses.fields(kind)
+        return tuple((field.name, _default(field)) for field in fields)
+    names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # every other is a NamedTuple
+    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]  # as above
+    return tuple((name, defaults.get(name, _ABSENT)) for name in names)
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    return _ABSENT if field.default is dataclasses.MISSING else field.default
+
+
+# --- reading: by declared type ----------------------------------------------------------------
+
+
+@cache
+def _reader(hint: Any) -> _Reader:  # noqa: ANN401  type hints have no common type
+    """How values of a declared type are read. TypeError where the codec does not know the type."""
+    if hint in _FORMS:
+        return _one_of({form.__name__: _object_reader(form) for form in _FORMS[hint]})
+    if isinstance(hint, NewType):
+        return _reader(hint.__supertype__)
+    if hint in {str, float, int, bool}:
+        return _as_is
+    origin = get_origin(hint)
+    if origin in {types.UnionType, Union}:
+        return _optional(*get_args(hint))
+    if origin is tuple:
+        return _tuple_reader(*get_args(hint))
+    if origin is Mapping:
+        return _mapping_reader(*get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, tuple)):
+        return _object_reader(hint)
+    raise TypeError(f"no way to read {hint} is known")
+
+
+def _as_is(plain: Any) -> Any:  # noqa: ANN401  as `_plain`
+    if isinstance(plain, list | dict):
+        raise TypeError(f"{type(plain).__name__} stands where a single value should")
+    return plain
+
+
+def _one_of(readers: Mapping[str, _Reader]) -> _Reader:
+    return lambda plain: readers[plain.pop(_WHICH)](plain)
+
+
+def _optional(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+    (inner,) = [_reader(hint) for hint in hints if hint is not types.NoneType]
+    return lambda plain: None if plain is None else inner(plain)
+
+
+def _tuple_reader(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+    if hints[-1] is Ellipsis:
+        read = _reader(hints[0])
+        return lambda plain: tuple([read(part) for part in plain])
+    readers = [_reader(hint) for hint in hints]
+    return lambda plain: tuple(
+        [read(part) for read, part in zip(readers, plain, strict=True)]
+    )
+
+
+def _mapping_reader(key_hint: Any, value_hint: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+    key, value = _reader(key_hint), _reader(value_hint)
+    return lambda plain: {key(name): value(held) for name, held in plain}
+
+
+def _object_reader(kind: type) -> _Reader:
+    hints = get_type_hints(kind)
+    readers = {name: _reader(hints[name]) for name, _ in _fields(kind)}
+    return lambda plain: kind(**{name: readers[name](held) for name, held in plain.items()})

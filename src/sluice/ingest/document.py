@@ -1,0 +1,118 @@
+"""Bytes to a document: plain values, and a way back to the lines they stood on.
+
+Which notation a text is in is decided by its content. One that begins with `{` or `[` is JSON, and
+goes to the JSON parser; YAML's flow style begins alike, so a text that is no JSON and short enough
+to have been written by hand is tried as YAML before the JSON parser's complaint is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sluice.ingest.json_notation import place_of, read_json, too_deep
+from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place
+from sluice.ingest.yaml_notation import places_of, read_yaml
+from sluice.model.errors import InvalidInput
+
+FILE_BYTES_MAX = 64 * 1024 * 1024
+FLOW_STYLE_CHARACTERS_MAX = 1024 * 1024
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Plain values (dict, list, str, int, float, bool, None), their text and its name."""
+
+    value: object
+    text: str
+    source: str
+    is_json: bool
+
+    def places(self, paths: Iterable[Path]) -> dict[Path, Place]:
+        """Where each path stands; where its nearest beginning stands if it leads nowhere."""
+        wanted = list(paths)
+        if self.is_json:
+            return {path: place_of(self.text, path) for path in wanted}
+        known = places_of(self.text, wanted)
+        return {path: _nearest(known, path) for path in wanted}
+
+    def check_depth(self) -> None:
+        """Raise InvalidInput if the values are nested deeper than DEPTH_MAX.
+
+        Reading YAML has checked it. For JSON it is asked only once the schema, which is not that
+        deep itself, has found something wrong.
+        """
+        level: Sequence[object] = [self.value]
+        for _ in range(DEPTH_MAX + 1):
+            level = [inner for outer in level for inner in _children(outer)]
+            if not level:
+                return
+        raise too_deep(self.text).told(self.source)
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return [inner for inner in value.values() if isinstance(inner, dict | list)]
+    if isinstance(value, list):
+        return [inner for inner in value if isinstance(inner, dict | list)]
+    return ()
+
+
+def _nearest(known: dict[Path, Place], path: Path) -> Place:
+    while path and path not in known:
+        path = path[:-1]
+    return known.get(path, Place(1, 1))
+
+
+def read_document(content: bytes | str, *, source: str) -> Document:
+    """The document in `content`. Raises InvalidInput with the line and column."""
+    if len(content) > FILE_BYTES_MAX:
+        raise too_large(source)
+    text = content if isinstance(content, str) else _decoded(content, source)
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        value, is_json = _read(text)
+    except NotationError as error:
+        raise error.told(source) from None
+    return Document(value=value, text=text, source=source, is_json=is_json)
+
+
+def too_large(source: str) -> InvalidInput:
+    """The complaint about a file beyond the limit."""
+    return InvalidInput(
+        f"it is larger than {FILE_BYTES_MAX} bytes", where=source, mend="split the workload"
+    )
+
+
+def _decoded(content: bytes, source: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"byte {error.start} (0x{content[error.start]:02x}) is no UTF-8",
+            where=f"{source} line {line}",
+            mend="save the file as UTF-8",
+        ) from None
+
+
+def _read(text: str) -> tuple[object, bool]:
+    """The value, and whether the text is JSON."""
+    if text.lstrip(" \t\r\n")[:1] not in ("{", "["):
+        return read_yaml(text), False
+    try:
+        return read_json(text), True
+    except NotationError as error:
+        if not error.is_syntax or len(text) > FLOW_STYLE_CHARACTERS_MAX:
+            raise
+        return _read_flow_style(text, error), False
+
+
+def _read_flow_style(text: str, json_error: NotationError) -> object:
+    try:
+        return read_yaml(text)
+    except NotationError as error:
+        # Not well-formed in either: then it was meant as what it looks like.
+        raise (json_error if error.is_syntax else error) from None

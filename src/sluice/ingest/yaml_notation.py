@@ -1,0 +1,250 @@
+"""YAML text to plain values, from the events of PyYAML's C parser.
+
+Numbers are those of JSON, whichever notation a file is in: `5e-08` is one, `1_000`, `010`, `0x10`,
+`1:30` and `.inf` are text. null and booleans are those of YAML 1.2 (so `no` is text, as are
+dates). Keys are text as written. No tag makes an object: tags are refused, and so are merge keys,
+a key given twice and a second document. Nothing here recurses, so depth costs no stack; what
+aliases add is counted as if it were written out, so that nine lines cannot unfold into gigabytes.
+
+Positions are dropped on the way, because few files need them; `places_of` reads again for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import yaml
+
+from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place
+
+ALIASED_MAX = 1_000_000
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
+_WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)
+_DIGITS_MAX = 4000
+
+
+def plain_value(text: str) -> object:
+    """What an unquoted YAML scalar means.
+
+    >>> [plain_value(text) for text in ("5e-08", "010", "no", "~", "false")]
+    [5e-08, '010', 'no', None, False]
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    return float(text) if number[1] or number[2] else int(text)
+
+
+def read_yaml(text: str) -> object:
+    """The value of a YAML text of one document; None if it is empty. Raises NotationError."""
+    return _Reader(text).read()
+
+
+def places_of(text: str, paths: Iterable[Path]) -> dict[Path, Place]:
+    """Where paths and all their beginnings stand in a text that `read_yaml` has read.
+
+    Tells the place of the key, where there is one. A path that leads to something missing, or
+    through an alias, is not among the answers; one of its beginnings is.
+    """
+    wanted = {path[:length] for path in paths for length in range(len(path) + 1)}
+    places: dict[Path, Place] = {}
+
+    def note(path: Path, mark: yaml.Mark) -> None:
+        if path in wanted:
+            places.setdefault(path, _place(mark))
+
+    _Reader(text, note).read()
+    return places
+
+
+def _place(mark: Any) -> Place:  # noqa: ANN401  # the C parser has a Mark class of its own
+    return Place(mark.line + 1, mark.column + 1)
+
+
+class _Open:
+    """A list or mapping whose end has not come yet.
+
+    size, height: nodes and levels in it so far, aliases written out.
+    """
+
+    __slots__ = ("anchor", "height", "items", "key", "key_mark", "members", "size")
+
+    def __init__(self, anchor: str | None, *, members: dict[str, object] | None) -> None:
+        self.anchor = anchor
+        self.members = members
+        self.items: list[object] = []
+        self.key: str | None = None
+        self.key_mark: Any = None
+        self.size = 1
+        self.height = 0
+
+
+class _Anchored:
+    __slots__ = ("height", "size", "value")
+
+    def __init__(self, value: object, size: int, height: int) -> None:
+        self.value = value
+        self.size = size
+        self.height = height
+
+
+class _Reader:
+    def __init__(self, text: str, note: Callable[[Path, Any], None] | None = None) -> None:
+        self._text = text
+        self._note = note
+        self._open: list[_Open] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._aliased = 0
+        self._documents = 0
+        self._value: object = None
+
+    def read(self) -> object:
+        parser = yaml.CSafeLoader(self._text)
+        handlers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._on_scalar,
+            yaml.MappingStartEvent: self._on_mapping,
+            yaml.MappingEndEvent: self._on_end,
+            yaml.SequenceStartEvent: self._on_list,
+            yaml.SequenceEndEvent: self._on_end,
+            yaml.AliasEvent: self._on_alias,
+            yaml.DocumentStartEvent: self._on_document,
+        }
+        try:
+            while parser.check_event():
+                event = parser.get_event()
+                handler = handlers.get(type(event))
+                if handler is not None:
+                    handler(event)
+        except yaml.YAMLError as error:
+            raise _syntax(error) from None
+        finally:
+            parser.dispose()
+        return self._value
+
+    def _on_document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            raise _refused("a second document begins", event, "keep one document in a file")
+
+    def _on_scalar(self, event: Any) -> None:
+        self._check_tag(event)
+        text, is_plain = event.value, event.implicit[0]
+        parent = self._open[-1] if self._open else None
+        if parent is not None and parent.members is not None and parent.key is None:
+            self._set_key(parent, text, event, is_plain=is_plain)
+            return
+        if is_plain and len(text) > _DIGITS_MAX:
+            raise _refused("a word has thousands of characters", event, "quote it")
+        self._add(plain_value(text) if is_plain else text, event, size=1, height=0)
+
+    def _set_key(self, parent: _Open, text: str, event: Any, *, is_plain: bool) -> None:
+        assert parent.members is not None, "only mappings have keys"
+        if is_plain and text == "<<":
+            raise _refused("merge keys (<<) are not read", event, "write the keys out")
+        if text in parent.members:
+            raise _refused(f"the key {text[:80]!r} stands twice", event, "keep one of them")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(text, 1, 0)
+        parent.key = text
+        parent.key_mark = event.start_mark
+
+    def _on_mapping(self, event: Any) -> None:
+        self._begin(event, _Open(event.anchor, members={}))
+
+    def _on_list(self, event: Any) -> None:
+        self._begin(event, _Open(event.anchor, members=None))
+
+    def _begin(self, event: Any, opened: _Open) -> None:
+        self._check_tag(event)
+        if len(self._open) >= DEPTH_MAX:
+            raise _too_deep(event)
+        self._tell_place(event)
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)  # what is still open cannot be an alias's target
+        self._open.append(opened)
+
+    def _on_end(self, event: Any) -> None:
+        ended = self._open.pop()
+        value: object = ended.items if ended.members is None else ended.members
+        self._put(value, event, ended.anchor, size=ended.size, height=ended.height + 1)
+
+    def _on_alias(self, event: Any) -> None:
+        target = self._anchors.get(event.anchor)
+        if target is None:
+            raise _refused(f"the alias *{event.anchor} has no target", event, "write it out")
+        self._aliased += target.size
+        if self._aliased > ALIASED_MAX:
+            raise _refused(f"aliases add more than {ALIASED_MAX} values", event, "write them out")
+        parent = self._open[-1] if self._open else None
+        if parent is not None and parent.members is not None and parent.key is None:
+            raise _refused("an alias stands as a key", event, "write the key out")
+        if len(self._open) + target.height > DEPTH_MAX:
+            raise _too_deep(event)
+        self._add(target.value, event, size=target.size, height=target.height)
+
+    def _add(self, value: object, event: Any, *, size: int, height: int) -> None:
+        self._tell_place(event)
+        anchor = None if isinstance(event, yaml.AliasEvent) else event.anchor
+        self._put(value, event, anchor, size=size, height=height)
+
+    def _put(
+        self, value: object, event: Any, anchor: str | None, *, size: int, height: int
+    ) -> None:
+        """Hand a complete value to what surrounds it."""
+        if anchor is not None:
+            self._anchors[anchor] = _Anchored(value, size, height)
+        if not self._open:
+            self._value = value
+            return
+        parent = self._open[-1]
+        parent.size += size
+        parent.height = max(parent.height, height)
+        if parent.members is None:
+            parent.items.append(value)
+        elif parent.key is None:
+            raise _refused("a list or mapping stands as a key", event, "use text as keys")
+        else:
+            parent.members[parent.key] = value
+            parent.key = None
+
+    def _check_tag(self, event: Any) -> None:
+        if event.tag is not None and event.tag != "!":
+            raise _refused(f"the tag {event.tag[:80]!r} is not read", event, "leave tags out")
+
+    def _tell_place(self, event: Any) -> None:
+        if self._note is None:
+            return
+        path = tuple(
+            len(opened.items) if opened.members is None else opened.key or ""
+            for opened in self._open
+        )
+        mark = event.start_mark
+        if self._open and self._open[-1].members is not None:
+            mark = self._open[-1].key_mark or mark
+        self._note(path, mark)
+
+
+def _refused(what: str, event: Any, mend: str) -> NotationError:
+    return NotationError(what, place=_place(event.start_mark), mend=mend)
+
+
+def _too_deep(event: Any) -> NotationError:
+    return _refused(f"it is nested deeper than {DEPTH_MAX} levels", event, "make it flatter")
+
+
+def _syntax(error: yaml.YAMLError) -> NotationError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+    return NotationError(
+        f"this is no YAML: {problem}",
+        place=None if mark is None else _place(mark),
+        mend="mend it there, or quote the text",
+        is_syntax=True,
+    )
