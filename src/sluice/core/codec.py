@@ -89,7 +89,7 @@ def _line(plain: object) -> str:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  values of every type go in
-    kind = type(value)
+    kind: Any = type(value)
     if value is None or kind in {str, float, int, bool}:
         return value
     if isinstance(value, Enum):
@@ -108,14 +108,12 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  values of every type go in
 
 
 @cache
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401  two sorts of class
     """Names of a value class's fields, each with its default."""
     if dataclasses.is_dataclass(kind):
-        fields = dataclasses.fields(kind)
-        return tuple((field.name, _default(field)) for field in fields)
-    names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # every other is a NamedTuple
-    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]  # as above
-    return tuple((name, defaults.get(name, _ABSENT)) for name in names)
+        return tuple((field.name, _default(field)) for field in dataclasses.fields(kind))
+    defaults = kind._field_defaults  # every other is a named tuple
+    return tuple((name, defaults.get(name, _ABSENT)) for name in kind._fields)
 
 
 def _default(field: dataclasses.Field[Any]) -> object:
@@ -137,15 +135,18 @@ def _reader(hint: Any) -> _Reader:  # noqa: ANN401  type hints have no common ty
     origin = get_origin(hint)
     if origin in {types.UnionType, Union}:
         return _optional(*get_args(hint))
-    if origin is tuple:
-        return _tuple_reader(*get_args(hint))
-    if origin is Mapping:
-        return _mapping_reader(*get_args(hint))
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint
-    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, tuple)):
-        return _object_reader(hint)
-    raise TypeError(f"no way to read {hint} is known")
+    if origin in {tuple, Mapping}:
+        return (_tuple_reader if origin is tuple else _mapping_reader)(*get_args(hint))
+    return _class_reader(hint)
+
+
+def _class_reader(kind: type) -> _Reader:
+    if isinstance(kind, type):
+        if issubclass(kind, Enum):
+            return kind
+        if dataclasses.is_dataclass(kind) or issubclass(kind, tuple):
+            return _object_reader(kind)
+    raise TypeError(f"no way to read {kind} is known")
 
 
 def _as_is(plain: Any) -> Any:  # noqa: ANN401  as `_plain`
@@ -168,9 +169,7 @@ def _tuple_reader(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
         read = _reader(hints[0])
         return lambda plain: tuple([read(part) for part in plain])
     readers = [_reader(hint) for hint in hints]
-    return lambda plain: tuple(
-        [read(part) for read, part in zip(readers, plain, strict=True)]
-    )
+    return lambda plain: tuple([read(part) for read, part in zip(readers, plain, strict=True)])
 
 
 def _mapping_reader(key_hint: Any, value_hint: Any) -> _Reader:  # noqa: ANN401  as `_reader`

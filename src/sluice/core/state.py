@@ -69,6 +69,7 @@ class ClusterState:
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.startable = 0  # waiting tasks that could start if they were given room
+        self.told_apart = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()
         self.ignored: Counter[str] = Counter()
         self._releases = 0
@@ -132,6 +133,7 @@ class ClusterState:
         entry.released_at_s = self.now_s
         entry.release_seq = self._releases
         self._releases += 1
+        self.told_apart += not entry.alike
         for phase in entry.phases:
             self.refresh(phase)
 
@@ -139,6 +141,8 @@ class ClusterState:
         """The job has ended in one way or the other: nothing more of it will start."""
         self.move_job(entry, was)
         entry.finished_at_s = self.now_s
+        if entry.job_id in self.active:
+            self.told_apart -= not entry.alike
         for group in (self.deferred, self.waiting, self.active, entry.pool.jobs):
             group.pop(entry.job_id, None)
         for phase in entry.phases:

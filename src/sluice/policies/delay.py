@@ -1,0 +1,86 @@
+"""Delay scheduling: a job waits a little for a node that holds its data.
+
+A job may start a map at the level of its last one (node, rack, anywhere); after `node_wait_s`
+without a start it may go to the rack, and after `rack_wait_s` more anywhere. A start resets the
+wait. Source: dynamicmr spec, section 5.1 (after Zaharia et al., EuroSys 2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.core.commands import Locality
+from sluice.core.entries import JobEntry
+
+
+@dataclass(slots=True)
+class _Wait:
+    level: Locality = Locality.NODE  # of the job's last start
+    waited_s: float = 0.0
+    skipped: bool = False
+
+
+class DelayScheduling:
+    """Holds jobs back from distant nodes. Waits in seconds, at least 0."""
+
+    def __init__(self, node_wait_s: float, rack_wait_s: float) -> None:
+        self._node_wait_s = node_wait_s
+        self._rack_wait_s = rack_wait_s
+        self._waits: dict[JobEntry, _Wait] = {}
+        self._skipped: dict[JobEntry, None] = {}
+        self._asked: dict[JobEntry, None] = {}
+        self._last_at_s = 0.0
+
+    def begin(self, now_s: float) -> None:
+        """A node asks for work."""
+        # Every job skipped since the last heartbeat of any node has waited that long.
+        for job in self._skipped:
+            self._waits[job].waited_s += now_s - self._last_at_s
+        self._skipped.clear()
+        self._asked.clear()
+        self._last_at_s = now_s
+
+    def allows(self, job: JobEntry, locality: Locality | None) -> bool:
+        """Whether the job may start a task at that distance from its input now."""
+        if locality is None:
+            return True
+        self._asked.setdefault(job)
+        return locality <= self._level(self._waits.setdefault(job, _Wait()))
+
+    def _level(self, wait: _Wait) -> Locality:
+        if wait.level is Locality.ANY:
+            return Locality.ANY
+        if wait.level is Locality.RACK:
+            return Locality.ANY if wait.waited_s >= self._rack_wait_s else Locality.RACK
+        if wait.waited_s >= self._node_wait_s + self._rack_wait_s:
+            return Locality.ANY
+        return Locality.RACK if wait.waited_s >= self._node_wait_s else Locality.NODE
+
+    def started(self, job: JobEntry, locality: Locality | None) -> None:
+        """The job started a task there: its wait begins anew."""
+        if locality is not None:
+            self._waits[job] = _Wait(level=locality)
+            self._asked.pop(job, None)
+
+    def end(self, now_s: float) -> None:
+        """The node has been served: who was asked and started nothing has been skipped."""
+        for job in self._asked:
+            if not job.has_ended:
+                self._skipped[job] = None
+        if len(self._waits) > 2 * len(self._skipped) + 1000:
+            self._waits = {job: wait for job, wait in self._waits.items() if not job.has_ended}
+
+    def wake_at_s(self, now_s: float) -> float | None:
+        """When a job that was held back may go further away."""
+        left = [self.left_s(job) for job in self._skipped]
+        return min((now_s + wait_s for wait_s in left if wait_s), default=None)
+
+    def left_s(self, job: JobEntry) -> float | None:
+        """How long the job may have to wait for its next level; None if it does not wait."""
+        wait = self._waits.get(job)
+        if wait is None or job not in self._skipped:
+            return None
+        bounds = [self._rack_wait_s]
+        if wait.level is Locality.NODE:
+            bounds = [self._node_wait_s, self._node_wait_s + self._rack_wait_s]
+        return min((b - wait.waited_s for b in bounds if b > wait.waited_s), default=None)

@@ -1,0 +1,155 @@
+"""Hadoop's Fair Scheduler with typed slots: pools with minimum shares, weights and delay.
+
+At each heartbeat a node is filled up to its balance line, each time with a task of the kind of
+which it runs fewer. Source: dynamicmr spec, section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.delay import DelayScheduling
+from sluice.policies.fair_shares import Claim, fill
+from sluice.policies.share_order import PoolShare, ShareOrder
+
+_MAP, _REDUCE = SlotKind.MAP, SlotKind.REDUCE
+_NEEDY = Reason(ReasonCode.BELOW_MIN_SHARE)
+_LOWEST = Reason(ReasonCode.LOWEST_SHARE)
+
+
+def balance_line(load: float, slots: int) -> int:
+    """Tasks that a node with `slots` slots takes at a load: its share of the demand, rounded up.
+
+    >>> balance_line(16 / 90, 10)
+    2
+    """
+    return min(slots, math.ceil(min(load, 1.0) * slots - 1e-9))
+
+
+class Fair:
+    """Pools in the order of their shares; `delay` says how far from its data a job may run."""
+
+    name = "fair"
+
+    def __init__(self, delay: DelayScheduling | None = None) -> None:
+        self._delay = delay
+
+    def attach(self, state: ClusterState) -> None:
+        self.order = ShareOrder(state)
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        room = {
+            _MAP: self._room(node, _MAP, node.node.map_slots),
+            _REDUCE: self._room(node, _REDUCE, node.node.reduce_slots),
+        }
+        if not state.told_apart:
+            for kind in (_MAP, _REDUCE):
+                yield from self._assign_alike(node, kind, room[kind])
+            return
+        if self._delay is not None:
+            self._delay.begin(now_s)
+        while (kind := self._next_kind(node, room)) is not None:
+            assignment = self._pick(node, kind)
+            if assignment is None:
+                room[kind] = 0
+            else:
+                room[kind] -= 1
+                yield assignment
+        if self._delay is not None:
+            self._delay.end(now_s)
+
+    def _room(self, node: NodeEntry, kind: SlotKind, slots: int) -> int:
+        """Tasks of a kind that the node may still take, up to its balance line."""
+        free = node.free[kind]
+        return balance_line(self.order.load(kind), slots) - slots + free if free else 0
+
+    def _next_kind(self, node: NodeEntry, room: dict[SlotKind, int]) -> SlotKind | None:
+        """The kind with fewer tasks on the node among those with room; maps on a tie."""
+        if room[_MAP] <= 0:
+            return _REDUCE if room[_REDUCE] > 0 else None
+        if room[_REDUCE] <= 0:
+            return _MAP
+        return _MAP if node.used(_MAP) <= node.used(_REDUCE) else _REDUCE
+
+    def _pick(self, node: NodeEntry, kind: SlotKind) -> Assignment | None:
+        """The first job in order that yields a task for the node."""
+        share = self.order.first(kind)
+        if share is None:
+            return None
+        phase = share.first()
+        if phase is not None and not phase.pending.is_placed:
+            return Assignment(phase, kind, _NEEDY if share.running < share.minimum else _LOWEST)
+        return self._pick_near(node, kind)
+
+    def _pick_near(self, node: NodeEntry, kind: SlotKind) -> Assignment | None:
+        """The same where it matters how near a job's data are."""
+        for share in self.order.pools(kind):
+            reason = _NEEDY if share.running < share.minimum else _LOWEST
+            for phase in share.phases():
+                if self._delay is None:
+                    return Assignment(phase, kind, reason)
+                locality = phase.pending.nearest(node.node_id, node.rack)
+                if self._delay.allows(phase.job, locality):
+                    self._delay.started(phase.job, locality)
+                    return Assignment(phase, kind, reason)
+        return None
+
+    def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
+        """All at once what one by one would give, where nothing tells tasks apart."""
+        while room > 0 and self.order.first(kind) is not None:
+            before = node.free[kind]
+            for share, slots, reason in _divide(list(self.order.pools(kind)), room):
+                for phase, tasks in share.divide(slots):
+                    yield Assignment(phase, kind, reason, tasks)
+            # A task that runs again comes alone, so that less may have started than was given.
+            room -= before - node.free[kind]
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        return None if self._delay is None else self._delay.wake_at_s(now_s)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        kind, job = phase.kind, phase.job
+        wait_s = None if self._delay is None else self._delay.left_s(job)
+        if wait_s is not None:
+            return Reason(ReasonCode.LOCALITY_WAIT, (("wait_s", wait_s),))
+        share = self.order.share(job.pool, kind)
+        if share.running >= share.cap:
+            return Reason(ReasonCode.POOL_AT_CAP, (("cap", share.cap), ("kind", kind.value)))
+        mine = share.key()
+        ahead = sum(1 for other in self.order.pools(kind) if mine is None or other.key() < mine)
+        if ahead:
+            return Reason(
+                ReasonCode.POOL_OVER_SHARE, (("running", share.running), ("pools", ahead))
+            )
+        numbers = (("slots", state.slots[kind]), ("kind", kind.value))
+        return Reason(ReasonCode.SLOTS_BUSY, numbers)
+
+
+def _divide(
+    shares: list[PoolShare], slots: int
+) -> Iterator[tuple[PoolShare, int, Reason]]:
+    """Free slots over pools: first to those below their minimum, then by running / weight."""
+    shares.sort(key=PoolShare.seniority)
+    needy = [share for share in shares if share.needs > 0]
+    claims = [
+        Claim(share.running, share.needs, max(1, min(share.minimum, share.demand)))
+        for share in needy
+    ]
+    first = dict(zip(needy, fill(slots, claims), strict=True))
+    rest = [
+        Claim(
+            share.running + first.get(share, 0), share.waiting - first.get(share, 0), share.weight
+        )
+        for share in shares
+    ]
+    then = fill(slots - sum(first.values()), rest)
+    for share, more in zip(shares, then, strict=True):
+        given = first.get(share, 0) + more
+        if given:
+            yield share, given, _NEEDY if share in first else _LOWEST

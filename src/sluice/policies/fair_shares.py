@@ -1,0 +1,108 @@
+"""Arithmetic of fair shares: who gets the next slots, and what each pool is entitled to.
+
+Source: dynamicmr spec, section 5.1 (order of pools, shares), golden example G5.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ROUNDS = 60  # of bisection; more than the digits of a float
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claimant: tasks it runs, tasks it could start, its weight."""
+
+    running: int
+    waiting: int
+    weight: float
+
+
+def fill(slots: int, claims: Sequence[Claim]) -> list[int]:
+    """How many of `slots` free slots each claimant gets when each slot in turn goes to the one
+    with the least running / weight; equal ones in the order in which they stand.
+
+    Equal to handing slots out one by one, at a cost that does not grow with their number.
+
+    >>> fill(5, [Claim(0, 9, 1.0), Claim(2, 9, 1.0), Claim(0, 1, 1.0)])
+    [3, 1, 1]
+    """
+    slots = min(slots, sum(claim.waiting for claim in claims))
+    given = _fill_below(slots, claims) if slots > 2 * len(claims) else [0] * len(claims)
+    heap = [
+        ((claim.running + got) / claim.weight, position)
+        for position, (claim, got) in enumerate(zip(claims, given, strict=True))
+        if got < claim.waiting
+    ]
+    heapq.heapify(heap)
+    for _ in range(slots - sum(given)):
+        _, position = heap[0]
+        claim = claims[position]
+        given[position] += 1
+        if given[position] < claim.waiting:
+            level = (claim.running + given[position]) / claim.weight
+            heapq.heapreplace(heap, (level, position))
+        else:
+            heapq.heappop(heap)
+    return given
+
+
+def _fill_below(slots: int, claims: Sequence[Claim]) -> list[int]:
+    """The slots given out before the level at which `slots` would be passed: all those go before
+    any that are left, whatever the ties.
+    """
+    low = 0.0
+    high = max((c.running + c.waiting) / c.weight for c in claims) + 1.0
+    for _ in range(_ROUNDS):
+        level = (low + high) / 2
+        if sum(_below(level, claim) for claim in claims) <= slots:
+            low = level
+        else:
+            high = level
+    return [_below(low, claim) for claim in claims]
+
+
+def _below(level: float, claim: Claim) -> int:
+    """How many of the claimant's next slots stand strictly below a level."""
+    count = min(claim.waiting, max(0, math.ceil(level * claim.weight) - claim.running))
+    # The product may round across a step; the quotient is what the order is made of.
+    while count and (claim.running + count - 1) / claim.weight >= level:
+        count -= 1
+    while count < claim.waiting and (claim.running + count) / claim.weight < level:
+        count += 1
+    return count
+
+
+def fair_shares(
+    slots: float, pools: Sequence[tuple[float, float, float]]
+) -> list[float]:
+    """Shares of `slots` for pools given as (weight, minimum share, demand).
+
+    A pool whose demand is within its minimum gets its demand; the others get
+    min(demand, max(minimum, rho * weight)) with the one rho that gives out
+    min(slots, total demand).
+
+    >>> fair_shares(60, [(1, 0, 12), (1, 20, 100), (2, 0, 100)])
+    [12.0, 20.0, 28.0]
+    """
+
+    def at(rho: float) -> list[float]:
+        return [
+            demand if demand <= minimum else min(demand, max(minimum, rho * weight))
+            for weight, minimum, demand in pools
+        ]
+
+    target = min(slots, math.fsum(demand for _, _, demand in pools))
+    low, high = 0.0, max((d / w for w, _, d in pools), default=0.0)
+    for _ in range(200):
+        rho = (low + high) / 2
+        if math.fsum(at(rho)) < target:
+            low = rho
+        else:
+            high = rho
+    # The bisection ends a rounding away from values that are whole.
+    return [float(round(share, 9)) for share in at(high)]

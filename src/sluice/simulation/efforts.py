@@ -1,0 +1,151 @@
+"""What each attempt will cost: its work, its fetching, and the mishaps it will meet.
+
+Every purpose has its own generator, seeded from the run's seed, the purpose, the job and the
+phase, and what belongs to a task is drawn in task order when the job arrives. So every scheduler
+sees the same tasks, whatever it does with them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sluice.core.commands import Locality
+from sluice.core.events import AttemptKey
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
+from sluice.model.job import Job, Phase
+from sluice.model.lengths import ListedLengths
+from sluice.simulation.settings import SimulationSettings
+
+# Lengths of past attempts by (job, phase name, task), to replay a recorded run.
+Recorded = Callable[[JobId, str, int], float | None]
+
+
+class Mishap(NamedTuple):
+    """What goes wrong with an attempt: it is slowed by a factor, hangs, or fails on its way."""
+
+    factor: float = 1.0
+    hangs: bool = False
+    fails_after: float | None = None  # share of its length
+
+
+_FINE = Mishap()
+
+
+@dataclass(slots=True)
+class PhaseEffort:
+    """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed."""
+
+    fetch_s: float
+    work_s: float
+    each_s: Sequence[float] | None  # instead of work_s
+    waits: bool  # its work starts only when the phases before are done
+
+    def of(self, task: int) -> float:
+        """Work of a task, without its fetching."""
+        return self.work_s if self.each_s is None else self.each_s[task]
+
+
+class Efforts:
+    """Draws and remembers what tasks cost."""
+
+    def __init__(
+        self, settings: SimulationSettings, seed: int, recorded: Recorded | None = None
+    ) -> None:
+        self._settings = settings
+        self._seed = seed
+        self._recorded = recorded
+        self._phases: dict[JobId, list[PhaseEffort]] = {}
+        self._factors = {
+            None: 1.0,
+            Locality.NODE: 1.0,
+            Locality.RACK: settings.rack_factor,
+            Locality.ANY: settings.remote_factor,
+        }
+        self._has_mishaps = bool(settings.p_slow or settings.p_hang or settings.task_failure)
+
+    def add(self, job: Job) -> None:
+        """Draw everything that belongs to the job's tasks."""
+        self._phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
+
+    def are_alike(self, job: Job) -> bool:
+        """Whether the tasks of each phase all take the same."""
+        return all(effort.each_s is None for effort in self._phases[job.job_id])
+
+    def of(self, job_id: JobId, phase: int) -> PhaseEffort:
+        """What the tasks of a phase cost."""
+        return self._phases[job_id][phase]
+
+    def locality_factor(self, locality: Locality | None) -> float:
+        """How much longer a task takes at that distance from its input."""
+        return self._factors[locality]
+
+    def mishap(self, key: AttemptKey) -> Mishap:
+        """What goes wrong with this attempt: drawn for it alone, whenever it starts."""
+        if not self._has_mishaps:
+            return _FINE
+        settings = self._settings
+        draw = random.Random(f"{self._seed}/mishap/{key}")  # seeded by text: stable everywhere
+        chance, slow, fails, where = (draw.random() for _ in range(4))
+        low, high = settings.slow_factor
+        return Mishap(
+            factor=low + (high - low) * slow
+            if settings.p_hang <= chance < settings.p_hang + settings.p_slow
+            else 1.0,
+            hangs=chance < settings.p_hang,
+            fails_after=where if fails < settings.task_failure else None,
+        )
+
+    def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
+        if phase.lengths is None:
+            raise InvalidInput(
+                f"phase {phase.name!r} has no task lengths",
+                where=f"job {job.job_id!r}",
+                mend="give avg_s, durations_s, fixed_s and work_s, or rows",
+            )
+        tasks = phase.tasks
+        fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(tasks)
+        mean_s = phase.lengths.avg_s(tasks)
+        each_s: Sequence[float] | None = None
+        if isinstance(phase.lengths, ListedLengths):
+            each_s = phase.lengths.durations_s
+        spread = self._spread(job, phase)
+        if spread is not None:
+            base = each_s or [mean_s] * tasks
+            each_s = array("d", [length_s * spread() for length_s in base])
+        if self._recorded is not None:
+            known = [self._recorded(job.job_id, phase.name, task) for task in range(tasks)]
+            base = each_s or [mean_s] * tasks
+            each_s = array(
+                "d", [b if k is None else k for k, b in zip(known, base, strict=True)]
+            )
+        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after))
+
+    def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
+        """A generator of factors with mean 1; None where lengths are fixed."""
+        settings = self._settings
+        draw = random.Random(f"{self._seed}/lengths/{job.job_id}/{phase.name}")
+        if settings.jitter:
+            low, width = 1 - settings.jitter, 2 * settings.jitter
+            return lambda: low + width * draw.random()
+        if settings.spread == "fixed":
+            return None
+        cv = settings.spread_cv
+        if settings.spread == "exponential":
+            return lambda: draw.expovariate(1.0)
+        if settings.spread == "lognormal":
+            sigma = math.sqrt(math.log1p(cv * cv))
+            return lambda: draw.lognormvariate(-sigma * sigma / 2, sigma)
+        if settings.spread == "gamma":
+            shape = 1 / (cv * cv)
+            return lambda: draw.gammavariate(shape, 1 / shape)
+        raise InvalidInput(
+            f"spread is {settings.spread!r}",
+            where="settings",
+            mend="use fixed, exponential, lognormal or gamma",
+        )

@@ -1,0 +1,74 @@
+"""Nodes that fail and come back: exponential times, each node with a generator of its own."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Protocol
+
+from sluice.core.events import NodeJoined, NodeLost
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
+from sluice.simulation.agenda import NODE_RANK, Agenda
+from sluice.simulation.settings import SimulationSettings
+
+_REPAIR_SHARE = 0.1  # of the time between failures, where no repair time is given
+
+
+class World(Protocol):
+    """What faults happen to."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all work has ended, so that faults matter no more."""
+
+    def node_dies(self, node_id: NodeId, now_s: float) -> None:
+        """A node stops."""
+
+    def tell_node(self, event: NodeJoined | NodeLost) -> None:
+        """The scheduler learns of it."""
+
+
+class NodeFaults:
+    """Makes nodes fail. A loss is told at once, or with heartbeats after the node's time-out."""
+
+    def __init__(
+        self,
+        world: World,
+        cluster: Cluster,
+        agenda: Agenda,
+        settings: SimulationSettings,
+        seed: int,
+    ) -> None:
+        self._world = world
+        self._agenda = agenda
+        self._rate_per_s = settings.failure_rate_per_s
+        self._notice_s = settings.node_timeout_s if settings.heartbeat_s else 0.0
+        if not self._rate_per_s:
+            return
+        self._repair_s = settings.node_repair_s or _REPAIR_SHARE / self._rate_per_s
+        self._draws: dict[NodeId, random.Random] = {}
+        for node in cluster.nodes:
+            self._draws[node.node_id] = random.Random(f"{seed}/faults/{node.node_id}")
+            self._plan_failure(node, 0.0)
+
+    def _plan_failure(self, node: Node, now_s: float) -> None:
+        at_s = now_s + self._draws[node.node_id].expovariate(self._rate_per_s)
+        self._agenda.add(at_s, NODE_RANK, partial(self._fail, node))
+
+    def _fail(self, node: Node, now_s: float) -> None:
+        if self._world.is_over:
+            return
+        self._world.node_dies(node.node_id, now_s)
+        back_at_s = now_s + self._draws[node.node_id].expovariate(1 / self._repair_s)
+        # A node that is back before its loss was noticed tells of it by joining anew.
+        noticed_at_s = min(now_s + self._notice_s, back_at_s)
+        self._agenda.add(noticed_at_s, NODE_RANK, partial(self._tell_loss, node))
+        self._agenda.add(back_at_s, NODE_RANK, partial(self._repair, node))
+
+    def _tell_loss(self, node: Node, now_s: float) -> None:
+        self._world.tell_node(NodeLost(now_s, node.node_id, f"node {node.node_id} failed"))
+
+    def _repair(self, node: Node, now_s: float) -> None:
+        self._world.tell_node(NodeJoined(now_s, node))
+        self._plan_failure(node, now_s)

@@ -1,0 +1,61 @@
+"""When nodes speak, and what they have to tell when they do."""
+
+from __future__ import annotations
+
+import math
+
+from sluice.core.events import NodeHeartbeat, TaskFailed, TaskFinished
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Cluster
+from sluice.model.ids import NodeId
+from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
+
+
+class Heartbeats:
+    """When nodes speak: node i of n at i/n of the interval, then at every interval."""
+
+    def __init__(self, cluster: Cluster, interval_s: float, agenda: Agenda) -> None:
+        self.interval_s = interval_s
+        self._agenda = agenda
+        share = interval_s / len(cluster.nodes)
+        self._offset_s = {node.node_id: i * share for i, node in enumerate(cluster.nodes)}
+        self._armed: set[NodeId] = set()
+        self._silent: set[NodeId] = set()
+        self._reports: dict[NodeId, list[TaskFinished | TaskFailed]] = {}
+
+    def keep(self, node_id: NodeId, report: TaskFinished | TaskFailed, now_s: float) -> None:
+        """Something to tell at the node's next heartbeat."""
+        self._reports.setdefault(node_id, []).append(report)
+        self.arm(node_id, now_s, at_once=True)
+
+    def take(self, node_id: NodeId) -> list[TaskFinished | TaskFailed] | None:
+        """The node speaks now: what it has to tell; None if it is silent."""
+        self._armed.discard(node_id)
+        return None if node_id in self._silent else self._reports.pop(node_id, [])
+
+    def silence(self, node_id: NodeId) -> None:
+        """The node died, and what it had to tell is lost."""
+        self._silent.add(node_id)
+        self._reports.pop(node_id, None)
+
+    def awaken(self, node_id: NodeId) -> None:
+        """The node is back."""
+        self._silent.discard(node_id)
+
+    def arm(self, node_id: NodeId, now_s: float, *, at_once: bool = False) -> None:
+        """The node speaks at its next instant; `at_once` allows that to be now."""
+        if node_id in self._armed or node_id in self._silent:
+            return
+        self._armed.add(node_id)
+        offset_s = self._offset_s[node_id]
+        beats = (now_s - offset_s) / self.interval_s
+        count = math.ceil(beats - 1e-9) if at_once else math.floor(beats + 1e-9) + 1
+        at_s = max(now_s, offset_s + max(0, count) * self.interval_s)
+        self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
+
+    def arm_all(self, state: ClusterState, now_s: float) -> None:
+        """While work waits, every node that is up speaks."""
+        if state.startable and len(self._armed) < len(state.nodes):
+            for node in state.nodes.values():
+                if node.is_up:
+                    self.arm(node.node_id, now_s, at_once=True)
