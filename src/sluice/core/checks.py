@@ -29,7 +29,12 @@ def check_assignment(assignment: Assignment, node: NodeEntry) -> None:
                 f"{tasks} tasks of {phase.job.job_id}/{phase.name} were assigned,"
                 f" {phase.pending.count if phase.is_open else 0} may start"
             )
-    elif tasks != 1 or copy_of.phase is not phase or copy_of.state not in _CAN_BE_COPIED:
+    elif (
+        tasks != 1
+        or copy_of.launch.tasks != 1
+        or copy_of.phase is not phase
+        or copy_of.state not in _CAN_BE_COPIED
+    ):
         raise WrongDecision(f"attempt {copy_of.key} cannot be copied")
     if tasks != 1 and (tasks < 1 or not phase.job.alike):
         raise WrongDecision(f"{tasks} tasks of {phase.job.job_id} at once, which are told apart")

@@ -101,10 +101,16 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  values of every type go in
     told: dict[str, Any] = {_WHICH: kind.__name__} if kind in _TOLD_APART else {}
     for name, default in _fields(kind):
         held = getattr(value, name)
-        # By type as well: 0 and False are equal, and so are 0 and 0.0.
-        if type(held) is not type(default) or held != default:
+        if not _is_same(held, default):
             told[name] = _plain(held)
     return told
+
+
+def _is_same(held: object, default: object) -> bool:
+    """Whether a field need not be told. 0 and 0.0 are equal but not the same."""
+    if isinstance(held, str | float | int | tuple):
+        return type(held) is type(default) and held == default
+    return held is default
 
 
 @cache

@@ -59,7 +59,7 @@ class PhaseEntry:
 
     __slots__ = (
         "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
-        "kind", "needed_by", "pending", "phase", "retries", "running", "tasks",
+        "kind", "lost", "needed_by", "pending", "phase", "retries", "running", "tasks",
     )  # fmt: skip
 
     def __init__(
@@ -82,6 +82,7 @@ class PhaseEntry:
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
+        self.lost: list[Attempt] = []  # done, their output is gone, and nothing needs it now
 
     @property
     def name(self) -> str:
@@ -90,6 +91,12 @@ class PhaseEntry:
     @property
     def is_done(self) -> bool:
         return self.done == self.tasks
+
+    @property
+    def has_inputs(self) -> bool:
+        """All phases before it are done, so that what its tasks read is there."""
+        phases = self.job.phases
+        return all(phases[index].is_done for index in self.phase.after)
 
     @property
     def line_key(self) -> tuple[int, int]:
@@ -118,6 +125,10 @@ class Backlog:
     def add(self, phase: PhaseEntry) -> None:
         self._added += 1
         heapq.heappush(self._heap, (phase.line_key, self._added, phase))
+
+    def phases(self) -> set[PhaseEntry]:
+        """All of them, in no order."""
+        return {entry[2] for entry in self._heap if entry[2].is_queued}
 
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is; those with nothing left are dropped on the way."""

@@ -31,6 +31,7 @@ class ReasonCode(Enum):
     SLOTS_BUSY = "all {slots:.0f} {kind} slots are busy"
     BEHIND_IN_LINE = "{ahead:.0f} jobs stand before it in line, {tasks:.0f} tasks"
     POOL_OVER_SHARE = "its pool runs {running:.0f} tasks while {pools:.0f} pools have less"
+    JOB_OVER_SHARE = "it runs {running:.0f} containers while {jobs:.0f} jobs have less"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the phase before are not done"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"

@@ -34,7 +34,7 @@ from sluice.core.protocols import (
 )
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptInput, AttemptState, JobInput
+from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
 
 FAILURES_MAX = 4
@@ -156,9 +156,14 @@ class Scheduler:
 
     def _on_started(self, event: ev.TaskStarted) -> None:
         attempt = self._find(event.key)
-        if attempt is not None and attempt.state is AttemptState.LAUNCHED:
-            attempt.state = AttemptState.RUNNING
-            attempt.started_at_s = event.at_s
+        if attempt is None:
+            return
+        after = ATTEMPT_TRANSITIONS[AttemptInput.STARTED].get(attempt.state)
+        if after is None:
+            self.state.ignored["start late or repeated"] += 1
+            return
+        attempt.state = after
+        attempt.started_at_s = max(attempt.started_at_s, event.at_s)
 
     def _on_progress(self, event: ev.TaskProgress) -> None:
         attempt = self._find(event.key)
@@ -194,10 +199,12 @@ class Scheduler:
         if attempt.is_moot:
             return
         for index, lost_task in event.blames:
-            output = self.state.output_of(job.phases[index], lost_task)
+            output = self.state.output_of(job, index, lost_task)
             if output is not None:
                 self.state.undo(output)
-        if attempt.state is AttemptState.FAILED and not event.blames:
+        # Blaming others excuses a task only while something that it reads is really missing.
+        is_excused = bool(event.blames) and not phase.has_inputs
+        if attempt.state is AttemptState.FAILED and not is_excused:
             failures = phase.failures.get(task, 0) + 1
             phase.failures[task] = failures
             if failures >= self.rules.failures_max:

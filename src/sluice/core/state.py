@@ -212,7 +212,6 @@ class ClusterState:
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
         attempt.state = _FINISHED[attempt.state]
-        attempt.finished_at_s = event.finished_at_s
         if event.shuffled_at_s is not None:
             attempt.shuffled_at_s = event.shuffled_at_s
         if event.usage is not None:
@@ -220,7 +219,7 @@ class ClusterState:
         phase, tasks = attempt.phase, attempt.launch.tasks
         if not attempt.is_moot:
             phase.done += tasks
-        self._leave(attempt)
+        self._leave(attempt, event.finished_at_s)
         if attempt.is_moot:
             return
         if phase.needed_by:
@@ -235,12 +234,13 @@ class ClusterState:
     def close(self, attempt: Attempt, was: AttemptInput, at_s: float, detail: str) -> None:
         """An attempt ended otherwise than well: its room is free, its tasks are not done."""
         attempt.state = ATTEMPT_TRANSITIONS[was][attempt.state]
-        attempt.finished_at_s = at_s
         attempt.detail = detail
-        self._leave(attempt)
+        self._leave(attempt, at_s)
 
-    def _leave(self, attempt: Attempt) -> None:
+    def _leave(self, attempt: Attempt, at_s: float) -> None:
         launch, phase = attempt.launch, attempt.phase
+        # Reports of start and end may disagree; no attempt has a negative length.
+        attempt.finished_at_s = at_s if at_s > attempt.started_at_s else attempt.started_at_s
         self.closed.append(attempt)
         del self.running[launch.key]
         attempt.node.give_back(launch.slot_kind, launch.slots)
@@ -267,12 +267,14 @@ class ClusterState:
 
     def undo(self, attempt: Attempt) -> None:
         """The output of a done attempt is lost: its tasks wait again while a later phase needs
-        them, and what followed them closes.
+        them, and what followed them closes. What is not needed now is missed when a later phase
+        loses its own output.
         """
         phase, key = attempt.phase, attempt.launch.key
         if attempt.is_undone or phase.job.has_ended:
             return
         if all(later.is_done for later in phase.needed_by):
+            phase.lost.append(attempt)
             return
         attempt.is_undone = True
         if phase.is_done:
@@ -283,13 +285,20 @@ class ClusterState:
         self._notify(phase)
         for later in phase.needed_by:
             self.refresh(later)
+        for index in phase.phase.after:
+            earlier = phase.job.phases[index]
+            missed, earlier.lost = earlier.lost, []
+            for gone in missed:
+                self.undo(gone)
 
-    def output_of(self, phase: PhaseEntry, task: int) -> Attempt | None:
+    def output_of(self, job: JobEntry, index: int, task: int) -> Attempt | None:
         """The attempt whose output stands for a done task; None if there is none."""
         for node in self.nodes.values():
             for attempt in node.done:
-                if attempt.phase is phase and attempt.key.task == task and not attempt.is_undone:
-                    return attempt
+                phase, key = attempt.phase, attempt.launch.key
+                if phase.job is job and phase.index == index and not attempt.is_undone:
+                    if key.task <= task < key.task + attempt.launch.tasks:
+                        return attempt
         return None
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:

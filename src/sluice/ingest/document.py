@@ -45,7 +45,7 @@ class Document:
         deep itself, has found something wrong.
         """
         level: Sequence[object] = [self.value]
-        for _ in range(DEPTH_MAX + 1):
+        for _ in range(DEPTH_MAX):
             level = [inner for outer in level for inner in _children(outer)]
             if not level:
                 return
@@ -68,9 +68,11 @@ def _nearest(known: dict[Path, Place], path: Path) -> Place:
 
 def read_document(content: bytes | str, *, source: str) -> Document:
     """The document in `content`. Raises InvalidInput with the line and column."""
+    # What came as text makes the same way, so that half a character is refused there too.
+    content = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     if len(content) > FILE_BYTES_MAX:
         raise too_large(source)
-    text = content if isinstance(content, str) else _decoded(content, source)
+    text = _decoded(content, source)
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         value, is_json = _read(text)

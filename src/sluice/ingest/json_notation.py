@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 
 from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place, place_at
 
@@ -61,16 +61,18 @@ def read_json(text: str) -> object:
     except _KeyTwice as error:
         raise _key_twice(text, str(error)) from None
     except _NotFinite as error:
-        place = _first(text, _NOT_FINITE)
         raise NotationError(
-            f"{error} is no JSON number", place=place, mend="give a finite number or null"
+            f"{error} is no JSON number",
+            place=_first(text, _NOT_FINITE),
+            mend="give a finite number or null",
         ) from None
     except RecursionError:
         raise too_deep(text) from None
     except ValueError:
-        place = _first(text, _DIGITS)
         raise NotationError(
-            "a number has thousands of digits", place=place, mend="give a shorter one"
+            "a number has thousands of digits",
+            place=_first(text, _DIGITS),
+            mend="give a shorter one",
         ) from None
     if _MAYBE_SURROGATE.search(text):
         _refuse_half_characters(text)

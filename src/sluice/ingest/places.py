@@ -24,7 +24,7 @@ class Place(NamedTuple):
 def place_at(text: str, position: int) -> Place:
     """The line and column of a character.
 
-    >>> place_at("a: 1\\nb: 2\\n", 5)
+    >>> place_at("a: 1" + chr(10) + "b: 2", 5)
     Place(line=2, column=1)
     """
     line_start = text.rfind("\n", 0, position) + 1

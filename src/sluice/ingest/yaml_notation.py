@@ -13,19 +13,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
-from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place
+from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place, place_at
 
 ALIASED_MAX = 1_000_000
+
+# What the C parser makes; which attributes an event has depends on its class.
+_Event: TypeAlias = Any
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
 _WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)
-_DIGITS_MAX = 4000
 
 
 def plain_value(text: str) -> object:
@@ -123,28 +125,30 @@ class _Reader:
                 if handler is not None:
                     handler(event)
         except yaml.YAMLError as error:
-            raise _syntax(error) from None
+            raise _syntax(error, self._text) from None
         finally:
             parser.dispose()
         return self._value
 
-    def _on_document(self, event: Any) -> None:
+    def _on_document(self, event: _Event) -> None:
         self._documents += 1
         if self._documents > 1:
             raise _refused("a second document begins", event, "keep one document in a file")
 
-    def _on_scalar(self, event: Any) -> None:
+    def _on_scalar(self, event: _Event) -> None:
         self._check_tag(event)
         text, is_plain = event.value, event.implicit[0]
         parent = self._open[-1] if self._open else None
         if parent is not None and parent.members is not None and parent.key is None:
             self._set_key(parent, text, event, is_plain=is_plain)
             return
-        if is_plain and len(text) > _DIGITS_MAX:
-            raise _refused("a word has thousands of characters", event, "quote it")
-        self._add(plain_value(text) if is_plain else text, event, size=1, height=0)
+        try:
+            value = plain_value(text) if is_plain else text
+        except ValueError:  # beyond sys.get_int_max_str_digits()
+            raise _refused("a number has thousands of digits", event, "shorten it") from None
+        self._add(value, event, size=1, height=0)
 
-    def _set_key(self, parent: _Open, text: str, event: Any, *, is_plain: bool) -> None:
+    def _set_key(self, parent: _Open, text: str, event: _Event, *, is_plain: bool) -> None:
         assert parent.members is not None, "only mappings have keys"
         if is_plain and text == "<<":
             raise _refused("merge keys (<<) are not read", event, "write the keys out")
@@ -155,13 +159,13 @@ class _Reader:
         parent.key = text
         parent.key_mark = event.start_mark
 
-    def _on_mapping(self, event: Any) -> None:
+    def _on_mapping(self, event: _Event) -> None:
         self._begin(event, _Open(event.anchor, members={}))
 
-    def _on_list(self, event: Any) -> None:
+    def _on_list(self, event: _Event) -> None:
         self._begin(event, _Open(event.anchor, members=None))
 
-    def _begin(self, event: Any, opened: _Open) -> None:
+    def _begin(self, event: _Event, opened: _Open) -> None:
         self._check_tag(event)
         if len(self._open) >= DEPTH_MAX:
             raise _too_deep(event)
@@ -170,12 +174,12 @@ class _Reader:
             self._anchors.pop(event.anchor, None)  # what is still open cannot be an alias's target
         self._open.append(opened)
 
-    def _on_end(self, event: Any) -> None:
+    def _on_end(self, event: _Event) -> None:
         ended = self._open.pop()
         value: object = ended.items if ended.members is None else ended.members
         self._put(value, event, ended.anchor, size=ended.size, height=ended.height + 1)
 
-    def _on_alias(self, event: Any) -> None:
+    def _on_alias(self, event: _Event) -> None:
         target = self._anchors.get(event.anchor)
         if target is None:
             raise _refused(f"the alias *{event.anchor} has no target", event, "write it out")
@@ -189,13 +193,13 @@ class _Reader:
             raise _too_deep(event)
         self._add(target.value, event, size=target.size, height=target.height)
 
-    def _add(self, value: object, event: Any, *, size: int, height: int) -> None:
+    def _add(self, value: object, event: _Event, *, size: int, height: int) -> None:
         self._tell_place(event)
         anchor = None if isinstance(event, yaml.AliasEvent) else event.anchor
         self._put(value, event, anchor, size=size, height=height)
 
     def _put(
-        self, value: object, event: Any, anchor: str | None, *, size: int, height: int
+        self, value: object, event: _Event, anchor: str | None, *, size: int, height: int
     ) -> None:
         """Hand a complete value to what surrounds it."""
         if anchor is not None:
@@ -214,11 +218,11 @@ class _Reader:
             parent.members[parent.key] = value
             parent.key = None
 
-    def _check_tag(self, event: Any) -> None:
+    def _check_tag(self, event: _Event) -> None:
         if event.tag is not None and event.tag != "!":
             raise _refused(f"the tag {event.tag[:80]!r} is not read", event, "leave tags out")
 
-    def _tell_place(self, event: Any) -> None:
+    def _tell_place(self, event: _Event) -> None:
         if self._note is None:
             return
         path = tuple(
@@ -231,20 +235,25 @@ class _Reader:
         self._note(path, mark)
 
 
-def _refused(what: str, event: Any, mend: str) -> NotationError:
+def _refused(what: str, event: _Event, mend: str) -> NotationError:
     return NotationError(what, place=_place(event.start_mark), mend=mend)
 
 
-def _too_deep(event: Any) -> NotationError:
+def _too_deep(event: _Event) -> NotationError:
     return _refused(f"it is nested deeper than {DEPTH_MAX} levels", event, "make it flatter")
 
 
-def _syntax(error: yaml.YAMLError) -> NotationError:
+def _syntax(error: yaml.YAMLError, text: str) -> NotationError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    place = None if mark is None else _place(mark)
+    if isinstance(error, yaml.reader.ReaderError):
+        # A character that YAML does not allow; the C parser counts bytes.
+        before = text.encode("utf-8")[: error.position].decode("utf-8", "ignore")
+        place = place_at(text, len(before))
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     return NotationError(
         f"this is no YAML: {problem}",
-        place=None if mark is None else _place(mark),
+        place=place,
         mend="mend it there, or quote the text",
         is_syntax=True,
     )

@@ -91,6 +91,7 @@ class RunSpec:
 
     input: patterns as the user wrote them; output: folder; both relative to `folder`.
     python: "file.py:Name" of functions or of an mrjob class.
+    reduces_wanted: how many part files the file asks for; None where it does not say.
     """
 
     folder: str
@@ -102,6 +103,7 @@ class RunSpec:
     python: str | None = None
     split_bytes: int = 32 * 1024 * 1024
     env: tuple[tuple[str, str], ...] = ()
+    reduces_wanted: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,6 @@ class Job:
     """One submitted piece of work. Instants in seconds since the start of the workload.
 
     phases may be empty only where `run` is given: then the input's splits decide.
-    reduces_wanted: how many part files a `run` job asks for when it names no times.
     """
 
     job_id: JobId

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
+from sluice.model.prices import Prices
 
 JOBS_MAX = 10**6
 
@@ -25,6 +26,7 @@ class Workload:
     cluster: Cluster | None
     jobs: tuple[Job, ...]
     pools: tuple[Pool, ...] = ()
+    prices: Prices | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."

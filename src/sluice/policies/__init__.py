@@ -1,1 +1,18 @@
-"""Online rules, one a file: what to admit, what to release, which task goes where."""
+"""Online rules, one a file: what to admit, what to release, which task goes where.
+
+A new policy is one file and one line in this table; another package adds its own under the entry
+point group `sluice.policies`, as `tasks.NAME`, `release.NAME`, `admission.NAME` or `pools.NAME`.
+A class that takes settings has a `build(settings)`; the others are made without arguments.
+"""
+
+from __future__ import annotations
+
+BUILT_IN: dict[str, str] = {
+    "admission.all": "sluice.policies.standing:AdmitAll",
+    "pools.keep": "sluice.policies.standing:KeepPools",
+    "release.input": "sluice.policies.standing:ReleaseOnArrival",
+    "tasks.fair": "sluice.policies.fair:Fair",
+    "tasks.fifo": "sluice.policies.fifo:Fifo",
+    "tasks.static": "sluice.policies.static_slots:StaticSlots",
+    "tasks.yarn-like": "sluice.policies.yarn_like:YarnLike",
+}

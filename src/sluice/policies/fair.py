@@ -7,7 +7,8 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 from sluice.core.entries import NodeEntry, PhaseEntry
 from sluice.core.protocols import Assignment
@@ -40,6 +41,12 @@ class Fair:
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
 
+    @classmethod
+    def build(cls, settings: Mapping[str, Any]) -> Self:
+        """From the settings of a workload file; without a wait there is no delay scheduling."""
+        waits = (settings.get("node_wait_s", 0.0), settings.get("rack_wait_s", 0.0))
+        return cls(DelayScheduling(*waits) if any(waits) else None)
+
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
 
@@ -54,12 +61,12 @@ class Fair:
             return
         if self._delay is not None:
             self._delay.begin(now_s)
-        while (kind := self._next_kind(node, room)) is not None:
-            assignment = self._pick(node, kind)
+        while (next_kind := self._next_kind(node, room)) is not None:
+            assignment = self._pick(node, next_kind)
             if assignment is None:
-                room[kind] = 0
+                room[next_kind] = 0
             else:
-                room[kind] -= 1
+                room[next_kind] -= 1
                 yield assignment
         if self._delay is not None:
             self._delay.end(now_s)
@@ -121,8 +128,11 @@ class Fair:
         share = self.order.share(job.pool, kind)
         if share.running >= share.cap:
             return Reason(ReasonCode.POOL_AT_CAP, (("cap", share.cap), ("kind", kind.value)))
-        mine = share.key()
-        ahead = sum(1 for other in self.order.pools(kind) if mine is None or other.key() < mine)
+        ahead = 0
+        for other in self.order.pools(kind):
+            if other is share:
+                break
+            ahead += 1
         if ahead:
             return Reason(
                 ReasonCode.POOL_OVER_SHARE, (("running", share.running), ("pools", ahead))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import heapq
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -88,20 +89,29 @@ class Simulation:
         state = self._state
         return not (self._to_come or state.active or state.waiting or state.deferred)
 
-    def run(self) -> None:
-        """Let time pass until nothing more happens. What happened stands in the state."""
+    def run(self, *, until_s: float | None = None) -> None:
+        """Let time pass until nothing more happens, or up to an instant; the state tells the rest.
+
+        until_s: seconds since the start of the workload; what happens at that very instant counts.
+        """
         heap, pop, handle = self._agenda.heap, heapq.heappop, self._scheduler.handle
-        carry_out = self._carry_out
+        by_heartbeat = self._heartbeats.interval_s > 0
+        end_s = math.inf if until_s is None else until_s
         instants = 0
         with _paused_collector():
-            while heap:
+            while heap and heap[0][0] <= end_s:
                 now_s = heap[0][0]
                 while heap and heap[0][0] == now_s:
-                    self._happen(pop(heap)[3], now_s)
+                    item = pop(heap)[3]
+                    # Nearly everything that happens is the end of a task.
+                    if type(item) is TaskFinished:
+                        self._end(item, now_s)
+                    else:
+                        self._happen(item, now_s)
                 commands = handle(_new(Tick, (now_s,)))
                 if commands:
-                    carry_out(commands, now_s)
-                if self._heartbeats.interval_s:
+                    self._carry_out(commands, now_s)
+                if by_heartbeat:
                     self._heartbeats.arm_all(self._state, now_s)
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
@@ -110,34 +120,34 @@ class Simulation:
     # --- what happens -------------------------------------------------------------------------
 
     def _happen(self, item: object, now_s: float) -> None:
-        kind = type(item)
-        if kind is TaskFinished or kind is TaskFailed:
-            self._end(item, now_s)  # type: ignore[arg-type]  # told by its exact type
-        elif kind is Job:
-            self._submit(item, now_s)  # type: ignore[arg-type]  # told by its exact type
-        elif kind is NodeHeartbeat:
-            self._beat(item, now_s)  # type: ignore[arg-type]  # told by its exact type
+        if isinstance(item, TaskFailed):
+            self._end(item, now_s)
+        elif isinstance(item, Job):
+            self._submit(item, now_s)
+        elif isinstance(item, NodeHeartbeat):
+            self._beat(item, now_s)
         elif item is not None:
-            item(now_s)  # type: ignore[operator]  # a model's own step
+            assert callable(item)
+            item(now_s)  # a model's own step
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
-        key = end.key
-        if not self._execution.ended(key):
-            return
-        if self._heartbeats.interval_s:
-            node_id = self._state.running[key].node.node_id
+        abandoned = self._execution.abandoned
+        if abandoned and end.key in abandoned:
+            abandoned.discard(end.key)
+        elif self._heartbeats.interval_s:
+            node_id = self._state.running[end.key].node.node_id
             self._heartbeats.keep(node_id, end, now_s)
         else:
             self._tell(end, now_s)
 
     def _tell(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
+        attempt = self._state.running[end.key]
         commands = self._scheduler.handle(end)
         if commands:
             self._carry_out(commands, now_s)
-        key = end.key
-        phase = self._state.jobs[key.job_id].phases[key.phase]
-        if phase.done == phase.tasks and phase.needed_by:
-            self._execution.phase_done(key.job_id, key.phase, now_s)
+        phase = attempt.phase
+        if phase.needed_by and (phase.done == phase.tasks or self._execution.hears_each_task):
+            self._execution.task_done(phase, now_s)
 
     def _submit(self, job: Job, now_s: float) -> None:
         self._to_come -= 1
@@ -179,8 +189,7 @@ class Simulation:
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """An attempt is ended from outside; its end is told like any other."""
-        if not self._execution.abandon(key, now_s):
-            return
+        self._execution.abandon(key, now_s)
         end = TaskFailed(now_s, key, now_s, FailureKind.KILLED)
         if self._heartbeats.interval_s:
             self._heartbeats.keep(self._state.running[key].node.node_id, end, now_s)
@@ -201,6 +210,8 @@ class Simulation:
         if type(event) is NodeJoined:
             self._heartbeats.awaken(event.node.node_id)
         self._handle(event)
+        if type(event) is NodeLost:
+            self._execution.outputs_lost(event.at_s)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class PhaseEffort:
 
 
 class Efforts:
-    """Draws and remembers what tasks cost."""
+    """Draws and remembers what tasks cost: `phases[job_id][phase]`."""
 
     def __init__(
         self, settings: SimulationSettings, seed: int, recorded: Recorded | None = None
@@ -60,26 +60,22 @@ class Efforts:
         self._settings = settings
         self._seed = seed
         self._recorded = recorded
-        self._phases: dict[JobId, list[PhaseEffort]] = {}
+        self.phases: dict[JobId, list[PhaseEffort]] = {}
         self._factors = {
             None: 1.0,
             Locality.NODE: 1.0,
             Locality.RACK: settings.rack_factor,
             Locality.ANY: settings.remote_factor,
         }
-        self._has_mishaps = bool(settings.p_slow or settings.p_hang or settings.task_failure)
+        self.has_mishaps = bool(settings.p_slow or settings.p_hang or settings.task_failure)
 
     def add(self, job: Job) -> None:
         """Draw everything that belongs to the job's tasks."""
-        self._phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
+        self.phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
 
     def are_alike(self, job: Job) -> bool:
         """Whether the tasks of each phase all take the same."""
-        return all(effort.each_s is None for effort in self._phases[job.job_id])
-
-    def of(self, job_id: JobId, phase: int) -> PhaseEffort:
-        """What the tasks of a phase cost."""
-        return self._phases[job_id][phase]
+        return all(effort.each_s is None for effort in self.phases[job.job_id])
 
     def locality_factor(self, locality: Locality | None) -> float:
         """How much longer a task takes at that distance from its input."""
@@ -87,7 +83,7 @@ class Efforts:
 
     def mishap(self, key: AttemptKey) -> Mishap:
         """What goes wrong with this attempt: drawn for it alone, whenever it starts."""
-        if not self._has_mishaps:
+        if not self.has_mishaps:
             return _FINE
         settings = self._settings
         draw = random.Random(f"{self._seed}/mishap/{key}")  # seeded by text: stable everywhere

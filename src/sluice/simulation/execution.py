@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from sluice.core.commands import Launch
+from sluice.core.entries import PhaseEntry
+from sluice.core.entries import PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 from sluice.simulation.agenda import TASK_RANK, Agenda
-from sluice.simulation.efforts import Efforts, Mishap
+from sluice.simulation.efforts import Efforts, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
 _new = tuple.__new__
@@ -21,21 +23,29 @@ _new = tuple.__new__
 class Execution(Protocol):
     """Attempts on nodes. What ends is put on the agenda as TaskFinished or TaskFailed."""
 
+    abandoned: set[AttemptKey]
+    """Attempts ended from outside whose end still stands on the agenda: it must not count."""
+
     def begin(self, launch: Launch, now_s: float) -> None:
         """An attempt starts."""
 
-    def ended(self, key: AttemptKey) -> bool:
-        """Note that an end on the agenda has come; False if the attempt was abandoned before."""
+    def abandon(self, key: AttemptKey, now_s: float) -> None:
+        """A running attempt is ended from outside."""
 
-    def abandon(self, key: AttemptKey, now_s: float) -> bool:
-        """An attempt is ended from outside; False if it had ended already."""
+    hears_each_task: bool
+    """Whether `task_done` is wanted at each done task, not just at the last of a phase."""
 
-    def phase_done(self, job_id: JobId, phase: int, now_s: float) -> None:
-        """All tasks of a phase are done: what waited for them may go on."""
+    def task_done(self, phase: PhaseEntry, now_s: float) -> None:
+        """A task of a phase that others wait for is done: what waited may go on."""
+
+    def outputs_lost(self, now_s: float) -> None:
+        """A node was lost, and done tasks with it: what fetches from them must wait."""
 
 
 class OwnSpeed:
     """Each attempt takes its own length. A fetching task waits for the phases before to end."""
+
+    hears_each_task = False
 
     def __init__(
         self, agenda: Agenda, efforts: Efforts, settings: SimulationSettings, state: ClusterState
@@ -44,62 +54,78 @@ class OwnSpeed:
         self._efforts = efforts
         self._timeout_s = settings.task_timeout_s
         self._state = state
-        self._running: set[AttemptKey] = set()
+        self.abandoned: set[AttemptKey] = set()
         # Attempts that have started, but wait for earlier phases: (launch, all fetched at).
         self._parked: dict[tuple[JobId, int], list[tuple[Launch, float]]] = {}
 
     def begin(self, launch: Launch, now_s: float) -> None:
         key = launch.key
-        self._running.add(key)
-        effort = self._efforts.of(key.job_id, key.phase)
+        effort = self._efforts.phases[key.job_id][key.phase]
         if effort.waits:
-            phase = self._state.jobs[key.job_id].phases[key.phase]
             fetched_at_s = now_s + effort.fetch_s
-            earlier = [phase.job.phases[index] for index in phase.phase.after]
-            if all(before.is_done for before in earlier):
-                self._work(launch, fetched_at_s, fetched_at_s)
-            else:
+            if self._must_wait(key):
                 self._parked.setdefault((key.job_id, key.phase), []).append((launch, fetched_at_s))
-        else:
-            self._work(launch, now_s, None)
+                return
+            now_s = fetched_at_s
+        self._work(launch, effort, now_s)
 
-    def _work(self, launch: Launch, from_s: float, shuffled_at_s: float | None) -> None:
-        key = launch.key
-        effort = self._efforts.of(key.job_id, key.phase)
-        work_s = effort.of(key.task)
-        if launch.locality is not None:
-            work_s *= self._efforts.locality_factor(launch.locality)
-        mishap = self._efforts.mishap(key)
-        end: TaskFinished | TaskFailed
-        if mishap.hangs or mishap.fails_after is not None:
-            end = self._bad_end(key, from_s, work_s, mishap)
-        else:
-            at_s = from_s + work_s * mishap.factor
-            end = _new(TaskFinished, (at_s, key, at_s, launch.tasks, shuffled_at_s, None, ()))
-        self._agenda.add(end.at_s, TASK_RANK, end)
-
-    def _bad_end(
-        self, key: AttemptKey, from_s: float, work_s: float, mishap: Mishap
-    ) -> TaskFailed:
-        if mishap.hangs:
-            at_s = from_s + self._timeout_s
-            return TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
-        assert mishap.fails_after is not None
-        at_s = from_s + work_s * mishap.factor * mishap.fails_after
-        return TaskFailed(at_s, key, at_s, FailureKind.EXIT, "failed by chance")
-
-    def ended(self, key: AttemptKey) -> bool:
-        if key in self._running:
-            self._running.remove(key)
-            return True
+    def _must_wait(self, key: AttemptKey) -> bool:
+        """Whether a phase that the attempt reads from still has tasks to do."""
+        phases = self._state.jobs[key.job_id].phases
+        for index in phases[key.phase].phase.after:
+            if phases[index].done < phases[index].tasks:
+                return True
         return False
 
-    def abandon(self, key: AttemptKey, now_s: float) -> bool:
-        return self.ended(key)
+    def _work(self, launch: Launch, effort: PhaseEffort, from_s: float) -> None:
+        """All is fetched: put the attempt's end on the agenda."""
+        key = launch.key
+        each_s = effort.each_s
+        work_s = effort.work_s if each_s is None else each_s[key.task]
+        if launch.locality is not None:
+            work_s *= self._efforts.locality_factor(launch.locality)
+        if self._efforts.has_mishaps:
+            self._work_with_mishap(launch, effort, from_s, work_s)
+            return
+        at_s = from_s + work_s
+        shuffled_at_s = from_s if effort.waits else None
+        end = _new(TaskFinished, (at_s, key, at_s, launch.tasks, shuffled_at_s, None, ()))
+        self._agenda.add(at_s, TASK_RANK, end)
 
-    def phase_done(self, job_id: JobId, phase: int, now_s: float) -> None:
-        for later in self._state.jobs[job_id].phases[phase].needed_by:
-            for launch, fetched_at_s in self._parked.pop((job_id, later.index), ()):
-                if launch.key in self._running:
-                    from_s = max(now_s, fetched_at_s)
-                    self._work(launch, from_s, from_s)
+    def _work_with_mishap(
+        self, launch: Launch, effort: PhaseEffort, from_s: float, work_s: float
+    ) -> None:
+        key = launch.key
+        mishap = self._efforts.mishap(key)
+        end: TaskFinished | TaskFailed
+        if mishap.hangs:
+            at_s = from_s + self._timeout_s
+            end = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
+        elif mishap.fails_after is not None:
+            at_s = from_s + work_s * mishap.factor * mishap.fails_after
+            end = TaskFailed(at_s, key, at_s, FailureKind.EXIT, "failed by chance")
+        else:
+            at_s = from_s + work_s * mishap.factor
+            end = TaskFinished(at_s, key, at_s, 1, from_s if effort.waits else None)
+        self._agenda.add(at_s, TASK_RANK, end)
+
+    def abandon(self, key: AttemptKey, now_s: float) -> None:
+        waiting = self._parked.get((key.job_id, key.phase), [])
+        for index, (launch, _) in enumerate(waiting):
+            if launch.key == key:
+                del waiting[index]
+                return
+        self.abandoned.add(key)
+
+    def task_done(self, phase: PhaseEntry, now_s: float) -> None:
+        for later in phase.needed_by:
+            for launch, fetched_at_s in self._parked.pop((phase.job_id, later.index), ()):
+                effort = self._efforts.phases[phase.job_id][later.index]
+                if self._must_wait(launch.key):
+                    parked = self._parked.setdefault((phase.job_id, later.index), [])
+                    parked.append((launch, fetched_at_s))
+                else:
+                    self._work(launch, effort, max(now_s, fetched_at_s))
+
+    def outputs_lost(self, now_s: float) -> None:
+        """Nothing to do: an attempt that has begun its work has fetched all it needs."""

@@ -1,1 +1,1 @@
-
+"""What Sluice remembers, and the only openers of its databases."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.core.codec import decode
 from sluice.core.events import Event
 from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.ids import JobId
 from sluice.store.database import connected, told_clearly
 
 SCHEMA_VERSION = 1
@@ -27,13 +28,17 @@ NOTHING_BEFORE = b""  # what the first row's checksum continues
 
 _SELECT = "SELECT seq, epoch, kind, payload, checksum FROM rows ORDER BY seq"
 
-_Row = tuple[int, int, bytes, bytes, bytes]
+_SELECT_WITH_HEAD = (
+    "SELECT seq, epoch, kind, payload, checksum, (SELECT seq FROM head),"
+    " (SELECT checksum FROM head) FROM rows ORDER BY seq"
+)
 
 
 class EntryKind(Enum):
     """What a row tells."""
 
     RUN = "run"  # the header
+    PREPARED = "prepared"  # how one job will be run, found out before anything ran
     EPOCH = "epoch"  # a new life of the core begins
     EVENT = "event"
     DECISION = "decision"  # digest of the commands since the last one
@@ -57,6 +62,11 @@ class RunHeader:
     policies: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
 
+    def line(self) -> str:
+        """The header as JSON, as row 0 holds it."""
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps(told, default=dict)
+
 
 class Entry(NamedTuple):
     """One row, verified."""
@@ -72,6 +82,11 @@ class Entry(NamedTuple):
             return decode(self.payload)
         except InvalidInput as error:
             raise StoreCorrupt(f"row {self.seq} of the journal: {error}") from error
+
+    def prepared(self) -> tuple[JobId, Mapping[str, Any]]:
+        """The job of a PREPARED row, and the record of it, as `create` was given it."""
+        job_id, record = json.loads(self.payload)
+        return job_id, record
 
 
 def entries(folder: Path) -> Iterator[Entry]:
@@ -102,18 +117,22 @@ def opened(path: Path) -> sqlite3.Connection:
         raise InvalidInput("there is no journal", where=str(path), mend="start the run anew")
     connection = connected(path)
     try:
-        with told_clearly(path):
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != SCHEMA_VERSION:
-            raise InvalidInput(
-                f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
-                where=str(path),
-                mend="use the release that wrote it",
-            )
+        _check_version(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    with told_clearly(path):
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != SCHEMA_VERSION:
+        raise InvalidInput(
+            f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
+            where=str(path),
+            mend="use the release that wrote it",
+        )
 
 
 def head(connection: sqlite3.Connection) -> tuple[int, bytes]:
@@ -124,25 +143,22 @@ def head(connection: sqlite3.Connection) -> tuple[int, bytes]:
 
 def verified(connection: sqlite3.Connection, path: Path) -> Iterator[Entry]:
     """All rows in order. Raises StoreCorrupt, naming the row, at the first that is not right."""
+    seq, checksum = -1, NOTHING_BEFORE
+    last: tuple[object, object] = (None, None)
     with told_clearly(path):
-        connection.execute("BEGIN")  # one state of the file, whatever its writer adds meanwhile
-        try:
-            seq, checksum = -1, NOTHING_BEFORE
-            last = head(connection)
-            for row in connection.execute(_SELECT):
-                seq += 1
-                if row[0] != seq:
-                    raise _damage(path, seq, "is missing")
-                entry, checksum = _entry(path, row, checksum)
-                yield entry
-            if seq < 0 or last != (seq, checksum):
-                raise _damage(path, seq + 1, "is missing, or the head is wrong")
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+        # One statement sees one state of the file, whatever its writer adds meanwhile.
+        for *row, last_seq, last_checksum in connection.execute(_SELECT_WITH_HEAD):
+            seq += 1
+            last = last_seq, last_checksum
+            if row[0] != seq:
+                raise _damage(path, seq, "is missing")
+            entry, checksum = _entry(path, row, checksum)
+            yield entry
+    if last != (seq, checksum):
+        raise _damage(path, seq + 1, "is missing, or the head is wrong")
 
 
-def _entry(path: Path, row: _Row, before: bytes) -> tuple[Entry, bytes]:
+def _entry(path: Path, row: Sequence[Any], before: bytes) -> tuple[Entry, bytes]:
     seq, epoch, kind, payload, checksum = row
     try:
         if checksum == chained(before, seq, epoch, kind, payload):

@@ -1,4 +1,4 @@
-"""The runs under one state folder: named so that they sort by their start, found, and in time dropped.
+"""The runs under one state folder: named to sort by their start, found again, in time dropped.
 
 A run is a folder `runs/<run id>/` with its journal in it. Runs that did not finish are never
 dropped, nor are those whose journal is damaged.
@@ -16,7 +16,7 @@ from pathlib import Path
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.store.database import told_clearly
 from sluice.store.home import state_folder
-from sluice.store.journal import Journal
+from sluice.store.journal import Journal, Prepared
 from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end
 
 FINISHED_RUNS_KEPT = 50
@@ -47,13 +47,13 @@ class Runs:
     def __init__(self, home: Path | None = None) -> None:
         self._folder = (home or state_folder()) / "runs"
 
-    def create(self, header: RunHeader) -> Journal:
-        """The journal of a new run, locked; old finished runs beyond those kept are dropped."""
+    def create(self, header: RunHeader, prepared: Prepared | None = None) -> Journal:
+        """The journal of a new run, as `Journal.create`; old finished runs are dropped."""
         self._drop_old()
         folder = self._folder / _run_id(datetime.now(UTC))
         with told_clearly(folder):
             folder.mkdir(parents=True)
-        return Journal.create(folder, header)
+        return Journal.create(folder, header, prepared)
 
     def reopened(self, run: RunInfo) -> Journal:
         """The journal of a run that was left, locked, to be read and continued."""
@@ -98,7 +98,7 @@ class Runs:
         with told_clearly(self._folder):
             inside = sorted(path for path in self._folder.iterdir() if _RUN_ID.fullmatch(path.name))
         # A run that died before its journal was made never began.
-        return [folder for folder in inside if _has_begun(folder / FILE_NAME)]
+        return [folder for folder in inside if (folder / FILE_NAME).exists()]
 
     def _drop_old(self) -> None:
         finished = [folder for folder in self._folders() if _is_finished(folder)]
@@ -122,7 +122,3 @@ def _is_finished(folder: Path) -> bool:
         return _info(folder).is_finished
     except (InvalidInput, StoreCorrupt):
         return False  # evidence, or another release's
-
-
-def _has_begun(journal: Path) -> bool:
-    return journal.exists() and journal.stat().st_size > 0

@@ -1,1 +1,1 @@
-
+"""Real processes on this machine."""

@@ -1,0 +1,80 @@
+"""Builds the object graph: names and settings in, a scheduler, a simulation or a live run out.
+
+The one place that knows every class.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields
+from importlib import import_module, metadata
+from typing import Any
+
+from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.ingest.settings import Settings
+from sluice.model.cluster import Pool
+from sluice.model.errors import InvalidInput
+from sluice.policies import BUILT_IN
+from sluice.simulation.settings import SimulationSettings
+
+_GROUP = "sluice.policies"
+
+
+def policy_names(kind: str) -> list[str]:
+    """Names of the policies of a kind: admission, release, tasks or pools."""
+    names = set(BUILT_IN) | {entry.name for entry in metadata.entry_points(group=_GROUP)}
+    return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
+
+
+def policy(kind: str, name: str, settings: Settings) -> Any:  # noqa: ANN401  # one of four protocols
+    """The policy of that kind and name. Raises InvalidInput with the nearest name."""
+    path = BUILT_IN.get(f"{kind}.{name}") or _foreign(kind, name)
+    module, _, attribute = path.partition(":")
+    made = getattr(import_module(module), attribute)
+    if hasattr(made, "build"):
+        return made.build(settings.for_policy(name).values())
+    return made()
+
+
+def _foreign(kind: str, name: str) -> str:
+    """Where another package keeps a policy that it offers under our entry point group."""
+    for entry in metadata.entry_points(group=_GROUP):
+        if entry.name == f"{kind}.{name}":
+            return entry.value
+    known = policy_names(kind)
+    near = difflib.get_close_matches(name, known, n=1)
+    mend = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
+    raise InvalidInput(f"{name!r} is no known policy", where=f"--{kind}", mend=mend)
+
+
+def scheduler_for(
+    *,
+    settings: Settings,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    pools: tuple[Pool, ...] = (),
+    is_live: bool = False,
+) -> Scheduler:
+    """A fresh scheduler made of one policy of each kind. Live engines report as things happen."""
+    own = settings.for_policy(tasks)
+    policies = Policies(
+        admission=policy("admission", admission, settings),
+        release=policy("release", release, settings),
+        tasks=policy("tasks", tasks, settings),
+        pools=policy("pools", "keep", settings),
+    )
+    rules = Rules(
+        slowstart=own.slowstart,
+        by_heartbeat=own.heartbeat_s > 0 and not is_live,
+        failures_max=own.failures_max,
+    )
+    return Scheduler(policies, pools=pools, rules=rules)
+
+
+def simulation_settings(settings: Settings) -> SimulationSettings:
+    """The part of the settings that describes the simulated world."""
+    values = settings.values()
+    return SimulationSettings(
+        **{field.name: values[field.name] for field in fields(SimulationSettings)}
+    )

@@ -1,0 +1,89 @@
+"""JSON lines over two file descriptors, without ever waiting."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+CHUNK_BYTES = 1 << 16
+LINE_BYTES_MAX = 1 << 26  # one line holds all outputs of an attempt, and no more than that
+
+
+class Channel:
+    """Both ends of a talk: lines in from `read_fd`, messages out to `write_fd`.
+
+    A message waits for the next `flush`, so that many travel, and wake their reader, at once; a
+    switchboard flushes at each turn. Either descriptor may be None. They belong to the channel.
+    """
+
+    def __init__(self, read_fd: int | None, write_fd: int | None) -> None:
+        self.read_fd = read_fd
+        self.write_fd = write_fd
+        self.is_at_end = read_fd is None
+        self._arrived = bytearray()
+        self._unsent = bytearray()
+        for descriptor in (read_fd, write_fd):
+            if descriptor is not None:
+                os.set_blocking(descriptor, False)
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether `flush` has something to do."""
+        return bool(self._unsent)
+
+    def lines(self) -> list[bytes]:
+        """The whole lines that have arrived; sets `is_at_end` once the other side is gone."""
+        while not self.is_at_end and self._read_chunk():
+            pass
+        *whole, rest = self._arrived.split(b"\n")
+        if whole:
+            self._arrived = rest
+        return [bytes(line) for line in whole]
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Hand over a message. What a side that is gone would have read is dropped."""
+        if self.write_fd is not None:
+            self._unsent += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+    def flush(self) -> None:
+        """Send on as much as the other side takes now; the rest stays."""
+        while self._unsent and self.write_fd is not None:
+            try:
+                sent = os.write(self.write_fd, self._unsent)
+            except BlockingIOError:
+                return
+            except OSError:  # nobody reads any more; their end is told by `is_at_end`
+                self._unsent.clear()
+                return
+            del self._unsent[:sent]
+
+    def close(self) -> None:
+        """Give both descriptors back; may be called again."""
+        for descriptor in (self.read_fd, self.write_fd):
+            if descriptor is not None:
+                os.close(descriptor)
+        self.read_fd = self.write_fd = None
+        self.is_at_end = True
+        self._unsent.clear()
+
+    def _read_chunk(self) -> bool:
+        assert self.read_fd is not None
+        try:
+            chunk = os.read(self.read_fd, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        self._arrived += chunk
+        self.is_at_end = not chunk or len(self._arrived) > LINE_BYTES_MAX
+        # A full chunk may have more behind it; a short one is worth handing on first.
+        return len(chunk) == CHUNK_BYTES and len(self._arrived) < LINE_BYTES_MAX
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The message in a line; empty for a line that holds none, such as a bare sign of life."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}

@@ -1,0 +1,195 @@
+"""The forked child's side: what happens between the fork and the work."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+import time
+import traceback
+from typing import Any, NamedTuple, NoReturn
+
+from sluice.engines.agent import kernel
+
+ATTEMPT_MARK = "SLUICE_ATTEMPT"
+NOT_STARTED = 127  # what a shell says of a command that cannot be run
+
+
+class Command(NamedTuple):
+    """All that a forked child needs to become a command.
+
+    Made ready before the fork: each page of memory that the child then writes to is copied, and
+    that was two fifths of what a short command cost.
+    """
+
+    path: bytes
+    argv: list[bytes]
+    env: dict[bytes, bytes]
+    cwd: bytes | None
+    limits: dict[str, Any]
+
+
+def command(order: dict[str, Any], env: dict[bytes, bytes]) -> Command:
+    """The command of an order, under the environment of the agent.
+
+    Raises TypeError or ValueError for words that are none.
+    """
+    work = order["work"]
+    own = {os.fsencode(name): os.fsencode(text) for name, text in (work.get("env") or {}).items()}
+    env = env | own | {ATTEMPT_MARK.encode(): order["id"].encode()}
+    argv = [os.fsencode(word) for word in work["argv"]]
+    cwd = work.get("cwd")
+    return Command(
+        path=_found(argv[0], env),
+        argv=argv,
+        env=env,
+        cwd=None if cwd is None else os.fsencode(cwd),
+        limits=order["limits"],
+    )
+
+
+def start_command(what: Command, log: str) -> int:
+    """Fork a child that becomes the command; returns its process id.
+
+    What cannot be run exits with 127. Raises OSError where there is no room for a process.
+    """
+    log_fd = _log_fd(log)
+    agent_pid = os.getpid()
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become_command(what, log_fd, agent_pid)
+        return pid
+    finally:
+        os.close(log_fd)
+
+
+def log_to(path: str) -> None:
+    """Send standard output and standard error to a file of their own."""
+    log_fd = _log_fd(path)
+    os.dup2(log_fd, 1)
+    os.dup2(log_fd, 2)
+    os.close(log_fd)
+
+
+def obey(limits: dict[str, Any]) -> None:
+    """Put the limits in force that the kernel can keep; the agent keeps those of time."""
+    for number, name in (
+        (resource.RLIMIT_FSIZE, "output_bytes"),
+        (resource.RLIMIT_AS, "memory_bytes"),
+    ):
+        if limits.get(name) is not None:
+            hard = resource.getrlimit(number)[1]
+            most = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
+            resource.setrlimit(number, (most, most))
+
+
+def become_attempt(
+    order: dict[str, Any], agent_pid: int, middle_pid: int, gate_fd: int
+) -> NoReturn:
+    """Do the work of `order` in this child of a host, tell the result, and exit.
+
+    Begins only once announced (a byte through the gate) and handed over to the agent. Raises
+    nothing: what goes wrong is written to the attempt's log and shown by the exit code.
+    """
+    code = 1
+    try:
+        os.setsid()
+        if not os.read(gate_fd, 1):
+            os._exit(0)
+        os.close(gate_fd)
+        while os.getppid() == middle_pid:  # it exits at once; then the agent is the parent
+            time.sleep(0.0001)
+        kernel.die_with_parent(agent_pid)
+        log_to(order["log"])
+        report_fd = _opened(order["door"])
+        os.environ[ATTEMPT_MARK] = order["id"]
+        obey(order["limits"])
+        code = _perform(order, report_fd)
+    except SystemExit as error:  # the user's code may call sys.exit
+        code = _exit_code(error)
+    except BaseException:  # noqa: BLE001  # this is the top of a process
+        traceback.print_exc()
+    finally:
+        _leave(code)
+
+
+def _become_command(what: Command, log_fd: int, agent_pid: int) -> NoReturn:
+    # The agent ignores no signal, so that the command finds all of them as they should be.
+    try:
+        os.setsid()
+        kernel.die_with_parent(agent_pid)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        if what.cwd is not None:
+            os.chdir(what.cwd)
+        obey(what.limits)
+        os.execve(what.path, what.argv, what.env)  # noqa: S606  # no shell, on purpose
+    except (OSError, ValueError) as error:
+        os.write(2, f"sluice: cannot run {what.argv[0]!r}: {error}\n".encode(errors="replace"))
+    finally:
+        os._exit(NOT_STARTED)
+
+
+def _found(name: bytes, env: dict[bytes, bytes]) -> bytes:
+    """Where PATH has a program; the name itself if it is a path, or nowhere."""
+    if b"/" not in name:
+        for folder in env.get(b"PATH", os.fsencode(os.defpath)).split(b":"):
+            path = folder + b"/" + name
+            if os.access(path, os.X_OK):
+                return path
+    return name
+
+
+def _log_fd(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _opened(door: str) -> int:
+    try:
+        report_fd = os.open(door, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # the launch was taken back before this process came to be
+        os._exit(0)
+    os.set_blocking(report_fd, True)
+    return report_fd
+
+
+def _perform(order: dict[str, Any], report_fd: int) -> int:
+    work = order["work"]
+    place = {
+        "attempt_id": order["id"],
+        "node_id": order["node_id"],
+        "scratch": order["scratch"],
+        "limits": order["limits"],
+        "progress_fd": report_fd,
+    }
+    try:
+        answer = {"result": importlib.import_module(work["module"]).perform(work, place)}
+        code = 0
+    except Exception as error:
+        blames = getattr(error, "blames", None)  # a failure that explains itself: WorkFailed
+        if blames is None:
+            raise
+        answer = {"failure": {"message": str(error), "blames": [list(one) for one in blames]}}
+        code = 1
+    with os.fdopen(report_fd, "wb") as reports:
+        reports.write(b"\n" + json.dumps(answer).encode() + b"\n")
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit without running what the host had registered to be run at its own exit."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:
+        os._exit(code)
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None or isinstance(error.code, int):
+        return (error.code or 0) & 0xFF
+    sys.stderr.write(f"{error.code}\n")
+    return 1

@@ -1,0 +1,159 @@
+"""Interpreter hosts: processes that have imported the user's code and fork an attempt at a time.
+
+A host is a fork of the agent that imports what the work asks for and then reads orders. For each
+it forks a middle child, which forks the attempt, announces its process id and exits at once, so
+that the attempt is handed to the agent (engines spec, section 1: usage of one attempt needs
+`wait4` on its own process). The announcement is written before the middle child ends: whoever
+sees the attempt as its child finds the announcement in the pipe.
+
+The attempt opens its *door*, a named pipe that the agent reads: progress and result go through
+it. A launch is taken back by removing the door; an attempt that finds none exits at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import importlib
+import json
+import os
+import signal
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sluice.engines.agent import kernel
+from sluice.engines.agent.attempts import Running
+from sluice.engines.agent.channel import Channel
+from sluice.engines.agent.child import become_attempt, log_to
+from sluice.engines.agent.wakeups import unhandled
+
+HOSTS_MAX = 4  # that wait for more work of their job; one that is needed is never refused
+IDLE_S = 60.0
+ORDERS_FD, ANNOUNCEMENTS_FD = 3, 4
+
+HostKey = tuple[str, str | None]  # the module that does the work, and the name of the host
+
+
+class Host:
+    """A host as the agent sees it. `waiting` holds what it has not yet brought forth."""
+
+    def __init__(self, key: HostKey, pid: int, channel: Channel, log: Path) -> None:
+        self.key = key
+        self.pid = pid
+        self.channel = channel
+        self.log = log
+        self.waiting: dict[str, Running] = {}
+        self.used_at_s = time.monotonic()
+
+    def bear(self, attempt: Running, order: dict[str, Any]) -> None:
+        """Ask for an attempt; it is announced through the channel."""
+        self.waiting[attempt.attempt_id] = attempt
+        self.used_at_s = time.monotonic()
+        self.channel.send(order)
+
+    def end(self) -> None:
+        """End the host and what it started for itself; attempts that it bore live on."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)  # forked this instant, it does not lead a group yet
+
+
+def start_host(key: HostKey, work: dict[str, Any], log: Path) -> Host:
+    """Fork a host from this process, the agent. Raises OSError where there is no room."""
+    agent_pid = os.getpid()
+    orders, announcements = os.pipe(), os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        for descriptor in (*orders, *announcements):
+            os.close(descriptor)
+        raise
+    if pid == 0:
+        _become_host(work, agent_pid, str(log), (orders[0], announcements[1]))
+    os.close(orders[0])
+    os.close(announcements[1])
+    return Host(key, pid, Channel(announcements[0], orders[1]), log)
+
+
+def superfluous(hosts: list[Host], now_s: float) -> list[Host]:
+    """The hosts that have waited too long for more work, or are too many; the eldest first."""
+    idle = sorted((host for host in hosts if not host.waiting), key=lambda host: host.used_at_s)
+    too_many = len(hosts) - HOSTS_MAX
+    return [
+        host
+        for position, host in enumerate(idle)
+        if position < too_many or now_s >= host.used_at_s + IDLE_S
+    ]
+
+
+def _become_host(
+    work: dict[str, Any], agent_pid: int, log: str, descriptors: tuple[int, int]
+) -> NoReturn:
+    try:
+        unhandled()
+        os.setsid()
+        kernel.die_with_parent(agent_pid)
+        kernel.name_process("sluice-host")
+        log_to(log)
+        # The agent's talk with its engine and the doors of other attempts are not for user code.
+        _keep_only(*descriptors)
+        module = importlib.import_module(work["module"])
+        if work.get("host") is not None:
+            module.preload(work)
+        gc.freeze()  # a collection in a fork would copy every page of what is shared
+        _serve(agent_pid)
+    except BaseException:  # noqa: BLE001  # this is the top of a process
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _keep_only(orders_fd: int, announcements_fd: int) -> None:
+    high = [
+        fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, ANNOUNCEMENTS_FD + 1)
+        for descriptor in (orders_fd, announcements_fd)
+    ]
+    os.dup2(high[0], ORDERS_FD, inheritable=False)
+    os.dup2(high[1], ANNOUNCEMENTS_FD, inheritable=False)
+    os.closerange(ANNOUNCEMENTS_FD + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _serve(agent_pid: int) -> None:
+    with os.fdopen(ORDERS_FD, "rb", closefd=False) as orders:
+        for line in orders:
+            order = json.loads(line)
+            try:
+                middle_pid = os.fork()
+            except OSError as error:
+                _announce(order, {"error": str(error)})
+                continue
+            if middle_pid == 0:
+                _hand_over(order, agent_pid)
+            with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
+                os.waitpid(middle_pid, 0)
+
+
+def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
+    middle_pid = os.getpid()
+    try:
+        gate = os.pipe()  # an attempt whose middle parent dies unannounced must not begin
+        pid = os.fork()
+        if pid == 0:
+            for descriptor in (ORDERS_FD, ANNOUNCEMENTS_FD, gate[1]):
+                os.close(descriptor)
+            become_attempt(order, agent_pid, middle_pid, gate[0])
+        _announce(order, {"pid": pid})
+        os.write(gate[1], b"\n")
+    except OSError as error:
+        _announce(order, {"error": str(error)})
+    finally:
+        os._exit(0)
+
+
+def _announce(order: dict[str, Any], what: dict[str, Any]) -> None:
+    message = {"id": order["id"], "at": time.monotonic()} | what
+    os.write(ANNOUNCEMENTS_FD, json.dumps(message).encode() + b"\n")

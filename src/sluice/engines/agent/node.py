@@ -1,0 +1,351 @@
+"""The agent of one node: its loop, its commands, and the end of every attempt."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from sluice.engines.agent import child, kernel, reports
+from sluice.engines.agent.attempts import Ending, Exit, Running, tail
+from sluice.engines.agent.channel import Channel, parsed
+from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, start_host, superfluous
+from sluice.engines.agent.strays import owners
+from sluice.engines.agent.switchboard import Switchboard
+from sluice.engines.agent.wakeups import Wakeups
+
+WORK_MODULE = "sluice.engines.work"
+SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
+PROGRESS_EVERY_S = 0.25
+PATIENCE_S = 10.0  # with processes that do not even go by SIGKILL, when the agent ends
+
+
+class NodeAgent:
+    """Starts, watches and ends attempts until its engine says stop or is gone.
+
+    node_id: told to the work.  scratch: the node's own folder; logs and doors are kept in it.
+    """
+
+    def __init__(self, node_id: str, scratch: Path, engine: Channel) -> None:
+        self._node_id = node_id
+        self._scratch = scratch
+        self._engine = engine
+        self._attempts: dict[str, Running] = {}
+        self._by_pid: dict[int, Running] = {}
+        self._hosts: dict[HostKey, Host] = {}
+        self._hosts_by_pid: dict[int, Host] = {}
+        self._hosts_started = 0
+        self._is_stopping = False
+        self._env = dict(os.environb)
+        self._board = Switchboard()
+        self._wakeups = Wakeups()
+        for name in ("log", "door", "data"):
+            (scratch / name).mkdir(parents=True, exist_ok=True)
+
+    def run(self) -> None:
+        """Serve until the end; then nothing that was started here is left."""
+        self._board.watch(self._engine, self._obey)
+        self._board.watch_fd(self._wakeups.fd, self._woken)
+        self._engine.send({"report": "up", "pid": os.getpid()})
+        while not self._is_over:
+            self._board.turn(self._wait_s())
+            self._keep_time()
+        self._end_all()
+
+    @property
+    def _is_over(self) -> bool:
+        is_done = self._is_stopping and not self._attempts
+        return is_done or self._engine.is_at_end or self._wakeups.is_told_to_end
+
+    def _woken(self) -> None:
+        self._wakeups.clear()
+        self._reap()
+
+    # --- time -------------------------------------------------------------------------------------
+
+    def _wait_s(self) -> float | None:
+        due = [attempt.next_at_s for attempt in self._attempts.values()]
+        due += [host.used_at_s + IDLE_S for host in self._hosts.values() if not host.waiting]
+        first_at_s = min(due, default=math.inf)
+        return None if first_at_s == math.inf else max(0.0, first_at_s - time.monotonic())
+
+    def _keep_time(self) -> None:
+        now_s = time.monotonic()
+        for attempt in list(self._attempts.values()):
+            if now_s >= attempt.next_at_s and attempt.attempt_id in self._attempts:
+                self._act_on_time(attempt, now_s)
+        for host in superfluous(list(self._hosts.values()), now_s):
+            self._dismiss(host)
+
+    def _act_on_time(self, attempt: Running, now_s: float) -> None:
+        if attempt.exit is not None or attempt.ending is not None:
+            attempt.pressed_at_s = now_s
+            attempt.signal(signal.SIGKILL)
+            self._settle()
+        else:
+            if attempt.reports is None and now_s >= attempt.look_at_s:
+                assert attempt.pid is not None
+                attempt.look(now_s, kernel.bytes_moved(attempt.pid))
+            overdue = attempt.overdue(now_s)
+            if overdue is not None:
+                self._end(attempt, overdue)
+
+    # --- commands ---------------------------------------------------------------------------------
+
+    def _obey(self) -> None:
+        for line in self._engine.lines():
+            command = parsed(line)
+            match command.get("do"):
+                case "launch":
+                    self._launch(command)
+                case "kill":
+                    self._kill(command["id"], command["reason"])
+                case "list":
+                    self._engine.send({"report": "list", "ids": list(self._attempts)})
+                case "stop":
+                    self._stop(kill=command["kill"])
+
+    def _stop(self, *, kill: bool) -> None:
+        self._is_stopping = True
+        if kill:
+            for attempt_id in list(self._attempts):
+                self._kill(attempt_id, "the engine stops")
+
+    def _kill(self, attempt_id: str, reason: str) -> None:
+        self._reap()  # an attempt that has just ended well was not killed
+        attempt = self._attempts.get(attempt_id)
+        if attempt is not None and attempt.exit is None and attempt.ending is None:
+            self._end(attempt, Ending("killed", reason))
+
+    def _launch(self, command: dict[str, Any]) -> None:
+        if command["id"] in self._attempts:
+            return
+        why = self._refusal(command)
+        try:
+            if why is None:
+                self._start(command)
+        except (OSError, TypeError, ValueError) as error:
+            why = f"no process could be started: {error}"
+        if why is not None:
+            self._engine.send(reports.rejected(command["id"], why, time.monotonic()))
+
+    def _refusal(self, command: dict[str, Any]) -> str | None:
+        if self._is_stopping:
+            return "the node is stopping"
+        if not SAFE_ID.fullmatch(command["id"]):  # it becomes the name of files
+            return f"attempt id {command['id']!r} is no safe file name"
+        if command["work"].get("kind") == "command" and not command["work"].get("argv"):
+            return "its command has no words"
+        return None
+
+    def _start(self, command: dict[str, Any]) -> None:
+        attempt = Running(command, self._scratch / "log" / f"{command['id']}.log")
+        order = {"id": attempt.attempt_id, "work": command["work"], "limits": attempt.limits}
+        order["log"] = str(attempt.log)
+        if command["work"].get("kind") == "command":
+            pid = child.start_command(child.command(order, self._env), order["log"])
+            self._attempts[attempt.attempt_id] = attempt
+            self._begun(attempt, pid, attempt.started_at_s)
+        else:
+            self._start_in_host(attempt, order)
+
+    # --- interpreter hosts ------------------------------------------------------------------------
+
+    def _start_in_host(self, attempt: Running, order: dict[str, Any]) -> None:
+        work = order["work"] = {"module": WORK_MODULE} | order["work"]
+        host = self._host((work["module"], work.get("host")), work)
+        door = self._door(attempt)
+        with contextlib.suppress(FileNotFoundError):
+            door.unlink()
+        os.mkfifo(door, 0o600)
+        attempt.reports = Channel(os.open(door, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), None)
+        self._board.watch(attempt.reports, lambda: self._hear(attempt))
+        self._attempts[attempt.attempt_id] = attempt
+        place = {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
+        host.bear(attempt, order | place | {"door": str(door)})
+
+    def _door(self, attempt: Running) -> Path:
+        return self._scratch / "door" / attempt.attempt_id
+
+    def _host(self, key: HostKey, work: dict[str, Any]) -> Host:
+        if key not in self._hosts:
+            self._hosts_started += 1
+            log = self._scratch / "log" / f".host-{self._hosts_started}.log"
+            host = self._hosts[key] = start_host(key, work, log)
+            self._hosts_by_pid[host.pid] = host
+            self._board.watch(host.channel, lambda: self._hear_host(host))
+        return self._hosts[key]
+
+    def _hear_hosts(self) -> None:
+        for host in list(self._hosts_by_pid.values()):
+            self._hear_host(host)
+
+    def _hear_host(self, host: Host) -> None:
+        for line in host.channel.lines():
+            message = parsed(line)
+            attempt = host.waiting.pop(message["id"], None)
+            if attempt is None:
+                continue  # it was taken back, finds no door, and goes
+            if "error" in message:
+                self._close(attempt, Ending("rejected", f"no room to fork: {message['error']}"))
+            else:
+                self._begun(attempt, message["pid"], message["at"])
+        if host.channel.is_at_end:
+            self._board.mute(host.channel)
+
+    def _dismiss(self, host: Host) -> None:
+        """Part with a host. What it has yet to bring forth fails when it is reaped."""
+        if self._hosts.get(host.key) is host:
+            del self._hosts[host.key]
+        host.end()
+
+    def _host_ended(self, host: Host, exit_: Exit) -> None:
+        self._hear_host(host)
+        self._board.close(host.channel)
+        if self._hosts.get(host.key) is host:
+            del self._hosts[host.key]
+        for attempt in host.waiting.values():
+            detail = f"its interpreter could not get ready: {exit_}\n{tail(host.log)}".rstrip()
+            self._close(attempt, Ending("exit", detail))
+        with contextlib.suppress(OSError):
+            if host.log.stat().st_size == 0:
+                host.log.unlink()
+
+    # --- the life of an attempt -------------------------------------------------------------------
+
+    def _begun(self, attempt: Running, pid: int, at_s: float) -> None:
+        attempt.pid = pid
+        attempt.started_at_s = attempt.active_at_s = at_s
+        self._by_pid[pid] = attempt
+        self._engine.send(reports.started(attempt))
+
+    def _hear(self, attempt: Running) -> None:
+        """Take in what the attempt tells through its door: progress, and at last its result."""
+        assert attempt.reports is not None
+        for line in attempt.reports.lines():
+            attempt.active_at_s = time.monotonic()
+            message = parsed(line)
+            attempt.result = message.get("result", attempt.result)
+            attempt.failure = message.get("failure", attempt.failure)
+            if "fraction" in message:
+                self._report_progress(attempt, message)
+        if attempt.reports.is_at_end:
+            self._board.close(attempt.reports)
+
+    def _report_progress(self, attempt: Running, message: dict[str, Any]) -> None:
+        shuffled_after_s = message.get("shuffled_at_s")
+        is_news = shuffled_after_s is not None and attempt.shuffled_after_s is None
+        if is_news:
+            attempt.shuffled_after_s = shuffled_after_s
+        if is_news or attempt.active_at_s >= attempt.told_at_s + PROGRESS_EVERY_S:
+            attempt.told_at_s = attempt.active_at_s
+            self._engine.send(reports.progress(attempt, message["fraction"]))
+
+    def _end(self, attempt: Running, why: Ending) -> None:
+        """Begin to end an attempt; `_settle` tells when it is really gone."""
+        if attempt.pid is None:
+            self._take_back(attempt, why)
+        if attempt.pid is not None:
+            attempt.ending = why
+            attempt.kill_at_s = time.monotonic() + attempt.grace_s
+            attempt.signal(signal.SIGTERM)
+
+    def _take_back(self, attempt: Running, why: Ending) -> None:
+        """End an attempt that no host has announced, unless its announcement came first."""
+        self._door(attempt).unlink()
+        self._hear_hosts()
+        if attempt.pid is not None or attempt.attempt_id not in self._attempts:
+            return
+        for host in list(self._hosts_by_pid.values()):
+            if host.waiting.pop(attempt.attempt_id, None) and why.kind == "timeout":
+                self._dismiss(host)  # it hangs in the user's module
+        self._close(attempt, why)
+
+    def _reap(self) -> None:
+        """Collect every child that has ended, then tell the ends that are complete."""
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with contextlib.suppress(ChildProcessError):
+            while (gone := os.waitid(os.P_ALL, 0, flags)) is not None:
+                self._collect(gone.si_pid)
+        self._settle()
+
+    def _collect(self, pid: int) -> None:
+        at_s = time.monotonic()
+        if pid not in self._by_pid and pid not in self._hosts_by_pid:
+            self._hear_hosts()  # it may be an attempt that was announced this instant
+        attempt = self._by_pid.pop(pid, None)
+        if attempt is not None and attempt.ending is None:
+            # Before the leader is reaped, its number can mean no other group.
+            attempt.signal(signal.SIGKILL)
+            attempt.kill_at_s = at_s
+        _, status, rusage = os.wait4(pid, 0)
+        if attempt is not None:
+            attempt.exit = Exit(status, rusage, at_s)
+        elif pid in self._hosts_by_pid:
+            self._host_ended(self._hosts_by_pid.pop(pid), Exit(status, rusage, at_s))
+
+    def _settle(self) -> None:
+        """Tell the end of each ended attempt of which nothing is left; press what is left to go."""
+        ended = [attempt for attempt in self._attempts.values() if attempt.exit is not None]
+        blocked = self._press_strays()
+        for attempt in ended:
+            if attempt.attempt_id not in blocked:
+                if attempt.reports is not None and not attempt.reports.is_at_end:
+                    self._hear(attempt)
+                self._close(attempt, attempt.verdict())
+
+    def _press_strays(self) -> set[str]:
+        """Kill the strays whose time has come; returns the ended attempts that wait for one."""
+        blocked: set[str] = set()
+        for stray in self._strays():
+            own = owners(stray, self._attempts.values())
+            if any(attempt.exit is None for attempt in own):
+                continue
+            blocked.update(attempt.attempt_id for attempt in own)
+            if time.monotonic() >= max((attempt.kill_at_s for attempt in own), default=0.0):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(stray.pid, signal.SIGKILL)
+        return blocked
+
+    def _strays(self) -> list[kernel.Process]:
+        pids = kernel.children() - self._by_pid.keys() - self._hosts_by_pid.keys()
+        if pids:
+            self._hear_hosts()  # a child not yet announced is no stray
+        found = (kernel.process(pid) for pid in pids - self._by_pid.keys())
+        return [stray for stray in found if stray is not None]
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _close(self, attempt: Running, failure: Ending | None) -> None:
+        """Tell the end of an attempt, and forget it."""
+        del self._attempts[attempt.attempt_id]
+        if attempt.reports is not None:
+            self._board.close(attempt.reports)
+            self._door(attempt).unlink(missing_ok=True)
+        report = reports.failed(attempt, failure) if failure else reports.finished(attempt)
+        self._engine.send(report)
+        with contextlib.suppress(OSError):
+            if attempt.log.stat().st_size == 0:
+                attempt.log.unlink()
+
+    def _end_all(self) -> None:
+        """End every descendant: being the subreaper, the agent sees each as its child in time."""
+        give_up_at_s = time.monotonic() + PATIENCE_S
+        for pid in (*self._by_pid, *self._hosts_by_pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        while (pids := kernel.children()) and time.monotonic() < give_up_at_s:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still theirs
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            time.sleep(0.001)
+        while self._engine.has_unsent and time.monotonic() < give_up_at_s:
+            self._engine.flush()
+            time.sleep(0.001)

@@ -1,0 +1,60 @@
+"""The messages that tell what became of an attempt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sluice.engines.agent.attempts import Ending, Running, tail
+
+MESSAGE_CHARACTERS_MAX = 4096
+
+Report = dict[str, Any]
+
+
+def started(attempt: Running) -> Report:
+    """It runs, and who leads it."""
+    return _report("started", attempt.attempt_id, attempt.started_at_s) | {"pid": attempt.pid}
+
+
+def progress(attempt: Running, fraction: float) -> Report:
+    """How far it is, and when its input was all fetched, if it was."""
+    return {
+        "report": "progress",
+        "id": attempt.attempt_id,
+        "fraction": fraction,
+        "shuffled_at": attempt.shuffled_at_s,
+    }
+
+
+def finished(attempt: Running) -> Report:
+    """It ended well."""
+    return _report("finished", attempt.attempt_id, attempt.ended_at_s) | {
+        "usage": attempt.usage(),
+        "outputs": (attempt.result or {}).get("outputs", []),
+        "shuffled_at": attempt.shuffled_at_s,
+    }
+
+
+def failed(attempt: Running, why: Ending) -> Report:
+    """It ended otherwise; the last lines of its log stand below the reason."""
+    detail = f"{why.detail[:MESSAGE_CHARACTERS_MAX]}\n{tail(attempt.log)}".rstrip()
+    return _report("failed", attempt.attempt_id, attempt.ended_at_s) | {
+        "kind": why.kind,
+        "detail": detail,
+        "usage": attempt.usage(),
+        "blames": (attempt.failure or {}).get("blames", []),
+    }
+
+
+def rejected(attempt_id: str, why: str, at_s: float) -> Report:
+    """It never began."""
+    return _report("failed", attempt_id, at_s) | {
+        "kind": "rejected",
+        "detail": why,
+        "usage": {},
+        "blames": [],
+    }
+
+
+def _report(name: str, attempt_id: str, at_s: float) -> Report:
+    return {"report": name, "id": attempt_id, "at": at_s}

@@ -1,0 +1,99 @@
+"""Carrying out what the scheduler decides: launches and kills, on an engine.
+
+With slow-start a task may be placed before all of its input is there. It holds its slot, as
+Hadoop's reduces do, but the engine gets it when its input is complete.
+
+What the dispatcher itself learns (work that cannot be made up, the end of a task that had not
+begun) is a fact like any other: it waits in `facts` for the next batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sluice.core.commands import Command, Kill, Launch
+from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
+from sluice.engines.base import Attempt, Engine, Limits
+from sluice.engines.ledger import Ledger
+from sluice.engines.run_clock import RunClock
+from sluice.engines.work_source import WorkSource
+from sluice.model.errors import SluiceError
+
+
+class Dispatcher:
+    """The hands of one life of a run. `epoch` is the number of that life."""
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        source: WorkSource,
+        ledger: Ledger,
+        clock: RunClock,
+        limits: Limits,
+        epoch: int,
+    ) -> None:
+        self.facts: list[Event] = []
+        self._engine = engine
+        self._source = source
+        self._ledger = ledger
+        self._clock = clock
+        self._limits = limits
+        self._epoch = epoch
+        self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
+
+    def carry_out(self, commands: Iterable[Command]) -> None:
+        """Launch and kill as told. Wakes are the ledger's; machines are rented elsewhere."""
+        for command in commands:
+            match command:
+                case Launch():
+                    self._parked[command.key] = command
+                case Kill():
+                    self._kill(command)
+                case _:
+                    pass
+        self._unpark()
+
+    def take_facts(self) -> list[Event]:
+        """What is to go into the next batch."""
+        facts, self.facts = self.facts, []
+        return facts
+
+    def _unpark(self) -> None:
+        """Start what has all its input; forget what ended meanwhile, with its node or its job."""
+        ledger = self._ledger
+        for key, launch in list(self._parked.items()):
+            is_wanted = key in ledger.state.running
+            if is_wanted and not ledger.inputs_ready(key.job_id, key.phase):
+                continue
+            del self._parked[key]
+            if is_wanted:
+                self._launch(launch)
+
+    def _launch(self, launch: Launch) -> None:
+        key = launch.key
+        try:
+            work = self._source.work(launch, self._ledger.outputs(key.job_id))
+        except SluiceError as error:
+            self._fail(key, FailureKind.REJECTED, str(error))
+            return
+        self._engine.launch(
+            Attempt(
+                key=key,
+                epoch=self._epoch,
+                node_id=launch.node_id,
+                slot=launch.slots[0][0],
+                work=work,
+                limits=self._limits,
+            )
+        )
+
+    def _kill(self, command: Kill) -> None:
+        if self._parked.pop(command.key, None):
+            self._fail(command.key, FailureKind.KILLED, command.reason.text())
+        else:
+            self._engine.kill(command.key, command.reason.text())
+
+    def _fail(self, key: AttemptKey, kind: FailureKind, detail: str) -> None:
+        now_s = self._clock.now_s()
+        self.facts.append(TaskFailed(now_s, key, now_s, kind, detail))

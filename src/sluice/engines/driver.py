@@ -1,0 +1,307 @@
+"""The live driver: the same scheduler as in a simulation, over an engine that really runs things.
+
+Theory of operation. One thread, one loop. Whatever has happened since the last turn (what the
+engine reports, jobs that are due) becomes a batch that ends with a Tick. The batch is journaled,
+durably, before it counts; then the scheduler handles it, what it decides is noted and carried
+out. A crash at any point loses at most what was not journaled, and nothing of that had counted:
+
+* before the batch is durable, nothing was decided on it;
+* after, a replay decides the same again. What was launched for it is told to have been lost with
+  the engine, and runs again under a new attempt number and a new epoch.
+
+A job's output is committed once the TaskFinished that completes the job is durable; that it was
+committed is journaled afterwards. A crash between the two makes the commit happen again, which
+does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sluice.core.commands import Command, Reject
+from sluice.core.entries import JobEntry
+from sluice.core.events import Event, JobSubmitted, NodeJoined, NodeLost, Tick
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.scheduler import Scheduler
+from sluice.core.state import ClusterState
+from sluice.core.transitions import JobState
+from sluice.engines.base import Engine, Limits
+from sluice.engines.dispatch import Dispatcher
+from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.ledger import Ledger
+from sluice.engines.progress import Unwatched, Watcher, progress_of
+from sluice.engines.recovery import facts_since, replay
+from sluice.engines.run_clock import RunClock
+from sluice.engines.work_source import WorkSource
+from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+from sluice.store.journal import FIRST_EPOCH, Journal
+
+TURN_S_MAX = 1.0  # an idle driver still looks around this often
+PROGRESS_S = 0.2  # watchers are told no more often
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveSettings:
+    """What a live run allows: to each attempt, and to itself.
+
+    patience_s: how long nothing may run and nothing be due before the run is given up.
+    nodes_s: how long a node may take to come back when a run is resumed, before it counts as lost.
+    """
+
+    limits: Limits = field(default=Limits())
+    patience_s: float = 30.0
+    nodes_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRun:
+    """How a run ended.
+
+    result: the scheduler's state: every job with its instants, every attempt with its usage.
+    uncommitted: done jobs whose output could not be put in its place, and why; while there are
+    any the run stays open, and resuming it tries again.
+    was_finished: the run had finished before; nothing was done now.
+    """
+
+    result: ClusterState
+    uncommitted: Mapping[JobId, str]
+    was_finished: bool = False
+
+
+class Driver:
+    """Drives one run from its start, or from where it was left, to its end. Use it once.
+
+    scheduler: fresh, with the policies and settings that the journal's header tells.
+    journal: new, or reopened to resume.  source: what tasks do.
+    jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`.
+    clock: the one that the engine tells the time by.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        scheduler: Scheduler,
+        journal: Journal,
+        source: WorkSource,
+        jobs: Sequence[Job],
+        clock: RunClock,
+        watcher: Watcher | None = None,
+        settings: LiveSettings | None = None,
+    ) -> None:
+        assert not scheduler.rules.by_heartbeat, "live nodes speak when something has happened"
+        self._engine = engine
+        self._scheduler = scheduler
+        self._state = scheduler.state
+        self._journal = journal
+        self._source = source
+        self._jobs = jobs
+        self._clock = clock
+        self._watcher = watcher or Unwatched()
+        self._settings = settings or LiveSettings()
+        self._ledger = Ledger(scheduler)
+        self._due: list[Job] = []  # to be submitted, the next one last
+        self._uncommitted: dict[JobId, str] = {}
+        self._moved_at_s = 0.0  # when something happened last
+        self._told_at_s = -PROGRESS_S
+        self._loss = ""  # why a node was lost last
+
+    def run(self) -> LiveRun:
+        """Run to the end of all jobs.
+
+        Raises RunInterrupted at Ctrl-C or SIGTERM; Infeasible where jobs are left that can never
+        start; EngineUnavailable without nodes; StoreUnavailable on a full disk; StoreCorrupt and
+        InvalidInput where the run cannot be resumed. After any of them nothing runs any more.
+        """
+        with terminable():
+            try:
+                return self._run()
+            except KeyboardInterrupt:
+                raise RunInterrupted(
+                    "The run was stopped; nothing of it runs any more."
+                    " Run it again with --resume to continue where it was."
+                ) from None
+
+    def _run(self) -> LiveRun:
+        if replay(self._journal.read(), self._ledger):
+            return LiveRun(result=self._state, uncommitted={}, was_finished=True)
+        self._line_up_jobs()
+        dispatcher = self._dispatcher()
+        self._source.sweep(self._journal.epoch)
+        self._clock.continue_from(self._state.now_s)
+        try:
+            self._engine.start()
+            self._take_stock(dispatcher)
+            while not self._is_over(dispatcher):
+                self._turn(dispatcher)
+        finally:
+            self._engine.stop(kill_running=True)
+        if not self._uncommitted:
+            self._journal.finish()
+            self._source.clear()
+        self._tell_progress()
+        return LiveRun(result=self._state, uncommitted=self._uncommitted)
+
+    # --- start and end ------------------------------------------------------------------------
+
+    def _line_up_jobs(self) -> None:
+        """Find the jobs still to come. Those that have come must be what they were."""
+        for job in self._jobs:
+            known = self._state.jobs.get(job.job_id)
+            if known is None:
+                self._due.append(job)
+            elif known.job != job:
+                raise InvalidInput(
+                    "the job, or its input, is not what it was when the run started",
+                    where=f"job {job.job_id!r}",
+                    mend="put it back to resume, or run without --resume to start anew",
+                )
+        # Stable, so that jobs of one instant come in the order of the file.
+        self._due.sort(key=lambda job: job.submitted_at_s)
+        self._due.reverse()
+
+    def _dispatcher(self) -> Dispatcher:
+        """The hands of this life: the first one of the run, or a new one after those before."""
+        if self._journal.epoch > FIRST_EPOCH:
+            self._journal.begin_epoch()
+        return Dispatcher(
+            engine=self._engine,
+            source=self._source,
+            ledger=self._ledger,
+            clock=self._clock,
+            limits=self._settings.limits,
+            epoch=self._journal.epoch,
+        )
+
+    def _take_stock(self, dispatcher: Dispatcher) -> None:
+        """After a pause: what of the former life is still there, and what is not."""
+        self._moved_at_s = self._clock.now_s()
+        if not self._scheduler.events:
+            return
+        events = self._await_nodes()
+        real = self._engine.reconcile()
+        for key in real.attempts:
+            if key not in self._state.running:
+                self._engine.kill(key, "nobody waits for it")
+        now_s = self._clock.now_s()
+        # With a Tick whatever the facts: the last one of the former life may not have been carried
+        # out, or not even been journaled.
+        batch = [*facts_since(self._state, real, now_s), *events, Tick(now_s)]
+        dispatcher.carry_out(self._decide(batch))
+        self._settle()
+
+    def _await_nodes(self) -> list[Event]:
+        """Events until every node of the former life is back or lost, or has had its time."""
+        missing = {node_id for node_id, entry in self._state.nodes.items() if entry.is_up}
+        give_up_at_s = self._clock.now_s() + self._settings.nodes_s
+        events: list[Event] = []
+        while missing and (left_s := give_up_at_s - self._clock.now_s()) > 0:
+            new = self._engine.events(min(TURN_S_MAX, left_s))
+            missing -= {event.node.node_id for event in new if isinstance(event, NodeJoined)}
+            missing -= {event.node_id for event in new if isinstance(event, NodeLost)}
+            events += new
+        return events
+
+    def _is_over(self, dispatcher: Dispatcher) -> bool:
+        open_jobs = self._due or self._ledger.unsettled.keys() - self._uncommitted.keys()
+        return not (open_jobs or self._state.running or dispatcher.facts)
+
+    # --- one turn -----------------------------------------------------------------------------
+
+    def _turn(self, dispatcher: Dispatcher) -> None:
+        wait_s = 0.0 if dispatcher.facts else self._wait_s()
+        events = self._engine.events(wait_s)
+        for event in events:
+            if isinstance(event, NodeLost):
+                self._loss = f" ({event.node_id!r}: {event.reason})"
+        now_s = self._clock.now_s()
+        batch = [*dispatcher.take_facts(), *events, *self._submissions(now_s)]
+        if not batch and not self._ledger.is_woken(now_s):
+            self._check_patience(now_s)
+            return
+        self._moved_at_s = now_s
+        dispatcher.carry_out(self._decide([*batch, Tick(now_s)]))
+        self._settle()
+        if now_s - self._told_at_s >= PROGRESS_S:
+            self._told_at_s = now_s
+            self._tell_progress()
+
+    def _decide(self, batch: list[Event]) -> list[Command]:
+        self._journal.append(batch)
+        commands = [command for event in batch for command in self._ledger.handle(event)]
+        self._journal.note(commands)
+        for command in commands:
+            if isinstance(command, Reject):
+                self._watcher.told(f"job {command.job_id!r} was not taken: {command.reason.text()}")
+        return commands
+
+    def _submissions(self, now_s: float) -> list[Event]:
+        arrivals: list[Event] = []
+        while self._due and self._due[-1].submitted_at_s <= now_s:
+            job = self._due.pop()
+            arrivals.append(JobSubmitted(now_s, job, self._source.locations(job)))
+        return arrivals
+
+    def _next_at_s(self) -> float | None:
+        """When something is to be done even if nothing happens; None for never."""
+        instants = [job.submitted_at_s for job in self._due[-1:]]
+        wake_at_s = self._ledger.wake_at_s()
+        if wake_at_s is not None:
+            instants.append(wake_at_s)
+        return min(instants, default=None)
+
+    def _wait_s(self) -> float:
+        next_at_s = self._next_at_s()
+        if next_at_s is None:
+            return TURN_S_MAX
+        return min(TURN_S_MAX, max(0.0, next_at_s - self._clock.now_s()))
+
+    def _tell_progress(self) -> None:
+        now_s = self._clock.now_s()
+        self._watcher.progress(progress_of(self._state, jobs_total=len(self._jobs), at_s=now_s))
+
+    # --- ends of jobs -------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        for entry in self._ledger.ended():
+            if entry.state is not JobState.DONE:
+                self._source.abort(entry.job_id)
+                self._journal.aborted(entry.job_id)
+                self._ledger.settle(entry.job_id)
+            elif entry.job_id not in self._uncommitted:
+                self._commit(entry.job_id)
+
+    def _commit(self, job_id: JobId) -> None:
+        try:
+            self._source.commit(job_id, self._ledger.outputs(job_id))
+        except SluiceError as error:
+            self._uncommitted[job_id] = str(error)
+            self._watcher.told(f"the output of job {job_id!r} could not be committed: {error}")
+            return
+        self._journal.committed(job_id)
+        self._ledger.settle(job_id)
+
+    # --- patience -----------------------------------------------------------------------------
+
+    def _check_patience(self, now_s: float) -> None:
+        """Give up where nothing runs, nothing is due, and nothing has happened for long."""
+        if self._state.running or self._next_at_s() is not None:
+            return
+        if now_s - self._moved_at_s < self._settings.patience_s:
+            return
+        if not any(node.is_up for node in self._state.nodes.values()):
+            raise EngineUnavailable(
+                f"no node is up{self._loss}. Mend the cluster, then continue with --resume."
+            )
+        stuck = next(entry for entry in self._state.jobs.values() if not entry.has_ended)
+        raise Infeasible(f"job {stuck.job_id!r} can never go on: {self._why(stuck)}.")
+
+    def _why(self, entry: JobEntry) -> str:
+        for phase in entry.phases:
+            if phase.is_queued:
+                tasks = self._scheduler.policies.tasks
+                return tasks.explain(phase, self._state, self._state.now_s).text()
+        return entry.reason or Reason(ReasonCode.NOT_RELEASED).text()

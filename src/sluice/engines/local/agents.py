@@ -1,0 +1,114 @@
+"""The agent of one node of this machine, as the engine sees it: a process and a talk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from sluice.engines.agent import kernel
+from sluice.engines.agent.attempts import tail
+from sluice.engines.agent.channel import Channel
+from sluice.model.cluster import Node
+
+NODE_MARK = "SLUICE_NODE"
+SWEEP_S = 5.0
+
+# The agent imports from where this process does, and `-P` keeps the working folder out of that.
+# PYTHONPATH would do it too, but the agent's environment is also that of the user's commands.
+BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from pathlib import Path; from sluice.engines.agent.__main__ import main; "
+    "main(sys.argv[2], Path(sys.argv[3]))"
+)
+
+
+class LocalAgent:
+    """A started agent. Its folder is named by a digest, for a node's id is the user's word."""
+
+    def __init__(self, node: Node, scratch: Path) -> None:
+        self.node = node
+        self.is_up = False
+        self._folder = node_folder(node, scratch)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._errors = self._folder / "agent.log"
+        self._errors.unlink(missing_ok=True)
+        self._process = self._start()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.channel = Channel(os.dup(self._process.stdout.fileno()), self._dup_of_input())
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the agent."""
+        return self._process.pid
+
+    def tell(self, command: dict[str, Any]) -> None:
+        """Send a command at once, as far as the agent takes it; the rest goes with later turns."""
+        self.channel.send(command)
+        self.channel.flush()
+
+    def end(self) -> str:
+        """Make sure that the agent and all that it started are gone; returns how it ended."""
+        self._process.kill()
+        code = self._process.wait()
+        sweep(self._folder)
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return f"its agent ended: {how}\n{tail(self._errors)}".rstrip()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        path = json.dumps([str(entry) for entry in sys.path])
+        with self._errors.open("ab") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-P", "-c", BOOT, path, self.node.node_id, str(self._folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=os.environ | {NODE_MARK: str(self._folder)},
+                start_new_session=True,  # Ctrl-C at the terminal is not for it
+            )
+
+    def _dup_of_input(self) -> int:
+        assert self._process.stdin is not None
+        return os.dup(self._process.stdin.fileno())
+
+
+def node_folder(node: Node, scratch: Path) -> Path:
+    """Where a node keeps its files; the same in every life of the engine."""
+    return scratch / f"node-{hashlib.sha256(node.node_id.encode()).hexdigest()[:16]}"
+
+
+def sweep(folder: Path) -> None:
+    """End every process that was started for the node of this folder, in whatever life.
+
+    They bear its mark in the environment that they were started with. Looks again until none is
+    found, for what is about to be ended may have forked meanwhile.
+    """
+    give_up_at_s = time.monotonic() + SWEEP_S
+    while time.monotonic() < give_up_at_s:
+        found = [pid for pid in kernel.all_pids() if _is_alive(pid, folder)]
+        if not found:
+            return
+        for pid in found:
+            _kill(pid)
+        time.sleep(0.001)
+
+
+def _is_alive(pid: int, folder: Path) -> bool:
+    # A process that has ended and is not reaped has no environment any more.
+    return pid != os.getpid() and kernel.has_mark(pid, f"{NODE_MARK}={folder}")
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,79 @@
+"""Taking up a run that was left: the journal through the same scheduler, then the world as it is.
+
+Recovery is no second code path: the journal's events go through `Ledger.handle` like any others,
+and what is decided is compared with what was decided then. Afterwards the scheduler believes in
+attempts and nodes of a life that is over; `facts_since` gives the events that put it right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sluice.core.commands import Command
+from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed
+from sluice.core.state import ClusterState
+from sluice.engines.base import Snapshot
+from sluice.engines.ledger import Ledger
+from sluice.model.errors import StoreCorrupt
+from sluice.model.ids import JobId
+from sluice.store.journal import decision_digest
+from sluice.store.rows import Entry, EntryKind
+
+
+def replay(entries: Iterable[Entry], ledger: Ledger) -> bool:
+    """Bring scheduler and ledger to where the journal ends; returns whether the run had finished.
+
+    Raises StoreCorrupt, naming the row, where the scheduler decides otherwise than it did.
+    """
+    decided: list[Command] = []
+    is_finished = False
+    for entry in entries:
+        match entry.kind:
+            case EntryKind.EVENT:
+                decided += ledger.handle(entry.event())
+            case EntryKind.DECISION:
+                _check_decision(entry, decided)
+                decided.clear()
+            case EntryKind.EPOCH:
+                decided.clear()  # the note on the last batch went down with its driver
+            case EntryKind.COMMITTED | EntryKind.ABORTED:
+                ledger.settle(JobId(entry.payload))
+            case EntryKind.FINISHED:
+                is_finished = True
+            case EntryKind.RUN | EntryKind.PREPARED:
+                pass
+    return is_finished
+
+
+def _check_decision(entry: Entry, decided: list[Command]) -> None:
+    if entry.payload != decision_digest(decided):
+        raise StoreCorrupt(
+            f"row {entry.seq} of the journal: the same events were decided otherwise when the run"
+            " was made. Resume it with the release, policies and settings that started it."
+        )
+
+
+def facts_since(state: ClusterState, real: Snapshot, at_s: float) -> list[Event]:
+    """What happened while nobody looked: attempts and nodes that are no more, nodes that are new.
+
+    at_s: now. An attempt is taken to have ended when it was last heard of, which is where the
+    scheduler's own clock stands. Nodes that are still there keep what was left on their disks.
+    """
+    alive = frozenset(real.attempts)
+    here = {node.node_id: node for node in real.nodes}
+    up = {node_id: entry.node for node_id, entry in state.nodes.items() if entry.is_up}
+    # One that came back in another shape is another node: its slots cannot be told apart.
+    stays = {node_id for node_id, node in up.items() if here.get(node_id) == node}
+    return [
+        *(
+            TaskFailed(at_s, key, state.now_s, FailureKind.LOST, "the engine ended")
+            for key in state.running
+            if key not in alive
+        ),
+        *(
+            NodeLost(at_s, node_id, "gone after the pause")
+            for node_id in up
+            if node_id not in stays
+        ),
+        *(NodeJoined(at_s, node) for node in real.nodes if node.node_id not in stays),
+    ]

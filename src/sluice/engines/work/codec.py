@@ -1,0 +1,168 @@
+"""Python values on their way from map to reduce: one line of text that keeps their types.
+
+A value is a tag and its text: `sword`, `i42`, `f0.5`, `T` and `F`, `n` for None, `b` for bytes in
+hexadecimal, `l[1,2]` and `p[1,2]` for a list and a tuple of plain values, `j` for whatever else
+JSON can hold, with each container marked so that tuples, dicts with any keys and bytes come back as
+they were. A record is a key, a TAB, and one or more values with TABs between.
+
+Text keeps its order: the bytes up to LEAD, TAB and newline among them, become LEAD and themselves
+plus 0x20. So no encoded byte is below the TAB, and sorting lines is sorting keys.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+LEAD = 0x0B
+_LOW = re.compile(rb"[\x00-\x0b]")
+_LED = re.compile(rb"\x0b([\x20-\x2b])")
+_SCALARS = {str, int, float, bool, type(None)}
+_compact = json.JSONEncoder(separators=(",", ":"), check_circular=True).encode
+
+
+def encode(value: Any) -> bytes:  # noqa: ANN401  any value of the user's
+    r"""The tagged text of one value. Raises TypeError for a type that cannot be carried.
+
+    >>> encode("a\tb"), encode(7), encode((1, "x")), decode(encode({("k",): [True, None]}))
+    (b'sa\x0b)b', b'i7', b'p[1,"x"]', {('k',): [True, None]})
+    """
+    encoder = _ENCODERS.get(type(value))
+    return encoder(value) if encoder is not None else _encode_relative(value)
+
+
+def encode_values(values: Sequence[Any]) -> bytes:
+    """Several values of one key, with TABs between."""
+    if len(values) == 1:
+        return encode(values[0])
+    if {*map(type, values)} == {int}:
+        return b"i" + "\ti".join(map(str, values)).encode()
+    return b"\t".join(map(encode, values))
+
+
+def decode(text: bytes) -> Any:  # noqa: ANN401  any value of the user's
+    """The value that `encode` made `text` of."""
+    return _DECODERS[text[0]](text[1:])
+
+
+def _encode_str(value: str) -> bytes:
+    if value.isprintable():
+        return b"s" + value.encode()
+    try:
+        raw = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return b"j" + _compact(value).encode()  # half a surrogate pair: JSON can write it down
+    return b"s" + _LOW.sub(lambda low: bytes((LEAD, low[0][0] + 0x20)), raw)
+
+
+def _decode_str(text: bytes) -> str:
+    if LEAD in text:
+        text = _LED.sub(lambda led: bytes((led[1][0] - 0x20,)), text)
+    return text.decode("utf-8", "surrogateescape")
+
+
+def _encode_list(tag: bytes, value: Sequence[Any]) -> bytes:
+    if _SCALARS.issuperset(map(type, value)):
+        return tag + _compact(value).encode()
+    return b"j" + _compact(_marked(value)).encode()
+
+
+def _encode_relative(value: Any) -> bytes:  # noqa: ANN401  any value of the user's
+    """Subclasses go as what they are at heart, foreign numbers as the number they are."""
+    at_heart: Any
+    for at_heart, encoder in _ENCODERS.items():
+        if isinstance(value, at_heart):
+            return encoder(at_heart(value))
+    try:
+        return encode(operator.index(value))
+    except TypeError:
+        raise TypeError(
+            f"a value of type {type(value).__qualname__} cannot go from map to reduce;"
+            " use str, int, float, bool, None, bytes, or tuples, lists and dicts of those"
+        ) from None
+
+
+def _marked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
+    """JSON in which every object is a mark: what the container really was."""
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, tuple):
+        return {"p": [_marked(item) for item in value]}
+    if isinstance(value, list):
+        return [_marked(item) for item in value]
+    if isinstance(value, dict):
+        return {"d": [[_marked(key), _marked(item)] for key, item in value.items()]}
+    return {"e": encode(value).decode("utf-8", "surrogateescape")}
+
+
+def _unmarked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
+    if isinstance(value, list):
+        return [_unmarked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((mark, content),) = value.items()
+    if mark == "p":
+        return tuple(_unmarked(item) for item in content)
+    if mark == "d":
+        return {_unmarked(key): _unmarked(item) for key, item in content}
+    return decode(content.encode("utf-8", "surrogateescape"))
+
+
+_ENCODERS: dict[type, Callable[[Any], bytes]] = {
+    str: _encode_str,
+    int: lambda value: b"i%d" % value,
+    float: lambda value: b"f" + repr(value).encode(),
+    bool: lambda value: b"T" if value else b"F",
+    type(None): lambda _: b"n",
+    bytes: lambda value: b"b" + value.hex().encode(),
+    list: lambda value: _encode_list(b"l", value),
+    tuple: lambda value: _encode_list(b"p", value),
+    dict: lambda value: b"j" + _compact(_marked(value)).encode(),
+}
+
+_DECODERS: dict[int, Callable[[bytes], Any]] = {
+    ord("s"): _decode_str,
+    ord("i"): int,
+    ord("f"): float,
+    ord("T"): lambda _: True,
+    ord("F"): lambda _: False,
+    ord("n"): lambda _: None,
+    ord("b"): lambda text: bytes.fromhex(text.decode()),
+    ord("l"): json.loads,
+    ord("p"): lambda text: tuple(json.loads(text)),
+    ord("j"): lambda text: _unmarked(json.loads(text)),
+}
+
+
+def written(value: Any) -> str:  # noqa: ANN401  any value of the user's
+    """How a value stands in an output file: text and numbers as they are, the rest as JSON.
+
+    >>> written("a"), written(1.5), written(True), written((1, None))
+    ('a', '1.5', 'true', '[1, null]')
+    """
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is bytes:
+        return bytes(value).decode("utf-8", "surrogateescape")
+    if kind is int or kind is float:
+        return str(value)
+    if isinstance(value, bool | None | tuple | list | dict):
+        return json.dumps(value)
+    return str(value)
+
+
+def output_line(key: Any, value: Any) -> str:  # noqa: ANN401  any values of the user's
+    r"""One line of an output file: key TAB value; None stands for a part that is not there.
+
+    >>> output_line("a", 1), output_line(None, "whole"), output_line("alone", None)
+    ('a\t1\n', 'whole\n', 'alone\n')
+    """
+    if key is None:
+        return written(value) + "\n" if value is not None else "\n"
+    if value is None:
+        return written(key) + "\n"
+    return f"{written(key)}\t{written(value)}\n"

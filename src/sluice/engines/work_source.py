@@ -1,0 +1,54 @@
+"""Where a live run gets its work from: what an attempt does, and what becomes of a job's output.
+
+The driver knows jobs, phases and tasks, but not what a task does. A `WorkSource` knows: it is
+asked at each launch, and told when a job has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from sluice.core.commands import Launch
+from sluice.core.events import AttemptKey
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import Job
+
+
+class TaskOutput(NamedTuple):
+    """What a done task left, on the node where it ran: `files` as the attempt reported them."""
+
+    key: AttemptKey
+    node_id: NodeId
+    files: tuple[str, ...]
+
+
+JobOutputs = Mapping[int, Mapping[int, TaskOutput]]  # by phase, by task
+
+
+class WorkSource(Protocol):
+    """Work for one run. Errors it raises are SluiceErrors; all calls come from one thread."""
+
+    def sweep(self, epoch: int) -> None:
+        """Remove what attempts of epochs before this one left unfinished. Called once, first."""
+
+    def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:
+        """Per phase, per task, the nodes that hold its input; phases left out: anywhere."""
+
+    def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
+        """What the attempt does, as plain JSON values, given what earlier phases left.
+
+        All phases that it reads are done. Holds a `job_name`, which is the job's own and fit for
+        a file name whatever its id is. An error fails the attempt, as one not started.
+        """
+
+    def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
+        """All tasks are done: put the output in its place, durably. May be called again after a
+        crash, also when the first call had got all the way.
+        """
+
+    def abort(self, job_id: JobId) -> None:
+        """The job ended otherwise and nothing of it runs: remove what it left. As `commit`."""
+
+    def clear(self) -> None:
+        """The run is over for good: remove what only served it. Called once, last."""

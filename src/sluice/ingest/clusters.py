@@ -1,0 +1,148 @@
+"""From the shapes of a file to the model's clusters and pools.
+
+Totals and containers make one node, `node-1`. Homogeneous nodes are `node-1` to `node-n`, and a
+group's are `<id>-1` to `<id>-n`. `racks: r` cuts homogeneous nodes into r contiguous blocks as
+equal as can be: the first nodes stand in `rack-1`, the last in `rack-r`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sluice.ingest.complaints import Refusal
+from sluice.ingest.shapes.clusters import ClusterShape, NodeGroupShape, NodeShape, PoolShape
+from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
+from sluice.model.ids import NodeId, PoolId
+from sluice.model.resources import Resources
+
+_DEFAULT_RACK = "rack-1"
+_TOTALS = ("map_slots", "reduce_slots", "containers")
+_PER_VM = ("map_slots_per_vm", "reduce_slots_per_vm")
+_FORMS = "give map_slots and reduce_slots, or containers, or nodes and node, or node_groups"
+
+
+def cluster_of(shape: ClusterShape) -> Cluster | None:
+    """The cluster; None where the file only says what a VM holds. Raises Refusal."""
+    given = shape.model_fields_set
+    totals = [name for name in _TOTALS if getattr(shape, name) is not None]
+    forms = [bool(totals), shape.nodes is not None, shape.node_groups is not None]
+    if sum(forms) > 1:
+        raise Refusal("is given in more than one form", mend=_FORMS)
+    _check_companions(shape)
+    if totals:
+        return _from_totals(shape)
+    if shape.nodes is not None:
+        return _from_nodes(shape)
+    if shape.node_groups is not None:
+        return _from_groups(shape.node_groups)
+    if given.isdisjoint(_PER_VM):
+        raise Refusal("is empty", mend=_FORMS)
+    return None
+
+
+def _check_companions(shape: ClusterShape) -> None:
+    if shape.nodes is None and shape.node is not None:
+        raise Refusal("is missing", at=("nodes",), mend="say how many such nodes there are")
+    if shape.nodes is not None and shape.node is None:
+        raise Refusal(
+            "is missing", at=("node",), mend="say what a node has: {map_slots: 10, reduce_slots: 2}"
+        )
+    if shape.racks is not None and shape.nodes is None:
+        raise Refusal("is given without nodes", at=("racks",), mend="give nodes and node too")
+
+
+def _from_totals(shape: ClusterShape) -> Cluster:
+    slots = NodeShape(
+        map_slots=shape.map_slots or 0,
+        reduce_slots=shape.reduce_slots or 0,
+        containers=shape.containers or 0,
+    )
+    if not (slots.map_slots or slots.reduce_slots or slots.containers):
+        raise Refusal("has no slots", mend="give map_slots or reduce_slots above 0")
+    return Cluster(nodes=(_node(slots, "node-1", _DEFAULT_RACK),), is_totals=True)
+
+
+def _from_nodes(shape: ClusterShape) -> Cluster:
+    assert shape.nodes is not None, "the form was looked at"
+    assert shape.node is not None, "so were its companions"
+    nodes, racks = shape.nodes, shape.racks or 1
+    if racks > nodes:
+        raise Refusal(
+            f"is {racks}, above nodes = {nodes}", at=("racks",), mend="give each rack a node"
+        )
+    _check_room(shape.node, at=("node",))
+    return Cluster(
+        nodes=tuple(
+            _node(shape.node, f"node-{index + 1}", f"rack-{index * racks // nodes + 1}")
+            for index in range(nodes)
+        ),
+        has_racks=shape.racks is not None,
+    )
+
+
+def _from_groups(groups: list[NodeGroupShape]) -> Cluster:
+    if sum(group.nodes for group in groups) > NODES_MAX:
+        raise Refusal(
+            f"hold more than {NODES_MAX} nodes together",
+            at=("node_groups",),
+            mend="give fewer nodes",
+        )
+    seen: set[str] = set()
+    for index, group in enumerate(groups):
+        if group.id in seen:
+            raise Refusal("stands twice", at=("node_groups", index, "id"), mend="name each once")
+        seen.add(group.id)
+        _check_room(group, at=("node_groups", index))
+    nodes = tuple(node for group in groups for node in _group_nodes(group))
+    return Cluster(nodes=nodes, has_racks=any(group.rack is not None for group in groups))
+
+
+def _group_nodes(group: NodeGroupShape) -> Iterator[Node]:
+    rack = group.rack or _DEFAULT_RACK
+    return (_node(group, f"{group.id}-{number + 1}", rack) for number in range(group.nodes))
+
+
+def _check_room(shape: NodeShape, *, at: tuple[str | int, ...]) -> None:
+    """A node without slots is limited by its resources, so it must have some."""
+    has_slots = shape.map_slots or shape.reduce_slots or shape.containers
+    if not has_slots and _capacity(shape).is_zero:
+        raise Refusal(
+            "has no slots and no resources", at=at, mend="give map_slots, reduce_slots or cpu"
+        )
+
+
+def _node(shape: NodeShape, name: str, rack: str) -> Node:
+    return Node(
+        node_id=NodeId(name),
+        rack=rack,
+        map_slots=shape.map_slots,
+        reduce_slots=shape.reduce_slots,
+        containers=shape.containers,
+        capacity=_capacity(shape),
+    )
+
+
+def _capacity(shape: NodeShape) -> Resources:
+    return Resources(cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network)
+
+
+def pool_of(shape: PoolShape) -> Pool:
+    """One pool. Raises Refusal where its limits contradict each other."""
+    for least, most in (
+        ("map_slots_min", "map_slots_max"),
+        ("reduce_slots_min", "reduce_slots_max"),
+    ):
+        low, high = getattr(shape, least), getattr(shape, most)
+        if high is not None and high < low:
+            raise Refusal(
+                f"is {high}, below {least} = {low}", at=(most,), mend=f"give at least {least}"
+            )
+    return Pool(
+        pool_id=PoolId(shape.id),
+        weight=shape.weight,
+        map_slots_min=shape.map_slots_min,
+        reduce_slots_min=shape.reduce_slots_min,
+        map_slots_max=shape.map_slots_max,
+        reduce_slots_max=shape.reduce_slots_max,
+        order=PoolOrder(shape.order),
+    )

@@ -1,0 +1,109 @@
+"""What only several places of a file together tell: ids given twice, limits the wrong way round."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sluice.ingest.complaints import Complaint, quoted
+from sluice.ingest.nearest import suggestion
+from sluice.ingest.places import Path
+from sluice.ingest.settings import POLICY_NAMES, checked_setting
+from sluice.ingest.shapes.clusters import QueueShape
+from sluice.ingest.shapes.workload import WorkloadShape
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+
+_NAMED = ("pools", "queues", "classes", "members", "vm_types")
+
+
+def complaints_about(shape: WorkloadShape) -> Iterator[Complaint]:
+    """Everything but the jobs."""
+    for name in _NAMED:
+        yield from _ids_twice(name, [one.id for one in getattr(shape, name) or ()])
+    yield from _queues(shape.queues or [])
+    yield from _ranges(shape)
+    yield from _settings(shape.settings or {})
+
+
+def _ids_twice(name: str, ids: Sequence[str]) -> Iterator[Complaint]:
+    seen: set[str] = set()
+    for index, one in enumerate(ids):
+        if one in seen:
+            yield Complaint((name, index, "id"), "stands twice", "name each once")
+        seen.add(one)
+
+
+def _queues(queues: Sequence[QueueShape]) -> Iterator[Complaint]:
+    parents = {queue.id: queue.parent for queue in queues}
+    for index, queue in enumerate(queues):
+        at = ("queues", index)
+        if queue.parent is not None and queue.parent not in parents:
+            what = f"names the unknown queue {quoted(queue.parent)}"
+            yield Complaint((*at, "parent"), what, suggestion(queue.parent, parents))
+        elif _is_its_own_ancestor(queue.id, parents):
+            yield Complaint((*at, "parent"), "leads back to this queue", "break the circle")
+        if queue.share_max is not None and queue.share_max < queue.share_min:
+            what = f"is {queue.share_max:g}, below share_min = {queue.share_min:g}"
+            yield Complaint((*at, "share_max"), what, "give at least share_min")
+
+
+def _is_its_own_ancestor(queue: str, parents: Mapping[str, str | None]) -> bool:
+    above = parents[queue]
+    for _ in parents:
+        if above is None or above == queue:
+            break
+        above = parents.get(above)
+    return above == queue
+
+
+def _ranges(shape: WorkloadShape) -> Iterator[Complaint]:
+    limits = shape.limits
+    if limits and limits.budget_usd_min is not None and limits.budget_usd_max is not None:
+        path = ("limits", "budget_usd_max")
+        yield from _not_below(path, limits.budget_usd_max, limits.budget_usd_min, "budget_usd_min")
+    for index, one in enumerate(shape.classes or ()):
+        at: Path = ("classes", index)
+        yield from _not_below((*at, "jobs_max"), one.jobs_max, one.jobs_min, "jobs_min")
+        if one.vms_per_job is not None and (one.maps or one.reduces):
+            yield Complaint(
+                (*at, "vms_per_job"), "is given beside a profile", "give one of the two"
+            )
+
+
+def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[Complaint]:
+    if high < low:
+        yield Complaint(path, f"is {high:g}, below {name} = {low:g}", f"give at least {name}")
+
+
+def _settings(settings: Mapping[str, object]) -> Iterator[Complaint]:
+    """A prefix that is no policy of ours may be one of another package: not for us to judge."""
+    for key, raw in settings.items():
+        prefix = key.rpartition(".")[0]
+        if prefix and prefix not in POLICY_NAMES:
+            continue
+        try:
+            checked_setting(key, raw)
+        except InvalidInput as error:
+            what = error.what.removeprefix(f"{key} ").removeprefix(f"{key.rpartition('.')[2]} ")
+            yield Complaint(("settings", key), what, error.mend)
+
+
+def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> Complaint | None:
+    """The complaint about a job in a pool that the file does not know, if it tells of any.
+
+    The path begins at the job.
+    """
+    if not pools and not leaves:
+        return None
+    if job.pool in pools or job.pool in leaves or str(job.pool) == str(job.job_id):
+        return None
+    known = [*pools, *leaves]
+    what = f"names the unknown pool {quoted(job.pool)}"
+    return Complaint(("pool",), what, suggestion(job.pool, known))
+
+
+def leaf_queues(queues: Sequence[QueueShape]) -> frozenset[str]:
+    """Queues below which there is no other."""
+    return frozenset(queue.id for queue in queues) - {
+        queue.parent for queue in queues if queue.parent
+    }

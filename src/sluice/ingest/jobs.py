@@ -1,0 +1,126 @@
+"""From the jobs of a file to the model's jobs."""
+
+from __future__ import annotations
+
+import shlex
+
+from sluice.ingest.complaints import Refusal
+from sluice.ingest.phases import phases_of, tasks_wanted
+from sluice.ingest.shapes.jobs import JobShape, RunShape
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, PoolId
+from sluice.model.job import Job, MapOutput, RunSpec
+
+_COMMANDS = ("mapper", "combiner", "reducer")
+
+
+def job_of(shape: JobShape, *, folder: str) -> Job:
+    """The job; its pool is one of its own where the file names none. Raises Refusal.
+
+    folder: where relative paths of `run` start.
+    """
+    phases = phases_of(shape)
+    if not phases and shape.run is None and shape.profile is None and shape.predictions is None:
+        raise Refusal("has no task", mend="give maps or reduces with tasks of at least 1, or run")
+    try:
+        return Job(
+            job_id=JobId(shape.id),
+            pool=PoolId(shape.id if shape.pool is None else shape.pool),
+            phases=phases,
+            submitted_at_s=shape.submitted_at_s,
+            deadline_at_s=_deadline_at_s(shape),
+            weight=shape.weight,
+            map_output=_map_output(shape),
+            profile=shape.profile,
+            run=None if shape.run is None else _run(shape, shape.run, folder),
+        )
+    except InvalidInput as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: InvalidInput) -> Refusal:
+    """A complaint of the model, whose first word is the field's name."""
+    field, _, rest = error.what.partition(" ")
+    if field in JobShape.model_fields:
+        return Refusal(rest, at=(field,), mend=error.mend)
+    return Refusal(f"is refused: {error.what}", mend=error.mend)
+
+
+def _deadline_at_s(shape: JobShape) -> float | None:
+    if shape.deadline_s is None:
+        return shape.deadline_at_s
+    if shape.deadline_at_s is not None:
+        raise Refusal(
+            "is given beside deadline_at_s", at=("deadline_s",), mend="give one of the two"
+        )
+    return shape.submitted_at_s + shape.deadline_s
+
+
+def _map_output(shape: JobShape) -> MapOutput | None:
+    output = shape.map_output
+    return None if output is None else MapOutput(bytes=output.bytes, records=output.records)
+
+
+def _run(shape: JobShape, run: RunShape, folder: str) -> RunSpec:
+    _check_way(run)
+    commands = {name: _command(run, name) for name in _COMMANDS}
+    return RunSpec(
+        folder=folder,
+        input=tuple(run.input),
+        output=run.output,
+        mapper=commands["mapper"],
+        combiner=commands["combiner"],
+        reducer=commands["reducer"],
+        python=run.python,
+        split_bytes=run.split_bytes,
+        env=_environment(run),
+        reduces_wanted=None if shape.reduces is None else tasks_wanted(shape.reduces),
+    )
+
+
+def _check_way(run: RunShape) -> None:
+    """Commands or Python, not both, and at least a mapper."""
+    commands = [name for name in _COMMANDS if getattr(run, name) is not None]
+    if run.python is not None and commands:
+        raise Refusal(
+            f"is given beside {commands[0]}", at=("run", "python"), mend="give one of the two"
+        )
+    if run.python is None and run.mapper is None:
+        raise Refusal(
+            "is missing", at=("run", "mapper"), mend="give a command line, or python instead"
+        )
+    if run.python is not None and not all(run.python.rpartition(":")[::2]):
+        raise Refusal(
+            f"is {run.python!r}",
+            at=("run", "python"),
+            mend="give FILE.py:NAME, as in wordcount.py:WordCount",
+        )
+
+
+def _command(run: RunShape, name: str) -> tuple[str, ...] | None:
+    line: str | None = getattr(run, name)
+    if line is None:
+        return None
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as error:
+        problem = str(error)
+        raise Refusal(
+            f"is no command line: {problem[:1].lower()}{problem[1:]}",
+            at=("run", name),
+            mend="close every quote",
+        ) from None
+    if not words or not words[0]:
+        raise Refusal("is empty", at=("run", name), mend="give a command line, or leave it out")
+    return words
+
+
+def _environment(run: RunShape) -> tuple[tuple[str, str], ...]:
+    for name in run.env:
+        if not name or "=" in name or "\0" in name:
+            raise Refusal(
+                "is no name of an environment variable",
+                at=("run", "env", name),
+                mend="use a name without =",
+            )
+    return tuple(run.env.items())

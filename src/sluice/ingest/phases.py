@@ -1,0 +1,156 @@
+"""From the phase profiles of a file to the model's phases."""
+
+from __future__ import annotations
+
+from sluice.ingest.complaints import Refusal
+from sluice.ingest.shapes.jobs import (
+    DemandShape,
+    JobShape,
+    LengthsShape,
+    PhaseShape,
+    ResourcesShape,
+)
+from sluice.model.errors import InvalidInput
+from sluice.model.job import TASKS_MAX, Demand, Phase, SlotKind
+from sluice.model.lengths import (
+    ConstantLengths,
+    ListedLengths,
+    TableLengths,
+    TaskLengths,
+    WorkLengths,
+)
+from sluice.model.resources import NOTHING, Resources
+
+_FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
+_NO_DEMAND = Demand()
+
+
+def phases_of(shape: JobShape) -> tuple[Phase, ...]:
+    """The map phase and the reduce phase; those without tasks are left out. Raises Refusal."""
+    phases: list[Phase] = []
+    for name, kind in (("maps", SlotKind.MAP), ("reduces", SlotKind.REDUCE)):
+        phase: PhaseShape | None = getattr(shape, name)
+        if phase is None:
+            continue
+        tasks = _tasks(phase, name)
+        if tasks:
+            after = (0,) if phases else ()
+            phases.append(_phase(shape, phase, kind, name, tasks, after))
+    if sum(phase.tasks for phase in phases) > TASKS_MAX:
+        raise Refusal(f"has more than {TASKS_MAX} tasks", mend="give fewer tasks")
+    return tuple(phases)
+
+
+def _phase(
+    shape: JobShape,
+    phase: PhaseShape,
+    kind: SlotKind,
+    name: str,
+    tasks: int,
+    after: tuple[int, ...],
+) -> Phase:
+    lengths = _lengths(phase, name, tasks)
+    if lengths is None and shape.run is None and shape.profile is None:
+        raise Refusal("has tasks but no lengths", at=(name,), mend=_FORMS)
+    if lengths is not None and shape.profile is not None:
+        raise Refusal(
+            "has lengths beside profile", at=(name,), mend="give the profile or the lengths"
+        )
+    return Phase(
+        name=kind.value,
+        kind=kind,
+        tasks=tasks,
+        lengths=lengths,
+        fetch=_fetch(shape, tasks) if kind is SlotKind.REDUCE else None,
+        after=after,
+        demand=_demand(shape.demand, kind),
+        tasks_max=phase.tasks_max,
+        units=phase.units,
+        unit_weight=phase.unit_weight,
+    )
+
+
+def tasks_wanted(phase: PhaseShape) -> int | None:
+    """How many tasks a phase asks for; None where it does not say."""
+    if phase.tasks is not None:
+        return phase.tasks
+    return None if phase.durations_s is None else len(phase.durations_s)
+
+
+def _tasks(phase: PhaseShape, name: str) -> int:
+    tasks = tasks_wanted(phase)
+    if tasks is None:
+        raise Refusal("is missing", at=(name, "tasks"), mend="give how many tasks, a whole number")
+    return tasks
+
+
+def _fetch(shape: JobShape, tasks: int) -> TaskLengths | None:
+    """The shuffle; one of length 0 is none."""
+    if shape.shuffle is None:
+        return None
+    if shape.shuffle.avg_s == 0 and not shape.shuffle.max_s:
+        return None
+    lengths = _lengths(shape.shuffle, "shuffle", tasks)
+    if lengths is None:
+        raise Refusal("has no lengths", at=("shuffle",), mend=_FORMS)
+    return lengths
+
+
+def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
+    """The lengths, whichever form they are given in; None where there are none."""
+    work = shape.work_s is not None or shape.fixed_s is not None
+    forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
+    if sum(forms) > 1:
+        raise Refusal("has lengths in more than one form", at=(name,), mend=_FORMS)
+    _check_companions(shape, name, has_work=work)
+    try:
+        return _form(shape, name, tasks)
+    except InvalidInput as error:
+        # The model names the field first, and here the path does.
+        field = error.where if error.where in type(shape).model_fields else ""
+        at = (name, field) if field else (name,)
+        raise Refusal(error.what.removeprefix(f"{field} "), at=at, mend=error.mend) from None
+
+
+def _check_companions(shape: LengthsShape, name: str, *, has_work: bool) -> None:
+    if shape.max_s is not None and shape.avg_s is None:
+        raise Refusal("is missing", at=(name, "avg_s"), mend="give avg_s beside max_s")
+    if shape.max_factor is not None and not has_work:
+        raise Refusal("is missing", at=(name, "work_s"), mend="give work_s beside max_factor")
+
+
+def _form(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
+    if shape.avg_s is not None:
+        return ConstantLengths(shape.avg_s, shape.avg_s if shape.max_s is None else shape.max_s)
+    if shape.durations_s is not None:
+        if len(shape.durations_s) != tasks:
+            raise Refusal(
+                f"has {len(shape.durations_s)} lengths for {tasks} tasks",
+                at=(name, "durations_s"),
+                mend="give one length for each task",
+            )
+        return ListedLengths(tuple(shape.durations_s))
+    if shape.rows is not None:
+        return TableLengths(tuple(shape.rows))
+    if shape.work_s is not None or shape.fixed_s is not None:
+        factor = 1.0 if shape.max_factor is None else shape.max_factor
+        return WorkLengths(shape.fixed_s or 0.0, shape.work_s or 0.0, factor)
+    return None
+
+
+def _demand(shape: DemandShape | None, kind: SlotKind) -> Demand:
+    if shape is None:
+        return _NO_DEMAND
+    if kind is SlotKind.MAP:
+        return Demand(work=_resources(shape.map))
+    return Demand(
+        work=_resources(shape.reduce),
+        fetch=_resources(shape.shuffle),
+        fetch_per_map=_resources(shape.shuffle_per_map),
+    )
+
+
+def _resources(shape: ResourcesShape) -> Resources:
+    if not shape.model_fields_set:
+        return NOTHING
+    return Resources(cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network)

@@ -1,0 +1,68 @@
+"""The JSON Schema of the workload file, draft 2020-12, made from the shapes and the settings.
+
+It tells what can be told about one place in a file. What needs two (an id given twice, `max_s`
+below `avg_s`, a deadline before its job) only `parse_workload` knows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from sluice.ingest.settings import SETTINGS, Setting, SettingKind
+from sluice.ingest.shapes.workload import WorkloadShape
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_RANGE_PATTERN = r"^\s*[0-9.eE+]*[0-9]\s*\.\.\s*[0-9.eE+]+\s*$"
+
+
+class _Published(GenerateJsonSchema):
+    """Without a title on each field, which would only repeat the field's name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401  # pydantic's own
+        return False
+
+
+def json_schema() -> dict[str, Any]:
+    """The published schema, as plain JSON values.
+
+    >>> json_schema()["title"]
+    'Sluice workload file'
+    """
+    schema = WorkloadShape.model_json_schema(schema_generator=_Published)
+    for name, setting in SETTINGS.items():
+        schema["$defs"][f"setting_{name}"] = _setting_schema(setting)
+    references = {name: {"$ref": f"#/$defs/setting_{name}"} for name in SETTINGS}
+    schema["properties"]["settings"] |= {
+        "properties": references,
+        "patternProperties": {rf"^[^.]+\.{name}$": to for name, to in references.items()},
+        "additionalProperties": False,
+    }
+    return {"$schema": DIALECT, **schema}
+
+
+def _number_schema(setting: Setting) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "number", "minimum": setting.low, "maximum": setting.high}
+    if setting.kind is SettingKind.WHOLE:
+        schema["type"] = "integer"
+    if setting.above >= setting.low:
+        schema["exclusiveMinimum"] = setting.above
+    if setting.below <= setting.high:
+        schema["exclusiveMaximum"] = setting.below
+    return schema
+
+
+def _setting_schema(setting: Setting) -> dict[str, Any]:
+    """The JSON Schema of one setting's value."""
+    options: list[dict[str, Any]] = [{"enum": list(setting.choices)}]
+    if setting.kind is not SettingKind.CHOICE:
+        options = [_number_schema(setting)]
+    if setting.kind is SettingKind.SPAN:
+        options.append({"type": "array", "items": options[0], "minItems": 2, "maxItems": 2})
+        options.append({"type": "string", "pattern": r"^\s*[^.\s]+(\.[0-9]+)?\s*\.\.\s*\S+\s*$"})
+    if setting.may_be_none:
+        options.append({"enum": [None, "none"]})
+    about = {"description": setting.meaning, "default": setting.default}
+    return {**about, "anyOf": options} if len(options) > 1 else {**about, **options[0]}

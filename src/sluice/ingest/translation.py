@@ -1,0 +1,136 @@
+"""What pydantic found, as complaints: its error types in our words, mends from the descriptions.
+
+A field's description in `shapes` says what to give ("seconds after submission, above 0"). It is
+published in the JSON Schema, and it is the mend of every message about that field.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from sluice.ingest.complaints import Complaint, shown
+from sluice.ingest.nearest import suggestion
+from sluice.ingest.places import Path
+
+_WANTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "literal_error": "one of these words",
+    "list_type": "a list",
+    "model_attributes_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
+# A lower bound stands in the mend; an upper one may be a surprise.
+_BOUNDS = {
+    "greater_than": "",
+    "greater_than_equal": "",
+    "less_than": ", not below {lt:g}",
+    "less_than_equal": ", above {le:g}",
+}
+
+
+def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[Complaint]:
+    """Each of pydantic's errors about a value of `shape` that stands at `base`."""
+    for detail in error.errors(include_url=False):
+        steps: Path = detail["loc"]
+        what, mend = _told(detail, shape, steps)
+        yield Complaint(base + steps, what, mend)
+
+
+def _told(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> tuple[str, str]:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "refused":
+        return str(context["what"]), str(context["mend"])
+    if kind == "extra_forbidden":
+        return "is no known key", suggestion(str(steps[-1]), _keys(shape, steps[:-1]))
+    mend = mend_of(shape, steps)
+    if kind == "literal_error":
+        mend = _choice(value, context["expected"])
+    elif kind in _WANTED:
+        mend = _typed_mend(kind, value, mend)
+    return _what(kind, value, context, str(detail["msg"])), mend
+
+
+def _what(kind: str, value: object, context: Mapping[str, Any], message: str) -> str:
+    if kind == "missing":
+        return "is missing"
+    if kind in _WANTED:
+        return f"is {shown(value)}, not {_WANTED[kind]}"
+    if kind in _BOUNDS:
+        return f"is {shown(value)}{_BOUNDS[kind].format(**context)}"
+    return f"is refused: {message[:1].lower()}{message[1:]}"
+
+
+def _choice(value: object, expected: str) -> str:
+    known = [word for word in expected.split("'") if word.strip() not in ("", ",", "or")]
+    hint = suggestion(value, known) if isinstance(value, str) else ""
+    return hint if hint.startswith("perhaps") else f"give {' or '.join(known) or expected}"
+
+
+def _typed_mend(kind: str, value: object, mend: str) -> str:
+    if kind == "string_type" and isinstance(value, int | float):
+        return "put it in quotes"
+    if kind in ("float_type", "int_type") and isinstance(value, str):
+        return f"{mend}; numbers are written as in JSON, without quotes"
+    return mend
+
+
+def mend_of(shape: type[BaseModel], steps: Path) -> str:
+    """What to give for a field, from its description."""
+    description = None
+    for length in range(len(steps), 0, -1):
+        field = _field(shape, steps[:length])
+        if field is not None and field.description:
+            description = field.description
+            break
+    return f"give {description}" if description else "see `sluice schema`"
+
+
+def _field(shape: type[BaseModel], steps: Path) -> FieldInfo | None:
+    owner = _inner(shape, steps[:-1])
+    if isinstance(owner, type) and issubclass(owner, BaseModel):
+        return owner.model_fields.get(str(steps[-1]))
+    return None
+
+
+def _keys(shape: type[BaseModel], steps: Path) -> list[str]:
+    owner = _inner(shape, steps)
+    if isinstance(owner, type) and issubclass(owner, BaseModel):
+        return list(owner.model_fields)
+    return []
+
+
+def _inner(annotation: Any, steps: Path) -> Any:  # noqa: ANN401  # annotations have no common type
+    """The annotation of the value that steps lead to."""
+    for step in steps:
+        annotation = _bare(annotation)
+        arguments = get_args(annotation)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = annotation.model_fields.get(str(step))
+            annotation = None if field is None else field.annotation
+        elif isinstance(step, int) and get_origin(annotation) is tuple:
+            annotation = arguments[step] if step < len(arguments) else None
+        else:
+            annotation = arguments[-1] if arguments else None
+    return _bare(annotation)
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401  # as above
+    """An annotation without `Annotated` and without `| None`."""
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif get_origin(annotation) in (Union, types.UnionType):
+            annotation = next(one for one in get_args(annotation) if one is not type(None))
+        else:
+            return annotation

@@ -1,0 +1,33 @@
+"""The one way in for workload files: bytes, limits, parse, shape, model value."""
+
+from __future__ import annotations
+
+from sluice.ingest.document import read_document
+from sluice.ingest.entrance import Entrance
+from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.model.workload import Workload
+
+
+def load_workload(source: str) -> Workload:
+    """The workload in a file, or on standard input for "-".
+
+    Raises InvalidInput, which names file, line, field and id, and how to mend it.
+    """
+    return parse_workload(
+        read_source(source), source=source_name(source), folder=source_folder(source)
+    )
+
+
+def parse_workload(
+    content: bytes | str, *, source: str = "workload", folder: str = "."
+) -> Workload:
+    """The workload in YAML or JSON text.
+
+    source: what messages call it.  folder: where relative paths in it start.
+    Raises InvalidInput as `load_workload` does.
+
+    >>> text = "{version: 1, jobs: [{id: a, maps: {tasks: 2, avg_s: 3}}]}"
+    >>> parse_workload(text).jobs[0].tasks
+    2
+    """
+    return Entrance(read_document(content, source=source), folder).workload()

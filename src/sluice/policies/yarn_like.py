@@ -1,0 +1,103 @@
+"""Equal containers in the manner of YARN: any slot takes any kind of task.
+
+Jobs stand by running containers / weight. Within a job startable reduces go before maps, but
+while maps are unfinished its reduces hold at most `ramp` of its fair share of the containers:
+without that limit they could take every container and wait for maps for ever.
+Source: dynamicmr spec, section 5.6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.protocols import Assignment
+from sluice.core.ranking import Ranking
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+
+_CONTAINER = SlotKind.CONTAINER
+_SHARE = Reason(ReasonCode.CONTAINER_SHARE)
+
+
+class YarnLike:
+    """One pool of containers for all jobs. ramp: 0 to 1."""
+
+    name = "yarn-like"
+    uses = "containers"
+
+    def __init__(self, ramp: float = 0.5) -> None:
+        self._ramp = ramp
+
+    @classmethod
+    def build(cls, settings: Mapping[str, Any]) -> YarnLike:
+        """From the settings of a workload file."""
+        return cls(ramp=settings.get("ramp", 0.5))
+
+    def attach(self, state: ClusterState) -> None:
+        self._state = state
+        self._jobs: Ranking[JobEntry] = Ranking(_key)
+        state.observers = (*state.observers, self)
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """Keep the order of jobs in step."""
+        self._jobs.touch(phase.job)
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        while node.free[_CONTAINER]:
+            phase = self._next()
+            if phase is None:
+                return
+            yield Assignment(phase, _CONTAINER, _SHARE)
+
+    def _next(self) -> PhaseEntry | None:
+        for job in self._jobs.in_order():
+            phase = self._phase_of(job)
+            if phase is not None:
+                return phase
+        return None
+
+    def _phase_of(self, job: JobEntry) -> PhaseEntry | None:
+        """What the job would start next: later phases first, as far as their ramp allows."""
+        for phase in reversed(job.phases):
+            if phase.is_queued and phase.running < self._limit(phase):
+                return phase
+        return None
+
+    def _limit(self, phase: PhaseEntry) -> float:
+        """Containers a phase may hold while the phases it reads from are unfinished."""
+        job = phase.job
+        if all(job.phases[index].is_done for index in phase.phase.after):
+            return math.inf
+        weights = math.fsum(other.job.weight for other in self._state.active.values())
+        share = self._state.slots[_CONTAINER] * job.job.weight / weights
+        return max(1, math.floor(self._ramp * share))
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        if phase.running >= self._limit(phase):
+            return Reason(ReasonCode.RAMP, (("running", phase.running),))
+        mine = _key(phase.job)
+        ahead = 0
+        for job in self._jobs.in_order():
+            if job is phase.job:
+                break
+            ahead += 1
+        if ahead and mine is not None:
+            return Reason(
+                ReasonCode.JOB_OVER_SHARE, (("running", _running(phase.job)), ("jobs", ahead))
+            )
+        numbers = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
+        return Reason(ReasonCode.SLOTS_BUSY, numbers)
+
+
+def _running(job: JobEntry) -> int:
+    return sum(phase.running for phase in job.phases)
+
+
+def _key(job: JobEntry) -> tuple[float, int] | None:
+    if not any(phase.is_queued for phase in job.phases):
+        return None
+    return (_running(job) / job.job.weight, job.release_seq)

@@ -1,0 +1,117 @@
+"""How charts look: colours that everyone can tell apart, sizes, and the axis of time.
+
+Colours: Okabe and Ito, "Color Universal Design", 2008, without black and yellow, which is too
+pale on white.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+WIDTH = 720  # of the plot itself; with the names of lanes a chart is about 900 pixels wide
+NAMES_WIDTH = 124
+
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
+OLIVE, BROWN, SLATE = "#8A9A1B", "#8C564B", "#5B6C8F"
+BAD, WAITING, INK, FAINT, GRID = "#C1121F", "#C9CDD3", "#24292F", "#6B7280", "#E6E8EB"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, OLIVE, BROWN, SLATE)
+DARK = frozenset({BLUE, GREEN, OLIVE, BROWN, SLATE})  # white reads better on these
+
+_UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "h"), (2 * 60, 60, "min"), (0, 1, "s"))
+
+CONFIG: dict[str, Any] = {
+    "font": "Helvetica Neue, Arial, Liberation Sans, sans-serif",
+    "background": "white",
+    "padding": 14,
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start", "frame": "group", "fontSize": 15, "fontWeight": 600, "color": INK, "offset": 10,
+        "subtitleColor": FAINT, "subtitleFontSize": 11.5, "subtitlePadding": 4,
+    },
+    "axis": {
+        "labelColor": FAINT, "labelFontSize": 11, "titleColor": FAINT, "titleFontSize": 11.5,
+        "titleFontWeight": 400, "titlePadding": 8, "gridColor": GRID, "domainColor": "#B8BDC5",
+        "tickColor": "#B8BDC5", "labelLimit": NAMES_WIDTH - 8,
+    },
+    "legend": {
+        "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 11.5,
+        "labelColor": INK, "symbolType": "square", "symbolSize": 90, "offset": 6, "columns": 8,
+        "labelLimit": 150, "columnPadding": 14, "symbolOpacity": 1, "symbolStrokeWidth": 0,
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeAxis:
+    """A span of time and the unit it is best told in. starts_at_s, ends_at_s: seconds.
+
+    is_named: whether the axis says what it is; of charts above each other, the last one does.
+    """
+
+    starts_at_s: float
+    ends_at_s: float
+    is_named: bool = True
+
+    @property
+    def span_s(self) -> float:
+        """Its length; never 0, so that there is always room to draw in."""
+        return (self.ends_at_s - self.starts_at_s) or 1.0
+
+    @property
+    def unit(self) -> tuple[float, str]:
+        """Seconds of one unit, and its name."""
+        reach_s = max(self.ends_at_s, self.span_s)
+        return next((float(size_s), name) for least_s, size_s, name in _UNITS if reach_s >= least_s)
+
+    def at(self, at_s: float) -> float:
+        """An instant in the axis's unit."""
+        return at_s / self.unit[0]
+
+    def encoding(self, field: str = "start") -> dict[str, Any]:
+        """The x channel."""
+        ends_at_s = max(self.ends_at_s, self.starts_at_s + self.span_s)
+        name = f"time since the workload began ({self.unit[1]})"
+        return {
+            "field": field,
+            "type": "quantitative",
+            "scale": {
+                "domain": [self.at(self.starts_at_s), self.at(ends_at_s)],
+                "nice": False,
+            },
+            "axis": {
+                "title": name if self.is_named else None,
+                "tickCount": 10,
+            },
+        }
+
+
+def lane_axis(shown: Sequence[object] | None = None) -> dict[str, Any]:
+    """The y axis of lanes. Always equally wide, so that charts above each other line up.
+
+    shown: the lanes that bear their name; None for all.
+    """
+    axis: dict[str, Any] = {
+        "title": None,
+        "minExtent": NAMES_WIDTH,
+        "maxExtent": NAMES_WIDTH,
+        "ticks": False,
+        "domain": False,
+        "labelPadding": 6,
+    }
+    if shown is not None:
+        axis["values"] = list(shown)
+    return axis
+
+
+def titled(text: str, notes: Sequence[str]) -> dict[str, Any]:
+    """A title, with what there is to be said about the drawing below it."""
+    told = [note for note in notes if note]
+    return {"text": text, "subtitle": told} if told else {"text": text}
+
+
+def finished(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification of a whole chart: with schema and look."""
+    return {"$schema": SCHEMA, "config": CONFIG, **spec}

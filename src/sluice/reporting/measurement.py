@@ -1,0 +1,71 @@
+"""What a run measured, beside what its workload had predicted: rows like those of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.transitions import AttemptState
+from sluice.estimate.measured import PhaseMeasure, TaskMeasure, phase_measure, relative_error
+
+
+def measured_profiles(
+    jobs: Iterable[JobEntry], attempts: Iterable[Attempt]
+) -> dict[str, dict[str, object]]:
+    """By job: `{"phases": [...]}`, a row for each phase of which a task ended well.
+
+    Only attempts that ended well are measured; `failed` counts those that failed. A row's
+    `predicted_*` stands for the lengths that the workload gave, null where it gave none, and
+    `error` is how far `predicted_avg_s` was off, as a share of `avg_s`.
+    """
+    by_phase: dict[PhaseEntry, list[Attempt]] = {}
+    for attempt in attempts:
+        by_phase.setdefault(attempt.phase, []).append(attempt)
+    return {
+        job.job_id: {
+            "phases": [
+                row
+                for phase in job.phases
+                if (row := _row(phase, by_phase.get(phase, []))) is not None
+            ]
+        }
+        for job in jobs
+    }
+
+
+def _row(phase: PhaseEntry, attempts: list[Attempt]) -> dict[str, object] | None:
+    measure = phase_measure(
+        TaskMeasure(a.finished_at_s - a.started_at_s, a.usage, a.launch.tasks)
+        for a in attempts
+        if a.state is AttemptState.DONE
+    )
+    if measure is None:
+        return None
+    failed = sum(a.launch.tasks for a in attempts if a.state is AttemptState.FAILED)
+    row: dict[str, object] = {"name": phase.name, **asdict(measure), "failed": failed}
+    return row | _shuffle(phase, measure) | _prediction(phase, measure)
+
+
+def _shuffle(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
+    """What the phase fetched from those before it, and what it wrote for those after it."""
+    written = measure.output_bytes if phase.needed_by else 0
+    is_known = measure.shuffle_bytes is not None
+    return {
+        "shuffle_read_bytes": measure.shuffle_bytes,
+        "shuffle_write_bytes": written if is_known else None,
+    }
+
+
+def _prediction(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
+    """What the workload says of the phase: a task's fetching and its work together."""
+    average_s = longest_s = None
+    if phase.phase.lengths is not None:
+        parts = [part for part in (phase.phase.fetch, phase.phase.lengths) if part is not None]
+        average_s = sum(part.avg_s(phase.tasks) for part in parts)
+        longest_s = sum(part.max_s(phase.tasks) for part in parts)
+    return {
+        "predicted_avg_s": average_s,
+        "predicted_max_s": longest_s,
+        "error": relative_error(average_s, measure.avg_s),
+    }

@@ -1,0 +1,301 @@
+"""The trace of a run: one line of JSON for each attempt of each task, in the order of their end.
+
+An entry of `state.closed` may stand for many alike tasks; here each gets its own line, with its
+own slot. Lines hold no wall time, no path and no version, so that the digest of a trace names the
+run itself. Traces of a million attempts are usual: what lines share is worded once and kept, and
+only the numbers are formatted anew. The text is what `json.dumps` would give, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sluice.core.commands import Interval, Locality
+from sluice.core.entries import Attempt
+from sluice.core.transitions import AttemptState
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.ids import JobId
+
+LINE_BYTES_MAX = 64 * 1024
+LINES_MAX = 10**8
+_LINES_AT_ONCE = 4096
+_NULL = "null"
+
+FIELDS = (
+    "job", "phase", "task", "attempt", "node", "slot", "slot_index", "started_at_s",
+    "finished_at_s", "shuffled_at_s", "outcome", "locality", "speculative", "reason",
+)  # fmt: skip
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def lines(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[str]:
+    """One line for each task of each attempt, without line ends.
+
+    attempts: ended ones, in the order of their end.
+    is_totals: the cluster is given as totals, so that `node` tells nothing and is null.
+    """
+    wording = _Wording(is_totals)
+    phases, places, endings = wording.phases, wording.places, wording.endings
+    for attempt in attempts:
+        phase, node = attempt.phase, attempt.node
+        key, tasks, _, kind, slots, locality, is_copy, reason = attempt.launch
+        ending = (attempt.state, locality, is_copy, reason[0])
+        before = phases.get(phase) or wording.phase(attempt)
+        place = places.get((node, kind)) or wording.place(attempt)
+        shuffled_at_s = attempt.shuffled_at_s
+        # NaN alone is not itself; asking math.isnan takes twice as long.
+        shuffled = _NULL if shuffled_at_s != shuffled_at_s else repr(shuffled_at_s)  # noqa: PLR0124
+        between = f',"attempt":{key[3]}{place}'
+        after = (
+            f',"started_at_s":{attempt.started_at_s!r},"finished_at_s":{attempt.finished_at_s!r}'
+            f',"shuffled_at_s":{shuffled}{endings.get(ending) or wording.ending(attempt)}'
+        )
+        if tasks == 1:
+            yield f"{before}{key[2]}{between}{slots[0][0]}{after}"
+        else:
+            for task, slot in enumerate(slot_indexes(slots), key[2]):
+                yield f"{before}{task}{between}{slot}{after}"
+
+
+def slot_indexes(slots: Iterable[Interval]) -> Iterator[int]:
+    """The slots that intervals stand for, in their order.
+
+    >>> list(slot_indexes([(4, 2), (0, 1)]))
+    [4, 5, 0]
+    """
+    for start, length in slots:
+        yield from range(start, start + length)
+
+
+class _Wording:
+    """The parts of lines that many attempts share, each worded once."""
+
+    def __init__(self, is_totals: bool) -> None:  # noqa: FBT001  private, one caller
+        self._is_totals = is_totals
+        self.phases: dict[object, str] = {}
+        self.places: dict[object, str] = {}
+        self.endings: dict[object, str] = {}
+
+    def phase(self, attempt: Attempt) -> str:
+        phase = attempt.phase
+        text = f'{{"job":{json.dumps(phase.job_id)},"phase":{json.dumps(phase.name)},"task":'
+        self.phases[phase] = text
+        return text
+
+    def place(self, attempt: Attempt) -> str:
+        node, kind = attempt.node, attempt.launch.slot_kind
+        name = _NULL if self._is_totals else json.dumps(node.node_id)
+        text = f',"node":{name},"slot":"{kind.value}","slot_index":'
+        self.places[node, kind] = text
+        return text
+
+    def ending(self, attempt: Attempt) -> str:
+        launch = attempt.launch
+        shared = {
+            "outcome": attempt.state.value,
+            "locality": _locality_name(launch.locality),
+            "speculative": launch.is_copy,
+            "reason": reason_name(attempt),
+        }
+        text = "," + json.dumps(shared, separators=(",", ":"))[1:]
+        self.endings[attempt.state, launch.locality, launch.is_copy, launch.reason.code] = text
+        return text
+
+
+def reason_name(attempt: Attempt) -> str:
+    """Why the attempt was started where it was, as a name that stays: `first_in_line`."""
+    return attempt.launch.reason.code.name.lower()
+
+
+def _locality_name(locality: Locality | None) -> str | None:
+    return None if locality is None else locality.name.lower()
+
+
+def records(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[dict[str, Any]]:
+    """What the lines say, as plain dicts; slower than `lines` by far."""
+    for attempt in attempts:
+        key, launch = attempt.launch.key, attempt.launch
+        for task, slot in enumerate(slot_indexes(launch.slots), key.task):
+            yield {
+                "job": key.job_id,
+                "phase": attempt.phase.name,
+                "task": task,
+                "attempt": key.attempt,
+                "node": None if is_totals else attempt.node.node_id,
+                "slot": launch.slot_kind.value,
+                "slot_index": slot,
+                "started_at_s": attempt.started_at_s,
+                "finished_at_s": attempt.finished_at_s,
+                "shuffled_at_s": known_or_none(attempt.shuffled_at_s),
+                "outcome": attempt.state.value,
+                "locality": _locality_name(launch.locality),
+                "speculative": launch.is_copy,
+                "reason": reason_name(attempt),
+            }
+
+
+def known_or_none(number: float) -> float | None:
+    """The number, or None where it is NaN: not known, or not yet."""
+    return None if math.isnan(number) else number
+
+
+# --- digest and file ------------------------------------------------------------------------------
+
+
+def digest(trace: Iterable[str]) -> str:
+    """Names a trace: "sha256:..." over its lines joined by newlines.
+
+    >>> digest([])
+    'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+    """
+    sha256 = hashlib.sha256()
+    for chunk in _chunks(trace):
+        sha256.update(chunk)
+    return f"sha256:{sha256.hexdigest()}"
+
+
+def write_trace(path: str | Path, trace: Iterable[str]) -> None:
+    """Write the lines to a file, each ended by a newline.
+
+    Raises InvalidInput where the file cannot be written.
+    """
+    try:
+        with Path(path).open("wb") as stream:
+            is_empty = True
+            for chunk in _chunks(trace):
+                stream.write(chunk)
+                is_empty = False
+            stream.write(b"" if is_empty else b"\n")
+    except (OSError, ValueError) as error:
+        raise _unusable(path, "written", error) from error
+
+
+def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
+    """The lines joined by newlines, some thousand lines at a time."""
+    rest = iter(trace)
+    separator = ""
+    while some := list(islice(rest, _LINES_AT_ONCE)):
+        yield (separator + "\n".join(some)).encode("ascii")
+        separator = "\n"
+
+
+def _unusable(path: str | Path, what: str, error: OSError | ValueError) -> InvalidInput:
+    # ValueError: a path that holds a NUL character.
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return InvalidInput(
+        f"it cannot be {what}: {reason}", where=str(path), mend="check the path of the trace"
+    )
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class RecordedLength(NamedTuple):
+    """How long a task took. fetch_s: until its input was there, 0 where nobody told.
+
+    work_s: from then to its end.
+    """
+
+    fetch_s: float
+    work_s: float
+
+
+TaskName = tuple[JobId, str, int]  # job, name of the phase, task
+
+
+class Recording:
+    """Lengths of a recorded run's tasks. Calling it gives what a replay in the simulator asks."""
+
+    def __init__(self, lengths: Mapping[TaskName, RecordedLength]) -> None:
+        self.lengths = lengths
+
+    def __call__(self, job_id: JobId, phase: str, task: int) -> float | None:
+        """Seconds of the task's own work, without fetching; None where it is not recorded."""
+        known = self.lengths.get((job_id, phase, task))
+        return None if known is None else known.work_s
+
+
+def read_trace(path: str | Path) -> Recording:
+    """Lengths of the tasks that ended well, out of a trace that `write_trace` has written.
+
+    Of a task that was done more than once, the first counts. Raises InvalidInput, with the line,
+    where the file cannot be read, is no trace, or is beyond LINE_BYTES_MAX or LINES_MAX.
+    """
+    lengths: dict[TaskName, RecordedLength] = {}
+    try:
+        with Path(path).open("rb") as stream:
+            number = 0
+            while line := stream.readline(LINE_BYTES_MAX + 1):
+                number += 1
+                _read_line(line, number, lengths, str(path))
+    except OSError as error:
+        raise _unusable(path, "read", error) from error
+    except ValueError as error:
+        raise _unusable(path, "read", error) from error
+    return Recording(lengths)
+
+
+def _read_line(
+    line: bytes, number: int, lengths: dict[TaskName, RecordedLength], source: str
+) -> None:
+    try:
+        if len(line) > LINE_BYTES_MAX or number > LINES_MAX:
+            raise _NoTraceLine("the trace is too large")
+        told = json.loads(line, parse_constant=_refuse_constant)
+        if told["outcome"] == AttemptState.DONE.value:
+            name = (JobId(_text(told, "job")), _text(told, "phase"), _count(told, "task"))
+            lengths.setdefault(name, _length(told))
+    except (KeyError, TypeError, ValueError, RecursionError, _NoTraceLine) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InvalidInput(
+            f"this is no line of a trace: {what}",
+            where=f"{source} line {number}",
+            mend="give a file that `simulate --trace` or `run --trace` has written",
+        ) from error
+
+
+class _NoTraceLine(SluiceError):
+    """A line that says something else than a trace line does."""
+
+
+def _refuse_constant(name: str) -> float:
+    raise _NoTraceLine(f"{name} is no number")
+
+
+def _text(told: Mapping[str, Any], field: str) -> str:
+    value = told[field]
+    if not isinstance(value, str):
+        raise _NoTraceLine(f"{field} is {value!r}")
+    return value
+
+
+def _count(told: Mapping[str, Any], field: str) -> int:
+    value = told[field]
+    if type(value) is not int or value < 0:
+        raise _NoTraceLine(f"{field} is {value!r}")
+    return value
+
+
+def _instant(told: Mapping[str, Any], field: str) -> float:
+    value = told[field]
+    if type(value) not in {int, float} or not 0 <= value < math.inf:
+        raise _NoTraceLine(f"{field} is {value!r}")
+    return float(value)
+
+
+def _length(told: Mapping[str, Any]) -> RecordedLength:
+    started_at_s, finished_at_s = _instant(told, "started_at_s"), _instant(told, "finished_at_s")
+    worked_at_s = started_at_s
+    if told["shuffled_at_s"] is not None:
+        worked_at_s = _instant(told, "shuffled_at_s")
+    if not started_at_s <= worked_at_s <= finished_at_s:
+        raise _NoTraceLine("its instants are out of order")
+    return RecordedLength(worked_at_s - started_at_s, finished_at_s - worked_at_s)

@@ -1,0 +1,121 @@
+"""How attempts run where the tasks on a node share its resources.
+
+An attempt's length is its work at profile speed, and the node's crowd says how fast it goes: see
+`sharing` for the law, `shared_node` for the clocks, `shuffle` for what comes before the work of a
+task that reads what others wrote. Lengths, mishaps and time-outs are those of `OwnSpeed`; on nodes
+without capacities, or for tasks without demands, so is everything else.
+
+An attempt that hangs keeps its memory and takes nothing else until its time-out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sluice.core.commands import Launch
+from sluice.core.entries import PhaseEntry
+from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
+from sluice.core.state import ClusterState
+from sluice.model.ids import NodeId
+from sluice.simulation.agenda import TASK_RANK, Agenda
+from sluice.simulation.efforts import Efforts
+from sluice.simulation.settings import SimulationSettings
+from sluice.simulation.shared_node import Pace, SharedNode, settle_all
+from sluice.simulation.shuffle import Run, Shuffle
+
+
+class SharedNodes:
+    """An Execution in which attempts slow each other down."""
+
+    hears_each_task = True
+
+    def __init__(
+        self, agenda: Agenda, efforts: Efforts, settings: SimulationSettings, state: ClusterState
+    ) -> None:
+        self._agenda = agenda
+        self._efforts = efforts
+        self._timeout_s = settings.task_timeout_s
+        self._state = state
+        self._pace = Pace(settings)
+        self._nodes: dict[NodeId, SharedNode] = {}
+        self._touched: dict[SharedNode, None] = {}
+        self._runs: dict[AttemptKey, Run] = {}
+        self.abandoned: set[AttemptKey] = set()
+        self._shuffle = Shuffle(efforts, settings, self._work)
+
+    def begin(self, launch: Launch, now_s: float) -> None:
+        key = launch.key
+        phase = self._state.jobs[key.job_id].phases[key.phase]
+        run = self._runs[key] = Run(launch, phase, self._node(launch.node_id))
+        if phase.needed_by:
+            self._shuffle.placed(phase, launch.tasks, now_s)
+        if phase.phase.after:
+            self._shuffle.begin(run, now_s)
+        else:
+            self._work(run, now_s)
+        settle_all(self._touched, now_s)
+
+    def abandon(self, key: AttemptKey, now_s: float) -> None:
+        run = self._runs.pop(key, None)
+        if run is None:
+            # Its end stands on the agenda for this very instant, and has freed the node already.
+            self.abandoned.add(key)
+            return
+        self._shuffle.forget(run)
+        run.stop(now_s)
+        self._leave(run, now_s)
+        settle_all(self._touched, now_s)
+
+    def task_done(self, phase: PhaseEntry, now_s: float) -> None:
+        self._shuffle.task_done(phase, now_s)
+        settle_all(self._touched, now_s)
+
+    def outputs_lost(self, now_s: float) -> None:
+        self._shuffle.outputs_lost(now_s)
+        settle_all(self._touched, now_s)
+
+    def _node(self, node_id: NodeId) -> SharedNode:
+        node = self._nodes.get(node_id)
+        if node is None:
+            capacity = self._state.nodes[node_id].node.capacity
+            node = SharedNode(capacity, self._pace, self._agenda, self._touched)
+            self._nodes[node_id] = node
+        return node
+
+    def _work(self, run: Run, now_s: float) -> None:
+        """The attempt's own work begins."""
+        key, tasks, node = run.launch.key, run.launch.tasks, run.node
+        load = node.load(run.phase.phase.demand.work)
+        mishap = self._efforts.mishap(key)
+        if mishap.hangs:
+            then = partial(self._fail, run, FailureKind.TIMEOUT, "no progress")
+            run.stint = node.stay(load.at_rest(), tasks, self._timeout_s, now_s, then)
+            return
+        work_s = self._efforts.phases[key.job_id][key.phase].of(key.task)
+        work_s *= self._efforts.locality_factor(run.launch.locality)
+        work_s *= mishap.factor  # one by one, so that rounding is that of OwnSpeed
+        if mishap.fails_after is None:
+            run.stint = node.work(load, tasks, work_s, partial(self._finish, run), now_s)
+        else:
+            then = partial(self._fail, run, FailureKind.EXIT, "failed by chance")
+            run.stint = node.work(load, tasks, work_s * mishap.fails_after, then, now_s)
+
+    def _finish(self, run: Run, now_s: float) -> None:
+        launch = run.launch
+        end = TaskFinished(now_s, launch.key, now_s, launch.tasks, run.shuffled_at_s)
+        self._end(run, end)
+
+    def _fail(self, run: Run, kind: FailureKind, detail: str, now_s: float) -> None:
+        launch = run.launch
+        self._end(run, TaskFailed(now_s, launch.key, now_s, kind, detail, launch.tasks))
+
+    def _end(self, run: Run, end: TaskFinished | TaskFailed) -> None:
+        run.stint = None
+        del self._runs[run.launch.key]
+        self._leave(run, end.at_s)
+        self._agenda.add(end.at_s, TASK_RANK, end)
+
+    def _leave(self, run: Run, now_s: float) -> None:
+        """The attempt is on its node no more."""
+        if run.phase.needed_by:
+            self._shuffle.placed(run.phase, -run.launch.tasks, now_s)

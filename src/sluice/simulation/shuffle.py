@@ -1,0 +1,200 @@
+"""Tasks that fetch what earlier phases wrote before their own work can begin (the shuffle).
+
+How a task fetches depends on what is known of its job:
+
+* With `map_output`, it fetches its share of it, in bytes, at most `fetch_bytes_per_s`, and all that
+  fetch on a node together at most `nic_bytes_per_s`. It fetches from finished tasks only, so it
+  can have at most the part of its share that they make up of all, and rests until more finish. In
+  terms of `sharing`, fetching is a task whose rate 1 is `fetch_bytes_per_s`, whose limit is 1, and
+  which takes that much of the node's network.
+* Without, it fetches for the profile's fetch length by the clock, whatever has finished by then.
+
+Either way its own work begins when it has fetched all and all earlier tasks are done. Meanwhile
+its demand is that of fetching, with a part for each placed task of the earlier phases up to
+`parallel_copies`; at rest it keeps its memory only.
+
+When a node is lost with the outputs on it, a task keeps what it has fetched. What was lost counts
+as taken from what the task had not fetched yet, as far as that reaches, and the rest of it as
+fetched already: it goes on only for what finished tasks have beyond what it has.
+
+Sources: RAS spec, sections 4 and 10; dynamicmr spec, section 10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from sluice.core.commands import Launch
+from sluice.core.entries import PhaseEntry
+from sluice.model.job import Job
+from sluice.simulation.efforts import Efforts
+from sluice.simulation.settings import SimulationSettings
+from sluice.simulation.shared_node import SharedNode, Stint
+from sluice.simulation.sharing import Load
+
+
+class Run:
+    """An attempt on a shared node, and what it does there at present."""
+
+    __slots__ = ("launch", "phase", "node", "stint", "shuffled_at_s")
+
+    def __init__(self, launch: Launch, phase: PhaseEntry, node: SharedNode) -> None:
+        self.launch = launch
+        self.phase = phase
+        self.node = node
+        self.stint: Stint | None = None  # None before its first and after its last
+        self.shuffled_at_s: float | None = None
+
+    def stop(self, now_s: float) -> float:
+        """Leave off what it does. Returns the seconds left of that."""
+        stint, self.stint = self.stint, None
+        return 0.0 if stint is None else self.node.leave(stint, now_s)
+
+
+class Fetch:
+    """How far one task has fetched, in seconds at full speed."""
+
+    __slots__ = ("run", "length_s", "got_s", "goal_s", "is_simulated")
+
+    def __init__(self, run: Run, length_s: float, *, is_simulated: bool) -> None:
+        self.run = run
+        self.length_s = length_s
+        self.got_s = 0.0
+        self.goal_s = 0.0  # how far it can get before it looks for more
+        self.is_simulated = is_simulated
+
+    @property
+    def is_resting(self) -> bool:
+        """It has what it can have for now."""
+        return self.got_s >= self.goal_s
+
+    def interrupt(self, now_s: float) -> None:
+        """Stop, and keep what has come by now."""
+        left_s = self.run.stop(now_s)
+        if not self.is_resting:
+            self.got_s = self.goal_s - left_s
+
+    def aim(self, share_done: float) -> float:
+        """Look for more; what it can fetch now, in seconds at full speed."""
+        within_reach_s = self.length_s * share_done if self.is_simulated else self.length_s
+        self.goal_s = max(self.got_s, within_reach_s)
+        return self.goal_s - self.got_s
+
+
+class Shuffle:
+    """All tasks that fetch, by phase. `then` is called for each that may begin its own work."""
+
+    def __init__(
+        self, efforts: Efforts, settings: SimulationSettings, then: Callable[[Run, float], None]
+    ) -> None:
+        self._efforts = efforts
+        self._settings = settings
+        self._then = then
+        self._fetches: dict[PhaseEntry, dict[Run, Fetch]] = {}
+        self._placed: Counter[PhaseEntry] = Counter()  # tasks that run, of phases that others read
+
+    def begin(self, run: Run, now_s: float) -> None:
+        """A task of a phase that comes after others has started."""
+        job = run.phase.job.job
+        key = run.launch.key
+        is_simulated = _is_simulated(job, key.phase)
+        length_s = self._efforts.phases[key.job_id][key.phase].fetch_s
+        if is_simulated:
+            assert job.map_output is not None, "what makes it simulated"
+            share_bytes = job.map_output.bytes / run.phase.tasks
+            length_s = share_bytes / self._settings.fetch_bytes_per_s
+        fetch = Fetch(run, length_s, is_simulated=is_simulated)
+        self._fetches.setdefault(run.phase, {})[run] = fetch
+        self._go_on(fetch, now_s)
+
+    def forget(self, run: Run) -> None:
+        """A task fetches no more, or never did."""
+        fetches = self._fetches.get(run.phase)
+        if fetches is not None and fetches.pop(run, None) is not None and not fetches:
+            del self._fetches[run.phase]
+
+    def task_done(self, earlier: PhaseEntry, now_s: float) -> None:
+        """There may be more to fetch: whoever rests for it goes on."""
+        for later in earlier.needed_by:
+            for fetch in list(self._fetches.get(later, {}).values()):
+                if fetch.is_resting:
+                    self._go_on(fetch, now_s)
+
+    def outputs_lost(self, now_s: float) -> None:
+        """There may be less to fetch: whoever fetches looks again how far it can get."""
+        for fetches in list(self._fetches.values()):
+            for fetch in list(fetches.values()):
+                if fetch.is_simulated and not fetch.is_resting:
+                    fetch.interrupt(now_s)
+                    self._go_on(fetch, now_s)
+
+    def placed(self, phase: PhaseEntry, more: int, now_s: float) -> None:
+        """So many more tasks of a phase run (fewer, below 0): fetching from it takes more."""
+        before = {later: self._copies(later) for later in phase.needed_by}
+        self._placed[phase] += more
+        if not self._placed[phase]:
+            del self._placed[phase]
+        for later, copies in before.items():
+            if copies != self._copies(later) and not later.phase.demand.fetch_per_map.is_zero:
+                for fetch in list(self._fetches.get(later, {}).values()):
+                    fetch.interrupt(now_s)
+                    self._go_on(fetch, now_s)
+
+    def _go_on(self, fetch: Fetch, now_s: float) -> None:
+        """Work if all is there, fetch if something is, else rest."""
+        run = fetch.run
+        sources = _sources(run.phase)
+        more_s = fetch.aim(sum(s.done for s in sources) / sum(s.tasks for s in sources))
+        if more_s > 0:
+            self._fetch(fetch, more_s, now_s)
+        elif fetch.got_s >= fetch.length_s and all(source.is_done for source in sources):
+            run.stop(now_s)
+            self.forget(run)
+            run.shuffled_at_s = now_s
+            self._then(run, now_s)
+        elif run.stint is None:
+            load = self._load(run).at_rest()
+            run.stint = run.node.stay(load, run.launch.tasks, math.inf, now_s)
+
+    def _fetch(self, fetch: Fetch, more_s: float, now_s: float) -> None:
+        run = fetch.run
+        run.stop(now_s)
+        then = partial(self._fetched, fetch)
+        load, tasks = self._load(run), run.launch.tasks
+        if fetch.is_simulated:
+            network = self._settings.fetch_bytes_per_s / self._settings.nic_bytes_per_s
+            load = load._replace(network=network, rate_max=min(1.0, load.rate_max))
+            run.stint = run.node.work(load, tasks, more_s, then, now_s)
+        else:
+            run.stint = run.node.stay(load, tasks, more_s, now_s, then)
+
+    def _fetched(self, fetch: Fetch, now_s: float) -> None:
+        fetch.got_s = fetch.goal_s
+        fetch.run.stint = None
+        self._go_on(fetch, now_s)
+
+    def _load(self, run: Run) -> Load:
+        """What a task takes of its node while it fetches."""
+        demand = run.phase.phase.demand
+        if demand.fetch_per_map.is_zero:
+            return run.node.load(demand.fetch)
+        more = demand.fetch_per_map.scaled(self._copies(run.phase))
+        return run.node.load(demand.fetch + more)
+
+    def _copies(self, later: PhaseEntry) -> int:
+        """How many tasks of the earlier phases count in the demand of fetching from them."""
+        placed = sum(self._placed[source] for source in _sources(later))
+        return min(placed, self._settings.parallel_copies)
+
+
+def _sources(phase: PhaseEntry) -> list[PhaseEntry]:
+    return [phase.job.phases[index] for index in phase.phase.after]
+
+
+def _is_simulated(job: Job, phase: int) -> bool:
+    """Whether the bytes that this phase fetches are known: it reads first phases (the maps)."""
+    first = all(not job.phases[index].after for index in job.phases[phase].after)
+    return first and job.map_output is not None

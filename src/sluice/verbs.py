@@ -1,0 +1,178 @@
+"""The verbs, for programs: what the command line does, as functions over immutable values.
+
+A workload is a path, or a `Workload`. Settings are given as in the file: a mapping of dotted
+keys, here over those of the file. Results have `.document()`, `.to_frame()` and `.plot()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sluice import bootstrap
+from sluice.core.scheduler import Scheduler
+from sluice.ingest.schema import json_schema
+from sluice.ingest.settings import Settings, resolve_settings
+from sluice.ingest.workload import load_workload
+from sluice.model.errors import InvalidInput
+from sluice.model.job import SlotKind
+from sluice.model.workload import Workload
+from sluice.reporting.comparison import Comparison, compared
+from sluice.reporting.result import RunResult
+from sluice.reporting.trace import read_trace
+from sluice.simulation.driver import Observer, Simulation
+
+Source = str | Path | Workload
+
+
+def workload_of(source: Source) -> Workload:
+    """The workload, read where it is a path ("-" for standard input)."""
+    return source if isinstance(source, Workload) else load_workload(str(source))
+
+
+def validate(source: Source) -> Workload:
+    """The workload, if everything about it is in order. Raises InvalidInput where it is not."""
+    return workload_of(source)
+
+
+def schema() -> dict[str, object]:
+    """The JSON Schema of the workload file."""
+    return json_schema()
+
+
+def simulate(
+    source: Source,
+    *,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: Mapping[str, object] | Sequence[str] = (),
+    seed: int = 0,
+    lengths_from: str | Path | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Run the workload in virtual time under the named policies.
+
+    settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
+    lengths_from: a trace whose measured lengths replace those of the profiles.
+    observer: is told (now_s, tasks ended) now and then.
+    Raises InvalidInput.
+    """
+    return _simulated(source, tasks, release, admission, settings, seed, lengths_from, observer)[1]
+
+
+def simulated(
+    source: Source,
+    *,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: Mapping[str, object] | Sequence[str] = (),
+    seed: int = 0,
+    until_s: float | None = None,
+) -> Scheduler:
+    """The scheduler as it stands when the simulated run is over, or at an instant before."""
+    return _simulated(
+        source, tasks, release, admission, settings, seed, None, None, until_s=until_s
+    )[0]
+
+
+def _simulated(  # noqa: PLR0913  # the union of what the two above take
+    source: Source,
+    tasks: str,
+    release: str,
+    admission: str,
+    settings: Mapping[str, object] | Sequence[str],
+    seed: int,
+    lengths_from: str | Path | None,
+    observer: Observer | None,
+    *,
+    until_s: float | None = None,
+) -> tuple[Scheduler, RunResult]:
+    workload = workload_of(source)
+    resolved = settings_of(workload, settings)
+    cluster = workload.required_cluster()
+    scheduler = bootstrap.scheduler_for(
+        settings=resolved,
+        tasks=tasks,
+        release=release,
+        admission=admission,
+        pools=workload.pools,
+    )
+    check_runnable(workload, scheduler)
+    simulation = Simulation(
+        scheduler,
+        cluster,
+        workload.jobs,
+        settings=bootstrap.simulation_settings(resolved.for_policy(tasks)),
+        seed=seed,
+        recorded=None if lengths_from is None else read_trace(lengths_from),
+        observer=observer,
+    )
+    simulation.run(until_s=until_s)
+    result = RunResult.of(scheduler.state, cluster, seed=seed, events=scheduler.events)
+    return scheduler, result
+
+
+def compare(
+    source: Source,
+    schedulers: Sequence[str],
+    *,
+    seeds: int = 10,
+    settings: Mapping[str, object] | Sequence[str] = (),
+) -> Comparison:
+    """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
+
+    schedulers: names of task policies; `release+tasks`, as in `mrorder+fifo`, names both.
+    Raises InvalidInput.
+    """
+    if seeds < 1:
+        raise InvalidInput(f"seeds is {seeds}", where="--seeds", mend="give 1 or more")
+    if not schedulers:
+        raise InvalidInput("no scheduler", where="--schedulers", mend="name one, such as fifo")
+    workload = workload_of(source)
+    runs: dict[str, list[RunResult]] = {}
+    for name in dict.fromkeys(schedulers):
+        release, plus, tasks = name.rpartition("+")
+        runs[name] = [
+            simulate(
+                workload,
+                tasks=tasks,
+                release=release if plus else "input",
+                settings=settings,
+                seed=seed,
+            )
+            for seed in range(seeds)
+        ]
+    return compared(runs, workload)
+
+
+def settings_of(
+    workload: Workload, settings: Mapping[str, object] | Sequence[str] = ()
+) -> Settings:
+    """The settings of the file with these over them. Raises InvalidInput."""
+    policies = [name for kind in ("tasks", "release") for name in bootstrap.policy_names(kind)]
+    if isinstance(settings, Mapping):
+        return resolve_settings({**workload.settings, **settings}, (), policies=policies)
+    return resolve_settings(workload.settings, list(settings), policies=policies)
+
+
+def check_runnable(workload: Workload, scheduler: Scheduler) -> None:
+    """Refuse work that could never start: a kind of slot of which the cluster has none.
+
+    Raises InvalidInput naming job and field.
+    """
+    cluster = workload.required_cluster()
+    uses = getattr(scheduler.policies.tasks, "uses", "typed slots")
+    if uses == "resources":
+        return
+    for job in workload.jobs:
+        for phase in job.phases:
+            kind = phase.kind if uses == "typed slots" else SlotKind.CONTAINER
+            if not cluster.slots(kind):
+                raise InvalidInput(
+                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
+                    f" and {kind.value}_slots of the cluster is 0",
+                    where=workload.source,
+                    mend=f"give the cluster {kind.value} slots, or the job no {phase.name} tasks",
+                )

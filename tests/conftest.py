@@ -1,0 +1,24 @@
+"""Every test runs under the conservation laws: after each event that a scheduler takes in, its
+state is counted again the slow way.
+"""
+
+import pytest
+
+from sluice.core.scheduler import Scheduler
+from tests.conservation import Conservation
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "no_invariants: a large or timed run, without a recount after each event"
+    )
+
+
+@pytest.fixture(autouse=True)
+def _conservation(request, monkeypatch):
+    """On in every test that does not say `no_invariants`."""
+    if request.node.get_closest_marker("no_invariants") is None:
+        laws = Conservation()
+        monkeypatch.setattr(
+            Scheduler, "handle", lambda scheduler, event: laws.handle(scheduler, event)
+        )

@@ -1,0 +1,62 @@
+"""The conservation laws, held while tests run: see `tests/conftest.py`."""
+
+import weakref
+
+from sluice.core.invariants import check
+from sluice.core.scheduler import Scheduler
+from sluice.policies.share_order import ShareOrder
+
+_CHEAP = 500  # attempts, jobs and nodes that may be looked at for each event
+
+handle = Scheduler.handle  # as it is, without the checks
+
+
+def check_shares(order, state):
+    """What share policies believe about demand and running tasks equals a recount."""
+    order.settle()
+    demand, running = {}, {}
+    for job in state.jobs.values():
+        for phase in job.phases:
+            place = (job.pool, phase.kind)
+            waiting = phase.pending.count if phase.is_open else 0
+            running[place] = running.get(place, 0) + phase.running
+            demand[place] = demand.get(place, 0) + phase.running + waiting
+    for (pool, kind), tasks in demand.items():
+        share = order.share(pool, kind)
+        assert (share.demand, share.running) == (tasks, running[pool, kind]), (
+            f"pool {pool.pool_id} counts demand {share.demand} and {share.running} running"
+            f" {kind.value}s, really {tasks} and {running[pool, kind]}"
+        )
+    for kind, tasks in order.demand.items():
+        assert tasks == sum(n for place, n in demand.items() if place[1] is kind)
+
+
+def check_all(state):
+    """Raise AssertionError unless the state, and what policies counted on it, is sound."""
+    check(state)
+    for observer in state.observers:
+        if isinstance(observer, ShareOrder):
+            check_shares(observer, state)
+
+
+class Conservation:
+    """`Scheduler.handle` that checks the state after each event.
+
+    A check costs time in proportion to the state, so in large runs it looks at every k-th event
+    only, k growing with the state: the cost of an event stays bounded.
+    """
+
+    def __init__(self):
+        self._due = weakref.WeakKeyDictionary()
+
+    def handle(self, scheduler, event):
+        """Take the event in, then check."""
+        commands = handle(scheduler, event)
+        state = scheduler.state
+        due = self._due.get(scheduler, 0) - 1
+        if due < 0:
+            check_all(state)
+            size = len(state.jobs) + len(state.nodes) + len(state.running) + len(state.closed)
+            due = size // _CHEAP
+        self._due[scheduler] = due
+        return commands

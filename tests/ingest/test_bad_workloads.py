@@ -1,0 +1,78 @@
+"""Every file of the corpus is refused, in words that lead to the place and the mend."""
+
+import jsonschema
+import pytest
+from tests.ingest.bad_workloads.cases import CASES, NOTATION
+
+from sluice.ingest.document import read_document
+from sluice.ingest.schema import json_schema
+from sluice.ingest.workload import load_workload, parse_workload
+from sluice.model.errors import InvalidInput
+
+# What takes two places of a file to tell, no JSON Schema can say.
+BEYOND_THE_SCHEMA = {
+    "slots-none", "node-without-room", "racks-too-many", "two-forms", "group-twice",
+    "group-without-room", "pool-twice", "pool-max", "queue-parent", "queue-circle", "queue-share",
+    "pool-unknown", "pool-no-leaf", "job-twice", "job-empty", "deadline-before-submission",
+    "maps-no-lengths", "maps-no-tasks", "avg-0", "max-below-avg", "durations-count", "durations-0",
+    "rows-falling", "rows-max", "work-0", "factor-alone", "profile-beside-lengths", "run-quote",
+    "run-blank", "run-python", "run-env-name", "run-nul", "setting-range-back", "budgets",
+    "class-jobs", "member-twice",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_bad_file_is_refused_with_its_field_its_id_and_its_line(case):
+    with pytest.raises(InvalidInput) as caught:
+        parse_workload(case.content, source="bad.yaml")
+
+    message = str(caught.value)
+    assert message.startswith("bad.yaml ")
+    assert [] == [fragment for fragment in case.fragments if fragment not in message], message
+    assert message.isprintable() or "\n" in message
+
+
+def test_the_corpus_is_large_and_its_names_are_unique():
+    assert len(CASES) >= 100
+    assert len(CASES) == len({case.name for case in CASES})
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case not in NOTATION], ids=lambda case: case.name
+)
+def test_the_schema_refuses_what_it_can_tell(case):
+    """A file that an editor calls good is refused only for what two places tell together."""
+    value = read_document(case.content, source="bad.yaml").value
+    is_refused = not jsonschema.Draft202012Validator(json_schema()).is_valid(value)
+
+    assert is_refused == (case.name not in BEYOND_THE_SCHEMA)
+
+
+def test_several_wrong_places_are_told_in_the_order_of_the_file():
+    text = "version: 1\njobs:\n" + "".join(
+        f"  - {{id: j{number}, maps: {{tasks: -{number}, avg_s: 1}}}}\n" for number in range(1, 9)
+    )
+
+    with pytest.raises(InvalidInput) as caught:
+        parse_workload(text + "pools: [{id: p, weight: -1}]\n")
+
+    lines = str(caught.value).splitlines()
+    assert ["line 3", "line 4", "line 5", "line 6", "line 7"] == [
+        line.split(" ", 1)[1].partition(",")[0] for line in lines[:5]
+    ]
+    assert lines[5].startswith("and ")
+
+
+@pytest.mark.parametrize("source", ["missing.yaml", ".", "nul\0.yaml"])
+def test_a_file_that_cannot_be_read_is_named(source):
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        load_workload(source)
+
+
+def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path):
+    big = tmp_path / "big.yaml"
+    with big.open("wb") as stream:
+        stream.truncate(64 * 1024 * 1024 + 1)
+
+    with pytest.raises(InvalidInput, match="larger than 67108864 bytes"):
+        load_workload(str(big))

@@ -1,0 +1,36 @@
+"""One eventful run, told as its trace on stdout: `python -m tests.one_run POLICY SEED HEARTBEAT_S`.
+
+Run in processes with different hash seeds to show that no set or dictionary order leaks out.
+"""
+
+import sys
+
+from tests.policies.registered import task_policy
+from tests.runs import even_nodes, map_reduce, simulate, trace
+
+EVENTFUL = {
+    "jitter": 0.2,
+    "p_slow": 0.1,
+    "p_hang": 0.02,
+    "task_timeout_s": 20.0,
+    "task_failure": 0.05,
+    "node_mtbf_s": 60.0,
+    "node_repair_s": 5.0,
+    "node_timeout_s": 10.0,
+}
+
+
+def run(policy, seed, heartbeat_s):
+    """Faults, stragglers and hangs on a cluster with racks."""
+    jobs = [
+        map_reduce(f"job-{index}", 6 + index, 3.0, 3, 4.0, pool=f"p{index % 3}", at_s=index * 1.5)
+        for index in range(8)
+    ]
+    cluster = even_nodes(5, 2, 1, racks=2)
+    return simulate(
+        cluster, jobs, task_policy(policy), seed=seed, heartbeat_s=heartbeat_s, **EVENTFUL
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(trace(run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))))

@@ -1,0 +1,33 @@
+"""The same seed gives the same run, byte by byte, in whatever process; another seed another run."""
+
+from collections import Counter
+
+import pytest
+
+from tests.one_run import run
+from tests.processes import traces_under_hash_seeds
+from tests.runs import trace
+
+
+@pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
+def test_an_eventful_run_is_the_same_under_every_hash_seed(heartbeat_s):
+    """Locality, stragglers, hangs, failures and lost nodes at once."""
+    told = traces_under_hash_seeds("fifo", 7, heartbeat_s)
+
+    assert 1 == len(set(told))
+    assert "\n".join(trace(run("fifo", 7, heartbeat_s))) == told[0]
+
+
+@pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
+def test_another_seed_gives_another_run(heartbeat_s):
+    assert trace(run("fifo", 7, heartbeat_s)) != trace(run("fifo", 8, heartbeat_s))
+
+
+def test_the_eventful_run_is_eventful():
+    """Otherwise the tests above would compare a quiet run with itself."""
+    state = run("fifo", 7, 3.0)
+    ends = Counter(attempt.state.value for attempt in state.closed)
+    near = {attempt.launch.locality for attempt in state.closed}
+
+    assert {"done", "failed", "lost"} <= set(ends)
+    assert len(near) > 2

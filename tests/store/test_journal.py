@@ -1,0 +1,289 @@
+"""The journal keeps what it was told, in order, and notices everything that was done to it."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sluice
+from sluice.core.commands import Wake
+from sluice.core.events import Event, NodeLost, Tick
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
+from sluice.model.ids import JobId, NodeId
+from sluice.store.database import StoreUnavailable
+from sluice.store.journal import Journal, decision_digest
+from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end
+
+HEADER = RunHeader(
+    source="/data/jobs.yaml",
+    sha256="0f" * 32,
+    started_at="2026-01-01T00:00:00Z",
+    policies={"tasks": "fifo"},
+    settings={"slowstart": 0.5, "probe_s": [1, 2]},
+)
+EVENTS: list[Event] = [
+    Tick(0.0),
+    NodeLost(1.0, NodeId("n1"), "wörd \udc80"),
+    Tick(1.0),
+]
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal.create(tmp_path, HEADER) as opened:
+        yield opened
+
+
+@pytest.fixture
+def told(tmp_path):
+    """The folder of a closed journal with rows of every kind."""
+    with Journal.create(tmp_path, HEADER) as opened:
+        opened.append(EVENTS)
+        opened.note([Wake(4.0)])
+        opened.append([Tick(2.0)])
+        opened.committed(JobId("a"))
+        opened.aborted(JobId("ü"))
+    with Journal.reopened(tmp_path) as opened:
+        opened.begin_epoch()
+        opened.finish()
+    return tmp_path
+
+
+def tampered(folder, *statements):
+    """Do to the file what its owner never does."""
+    connection = sqlite3.connect(folder / "journal.db")
+    with connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def kinds(folder):
+    return [entry.kind for entry in entries(folder)]
+
+
+def test_what_was_appended_is_read_back_in_order(told):
+    with Journal.reopened(told) as journal:
+        rows = list(journal.read())
+
+    assert [row.event() for row in rows if row.kind is EntryKind.EVENT] == [*EVENTS, Tick(2.0)]
+    assert [row.seq for row in rows] == list(range(10))
+    assert [row.payload for row in rows if row.kind is EntryKind.COMMITTED] == ["a"]
+    assert [row.epoch for row in rows] == [1] * 8 + [2] * 2
+
+
+def test_the_header_tells_what_the_run_is_about(told):
+    assert header_and_end(told) == (HEADER, EntryKind.FINISHED)
+
+
+def test_a_note_stands_behind_the_events_it_is_about(told):
+    """Its place is how a replay knows which decisions to compare it with."""
+    assert kinds(told)[1:6] == [EntryKind.EVENT] * 3 + [EntryKind.DECISION, EntryKind.EVENT]
+    (note,) = [entry for entry in entries(told) if entry.kind is EntryKind.DECISION]
+    assert note.payload == decision_digest([Wake(4.0)])
+
+
+def test_an_appended_event_is_there_for_others_at_once(journal):
+    """`sluice why` reads while the run goes on."""
+    journal.append(EVENTS)
+
+    assert kinds(journal.folder) == [EntryKind.RUN] + [EntryKind.EVENT] * 3
+
+
+def test_every_commit_is_synced_to_the_disk(journal):
+    """Durable before it counts: WAL alone would leave the last commits to the power supply."""
+    assert journal._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert journal._connection.execute("PRAGMA journal_mode").fetchone() == (b"wal",)
+
+
+def test_a_process_that_is_killed_leaves_all_it_appended(tmp_path):
+    """No clean end is needed: what `append` returned from is there."""
+    script = (
+        "import os, pathlib, signal, sys\n"
+        "from sluice.core.events import Tick\n"
+        "from sluice.store.journal import Journal\n"
+        "from sluice.store.rows import RunHeader\n"
+        "header = RunHeader(source='-', sha256='', started_at='')\n"
+        "journal = Journal.create(pathlib.Path(sys.argv[1]), header)\n"
+        "journal.append([Tick(1.0)])\n"
+        "journal.append([Tick(2.0), Tick(3.0)])\n"
+        "journal._connection.execute('BEGIN')\n"
+        "journal._insert([])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    source = str(Path(sluice.__path__[0]).parent)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, tmp_path],
+        env={**os.environ, "PYTHONPATH": source},
+        check=False,
+    )
+
+    with Journal.reopened(tmp_path) as journal:  # the lock went with the process
+        assert [row.event() for row in journal.read() if row.seq] == [
+            Tick(1.0),
+            Tick(2.0),
+            Tick(3.0),
+        ]
+    assert ended.returncode == -9
+
+
+def test_what_was_prepared_is_there_from_the_first_moment(tmp_path):
+    """A run either can be resumed, or never began."""
+    record = {"splits": [{"path": "a\udc80", "start": 0}]}
+    prepared = {JobId("ü/1"): record, JobId("b"): {}}
+    Journal.create(tmp_path, HEADER, prepared).close()
+
+    rows = [entry for entry in entries(tmp_path) if entry.kind is EntryKind.PREPARED]
+    assert dict(row.prepared() for row in rows) == prepared
+    with Journal.reopened(tmp_path) as journal:
+        journal.append([Tick(1.0)])
+        assert [entry.seq for entry in journal.read()] == [0, 1, 2, 3]
+
+
+# --- damage ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seq", range(10))
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE rows SET payload = payload || ' ' WHERE seq = {seq}",
+        "UPDATE rows SET payload = 'x' || payload WHERE seq = {seq}",
+        "UPDATE rows SET payload = CAST(x'ff' || CAST(payload AS BLOB) AS TEXT) WHERE seq = {seq}",
+        "UPDATE rows SET payload = 7 WHERE seq = {seq}",
+        "UPDATE rows SET epoch = epoch + 1 WHERE seq = {seq}",
+        "UPDATE rows SET kind = 'tick' WHERE seq = {seq}",
+        "UPDATE rows SET kind = x'ff' WHERE seq = {seq}",
+        "UPDATE rows SET checksum = x'00' WHERE seq = {seq}",
+        "UPDATE rows SET checksum = 5 WHERE seq = {seq}",
+        "DELETE FROM rows WHERE seq = {seq}",
+    ],
+)
+def test_a_row_that_was_changed_or_lost_is_named(told, seq, change):
+    """Nothing is repaired in silence: a wrong history decides wrongly."""
+    tampered(told, change.format(seq=seq))
+
+    with pytest.raises(StoreCorrupt, match=rf"row {seq}\b"):
+        list(entries(told))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM rows WHERE seq > 4",
+        "DELETE FROM rows",
+        "DELETE FROM head",
+        "UPDATE head SET seq = 3",
+        "INSERT INTO rows VALUES (10, 2, 'event', '{}', x'00')",
+        "UPDATE rows SET seq = 100 WHERE seq = 9",
+    ],
+)
+def test_a_journal_that_was_cut_off_or_lengthened_is_found(told, change):
+    """The chain alone would not miss its own tail; the head does."""
+    tampered(told, change)
+
+    with pytest.raises(StoreCorrupt):
+        list(entries(told))
+
+
+def test_two_rows_that_changed_places_are_found(told):
+    """Each checksum continues the one before, so that order counts."""
+    tampered(
+        told,
+        "UPDATE rows SET seq = -1 WHERE seq = 1",
+        "UPDATE rows SET seq = 1 WHERE seq = 3",
+        "UPDATE rows SET seq = 3 WHERE seq = -1",
+    )
+
+    with pytest.raises(StoreCorrupt, match="row 1 "):
+        list(entries(told))
+
+
+def test_no_flipped_byte_of_the_file_changes_what_is_read(told, tmp_path_factory):
+    """Each byte in turn: it is found, or it was one that holds nothing."""
+    content, before = (told / "journal.db").read_bytes(), list(entries(told))
+    copy = tmp_path_factory.mktemp("copy")
+    found = 0
+    for position in range(0, len(content), 7):
+        for name in ("journal.db-wal", "journal.db-shm"):
+            (copy / name).unlink(missing_ok=True)
+        changed = bytearray(content)
+        changed[position] ^= 0x41
+        (copy / "journal.db").write_bytes(changed)
+        try:
+            assert list(entries(copy)) == before
+        except SluiceError:
+            found += 1
+
+    assert found > 50  # the rows are about a tenth of the file
+
+
+def test_a_file_that_is_no_database_is_evidence(tmp_path):
+    (tmp_path / "journal.db").write_text("a poem, " * 1000)
+
+    with pytest.raises(StoreCorrupt, match=r"journal\.db"):
+        Journal.reopened(tmp_path)
+
+
+# --- the disk and the neighbours ----------------------------------------------------------------
+
+
+def test_a_full_disk_is_told_and_adds_nothing(journal):
+    """All of a batch or none of it; and with room again the journal goes on."""
+    journal.append(EVENTS)
+    journal._connection.execute("PRAGMA max_page_count = 4")
+
+    with pytest.raises(StoreUnavailable, match="Make room"):
+        journal.append([Tick(1.0), NodeLost(2.0, NodeId("n"), "x" * 100_000)])
+    journal._connection.execute("PRAGMA max_page_count = 1000000")
+    journal.append([Tick(3.0)])
+
+    last = [row.event() for row in journal.read() if row.kind is EntryKind.EVENT]
+    assert last == [*EVENTS, Tick(3.0)]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "taken").write_text("a file")
+
+    with pytest.raises(StoreUnavailable, match="taken"):
+        Journal.create(tmp_path / "taken", HEADER)
+
+
+def test_a_run_is_driven_by_one_only(journal):
+    """Two drivers would launch everything twice."""
+    with pytest.raises(EngineUnavailable, match=f"process {os.getpid()}"):
+        Journal.reopened(journal.folder)
+
+
+def test_a_journal_that_was_closed_can_be_taken_up(journal):
+    journal.close()
+
+    with Journal.reopened(journal.folder) as again:
+        again.begin_epoch()
+        assert [entry.epoch for entry in again.read()] == [1, 2]
+
+
+def test_there_is_no_journal_where_none_was_made(tmp_path):
+    """Looking must not make one."""
+    with pytest.raises(InvalidInput, match="no journal"):
+        Journal.reopened(tmp_path)
+    assert not (tmp_path / "journal.db").exists()
+
+
+def test_another_release_s_journal_is_left_alone(told):
+    tampered(told, "PRAGMA user_version = 2")
+
+    with pytest.raises(InvalidInput, match="version 2"):
+        Journal.reopened(told)
+
+
+def test_a_copied_journal_reads_the_same(told, tmp_path_factory):
+    """One file is all there is to keep or to send."""
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copy(told / "journal.db", copy)
+
+    assert list(entries(copy)) == list(entries(told))

@@ -1,0 +1,92 @@
+"""Hypothesis strategies that the tests share: clusters, jobs, and what may happen to them."""
+
+from hypothesis import strategies as st
+
+from sluice.model.cluster import Cluster, Node
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths, ListedLengths
+
+# Quarters and tenths: sums of the former are exact in binary, sums of the latter are not.
+lengths_s = st.one_of(
+    st.integers(1, 12).map(float),
+    st.integers(1, 40).map(lambda quarters: quarters / 4),
+    st.integers(1, 99).map(lambda tenths: tenths / 10),
+)
+
+
+@st.composite
+def clusters(draw, *, nodes_max=3, slots_max=4, kinds_min=1, racks_max=1):
+    """Nodes with typed slots; over all nodes at least `kinds_min` slots of each kind."""
+    count = draw(st.integers(1, nodes_max))
+    nodes = []
+    for index in range(count):
+        least = kinds_min if index == 0 else 0
+        map_slots = draw(st.integers(least, slots_max))
+        reduce_slots = draw(st.integers(least, slots_max))
+        rack = f"r{index % racks_max}"
+        nodes.append(
+            Node(node_id=f"n{index}", rack=rack, map_slots=map_slots, reduce_slots=reduce_slots)
+        )
+    return Cluster(nodes=tuple(nodes), has_racks=racks_max > 1)
+
+
+@st.composite
+def phases(draw, kind, *, after=(), tasks_max=8, listed=None):
+    """A phase, its tasks alike or listed one by one (`listed` None: either)."""
+    if draw(st.booleans()) if listed is None else listed:
+        each_s = tuple(draw(st.lists(lengths_s, min_size=1, max_size=tasks_max)))
+        tasks, lengths = len(each_s), ListedLengths(each_s)
+    else:
+        tasks, length_s = draw(st.integers(1, tasks_max)), draw(lengths_s)
+        lengths = ConstantLengths(length_s, length_s)
+    return Phase(name=kind.value, kind=kind, tasks=tasks, lengths=lengths, after=after)
+
+
+@st.composite
+def jobs(draw, job_id, *, tasks_max=8, arrivals_s=st.just(0.0), listed=None):
+    """Map-only, reduce-only, or both with a barrier between them."""
+    shape = draw(st.sampled_from(["both", "both", "maps", "reduces"]))
+    parts = []
+    if shape != "reduces":
+        parts.append(draw(phases(SlotKind.MAP, tasks_max=tasks_max, listed=listed)))
+    if shape != "maps":
+        after = (0,) if parts else ()
+        reduces = phases(SlotKind.REDUCE, after=after, tasks_max=tasks_max, listed=listed)
+        parts.append(draw(reduces))
+    return Job(
+        job_id=job_id,
+        pool=draw(st.sampled_from(["p0", "p1", "p2"])),
+        phases=tuple(parts),
+        submitted_at_s=draw(arrivals_s),
+        weight=draw(st.sampled_from([1.0, 1.0, 2.0])),
+    )
+
+
+@st.composite
+def job_lists(draw, *, jobs_max=6, tasks_max=8, is_staggered=True, listed=None):
+    """Jobs with different names, in the order of their submission to the simulator."""
+    arrivals_s = st.one_of(st.just(0.0), lengths_s) if is_staggered else st.just(0.0)
+    count = draw(st.integers(1, jobs_max))
+    return [
+        draw(jobs(f"j{index}", tasks_max=tasks_max, arrivals_s=arrivals_s, listed=listed))
+        for index in range(count)
+    ]
+
+
+@st.composite
+def graphs(draw, job_id, *, phases_max=4, tasks_max=4):
+    """A job of several phases, each after any of those before it: more than map and reduce."""
+    parts = []
+    for index in range(draw(st.integers(1, phases_max))):
+        kind = draw(st.sampled_from([SlotKind.MAP, SlotKind.REDUCE]))
+        after = draw(st.sets(st.integers(0, index - 1), max_size=2)) if index else set()
+        parts.append(
+            Phase(
+                name=f"s{index}",
+                kind=kind,
+                tasks=draw(st.integers(1, tasks_max)),
+                lengths=ConstantLengths(1.0, 1.0),
+                after=tuple(sorted(after)),
+            )
+        )
+    return Job(job_id=job_id, pool=draw(st.sampled_from(["p0", "p1"])), phases=tuple(parts))
