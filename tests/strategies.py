@@ -71,22 +71,3 @@ def job_lists(draw, *, jobs_max=6, tasks_max=8, is_staggered=True, listed=None):
         draw(jobs(f"j{index}", tasks_max=tasks_max, arrivals_s=arrivals_s, listed=listed))
         for index in range(count)
     ]
-
-
-@st.composite
-def graphs(draw, job_id, *, phases_max=4, tasks_max=4):
-    """A job of several phases, each after any of those before it: more than map and reduce."""
-    parts = []
-    for index in range(draw(st.integers(1, phases_max))):
-        kind = draw(st.sampled_from([SlotKind.MAP, SlotKind.REDUCE]))
-        after = draw(st.sets(st.integers(0, index - 1), max_size=2)) if index else set()
-        parts.append(
-            Phase(
-                name=f"s{index}",
-                kind=kind,
-                tasks=draw(st.integers(1, tasks_max)),
-                lengths=ConstantLengths(1.0, 1.0),
-                after=tuple(sorted(after)),
-            )
-        )
-    return Job(job_id=job_id, pool=draw(st.sampled_from(["p0", "p1"])), phases=tuple(parts))

@@ -1,0 +1,94 @@
+"""Sluice: which jobs to admit, what to rent, in which order to release, and where each task runs.
+
+The verbs of the command line are functions here. What is asked for is imported when it is asked
+for, so that `import sluice` costs nothing.
+
+>>> import sluice
+>>> workload = sluice.parse_workload(
+...     "{version: 1, cluster: {map_slots: 2},"
+...     " jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
+... )
+>>> sluice.simulate(workload, tasks="fifo").makespan_s
+6.0
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sluice.engines.interruption import RunInterrupted as RunInterrupted
+    from sluice.ingest.workload import load_workload as load_workload
+    from sluice.ingest.workload import parse_workload as parse_workload
+    from sluice.model.errors import EngineUnavailable as EngineUnavailable
+    from sluice.model.errors import Infeasible as Infeasible
+    from sluice.model.errors import InvalidInput as InvalidInput
+    from sluice.model.errors import SluiceError as SluiceError
+    from sluice.model.errors import StoreCorrupt as StoreCorrupt
+    from sluice.model.workload import Workload as Workload
+    from sluice.reporting.extras import MissingExtra as MissingExtra
+    from sluice.reporting.result import RunResult as RunResult
+    from sluice.store.database import StoreUnavailable as StoreUnavailable
+    from sluice.verbs import compare as compare
+    from sluice.verbs import run as run
+    from sluice.verbs import schema as schema
+    from sluice.verbs import simulate as simulate
+    from sluice.verbs import story as story
+    from sluice.verbs import validate as validate
+    from sluice.verbs import why as why
+
+    __version__: str
+
+_HOMES = {
+    "EngineUnavailable": "sluice.model.errors",
+    "Infeasible": "sluice.model.errors",
+    "InvalidInput": "sluice.model.errors",
+    "MissingExtra": "sluice.reporting.extras",
+    "RunInterrupted": "sluice.engines.interruption",
+    "RunResult": "sluice.reporting.result",
+    "SluiceError": "sluice.model.errors",
+    "StoreCorrupt": "sluice.model.errors",
+    "StoreUnavailable": "sluice.store.database",
+    "Workload": "sluice.model.workload",
+    "compare": "sluice.verbs",
+    "load_workload": "sluice.ingest.workload",
+    "parse_workload": "sluice.ingest.workload",
+    "run": "sluice.verbs",
+    "schema": "sluice.verbs",
+    "simulate": "sluice.verbs",
+    "story": "sluice.verbs",
+    "validate": "sluice.verbs",
+    "why": "sluice.verbs",
+}
+
+__all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star
+    "__version__",
+    *_HOMES,
+]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported from the room where it lives, or the version of this package."""
+    if name == "__version__":
+        return _version()
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sluice' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    """What the installed package calls itself; "unknown" where the sources were never installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sluice")
+    except PackageNotFoundError:
+        return "unknown"

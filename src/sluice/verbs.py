@@ -7,13 +7,21 @@ keys, here over those of the file. Results have `.document()`, `.to_frame()` and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
+from sluice.bootstrap import live
 from sluice.core.scheduler import Scheduler
+from sluice.core.story import Story
+from sluice.core.story import story as story_of
+from sluice.core.why import Why
+from sluice.core.why import why as why_of
+from sluice.engines.progress import Watcher
 from sluice.ingest.schema import json_schema
 from sluice.ingest.settings import Settings, resolve_settings
-from sluice.ingest.workload import load_workload
+from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
@@ -145,6 +153,125 @@ def compare(
             for seed in range(seeds)
         ]
     return compared(runs, workload)
+
+
+def run(
+    source: str | Path,
+    *,
+    engine: str = "local",
+    nodes: int | None = None,
+    map_slots: int | None = None,
+    reduce_slots: int | None = None,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: Sequence[str] = (),
+    seed: int = 0,
+    resume: bool = False,
+    watcher: Watcher | None = None,
+) -> RunResult:
+    """Run the workload's jobs for real, and measure them.
+
+    nodes, map_slots, reduce_slots: virtual nodes on this machine instead of the file's cluster.
+    resume: continue the file's last unfinished run, as it was started; begin one if there is none.
+    watcher: is told how it goes.
+    The result's `extra` holds run_id, predicted_makespan_s, measured, outputs, uncommitted.
+    Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
+    """
+    content = read_source(str(source))
+    workload = parse_workload(
+        content, source=source_name(str(source)), folder=source_folder(str(source))
+    )
+    plan = live.Plan(
+        tasks=tasks, release=release, admission=admission, engine=engine, nodes=nodes,
+        map_slots=map_slots, reduce_slots=reduce_slots, settings=tuple(settings), seed=seed,
+    )  # fmt: skip
+    left = live.resumable(workload, content) if resume else None
+    if left is None:
+        assembly = live.begin(workload, content, plan, watcher)
+    else:
+        assembly = live.resume(workload, left, watcher)
+    done = assembly.run()
+    result = RunResult.of(
+        done.result,
+        assembly.cluster,
+        seed=live.Plan.of(left.header).seed if left else seed,
+        events=assembly.scheduler.events,
+    )
+    outputs = {
+        job.job_id: str(Path(job.run.folder, job.run.output))
+        for job in workload.jobs
+        if job.run is not None
+    }
+    extra = {
+        "run_id": assembly.run_id,
+        "was_finished": done.was_finished,
+        "predicted_makespan_s": assembly.predicted_makespan_s,
+        "measured": result.measured(),
+        "outputs": outputs,
+        "uncommitted": dict(done.uncommitted),
+    }
+    return replace(result, extra=extra)
+
+
+def why(
+    job_id: str,
+    *,
+    source: Source | None = None,
+    run_id: str | None = None,
+    at_s: float | None = None,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: Mapping[str, object] | Sequence[str] = (),
+    seed: int = 0,
+) -> Why:
+    """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
+
+    run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
+    Raises InvalidInput where there is no such job or run.
+    """
+    scheduler = _scheduler_at(
+        source, run_id, at_s, tasks, release, admission, settings, seed
+    )
+    return why_of(job_id, scheduler.state, scheduler.policies.tasks)
+
+
+def story(
+    subject: str,
+    *,
+    source: Source | None = None,
+    run_id: str | None = None,
+    at_s: float | None = None,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: Mapping[str, object] | Sequence[str] = (),
+    seed: int = 0,
+) -> Story:
+    """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
+    scheduler = _scheduler_at(
+        source, run_id, at_s, tasks, release, admission, settings, seed
+    )
+    return story_of(subject, scheduler.state)
+
+
+def _scheduler_at(
+    source: Source | None,
+    run_id: str | None,
+    at_s: float | None,
+    tasks: str,
+    release: str,
+    admission: str,
+    settings: Mapping[str, object] | Sequence[str],
+    seed: int,
+) -> Scheduler:
+    if source is None:
+        return live.replayed(live.recorded(run_id), until_s=at_s)
+    return simulated(
+        source, tasks=tasks, release=release, admission=admission, settings=settings, seed=seed,
+        until_s=at_s,
+    )  # fmt: skip
 
 
 def settings_of(

@@ -18,9 +18,9 @@ from tests.engines.fakes import (
     scheduler,
 )
 
-from sluice.core.commands import Wake
-from sluice.core.events import FailureKind, JobSubmitted, TaskFailed, Tick
-from sluice.core.protocols import Refuse, ReleaseOrder
+from sluice.core.commands import Launch, Wake
+from sluice.core.events import FailureKind, JobSubmitted, NodeJoined, TaskFailed, TaskFinished, Tick
+from sluice.core.protocols import Assignment, Refuse, ReleaseOrder
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
@@ -415,6 +415,33 @@ def test_an_alarm_is_kept_once_and_ends_with_its_tick():
     assert (ledger.is_woken(4.9), ledger.is_woken(5.0)) == (False, True)
     ledger.handle(Tick(5.0))
     assert ledger.wake_at_s() is None
+
+
+class Twins(Fifo):
+    """Starts a second attempt of whatever runs alone, wherever a slot is free."""
+
+    def assign(self, node, state, now_s):
+        yield from super().assign(node, state, now_s)
+        for attempt in list(state.running.values()):
+            phase = attempt.phase
+            if node.free[phase.kind] and attempt.key.task not in phase.copies:
+                yield Assignment(phase, phase.kind, Reason(ReasonCode.FIRST_IN_LINE), 1, attempt)
+
+
+def test_the_first_of_two_attempts_is_the_one_whose_files_count():
+    """The other may finish before its kill reaches it; its files must not take their place."""
+    policies = Policies(
+        admission=AdmitAll(), release=ReleaseOnArrival(), tasks=Twins(), pools=KeepPools()
+    )
+    ledger = Ledger(Scheduler(policies))
+    for told in (NodeJoined(0.0, node("n", map_slots=2)), JobSubmitted(0.0, job("a", 1, 1))):
+        ledger.handle(told)
+    launches = [command.key for command in ledger.handle(Tick(0.0)) if isinstance(command, Launch)]
+    for number, key in enumerate(launches):
+        ledger.handle(TaskFinished(1.0 + number, key, 1.0 + number, outputs=(f"file {number}",)))
+
+    assert [key.attempt for key in launches] == [1, 2]
+    assert ledger.outputs(JobId("a"))[0][0].files == ("file 0",)
 
 
 def test_outcomes_do_not_depend_on_who_ran_where(tmp_path):

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.engines.fakes import HEADER, FakeSource, done_once, job, node, scheduler
 
 import sluice
 from sluice.core.events import TaskFinished
@@ -23,7 +24,6 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, RunSpec, SlotKind
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
-from tests.engines.fakes import HEADER, FakeSource, done_once, job, node, scheduler
 
 NODES = (node("n0", map_slots=2, reduce_slots=1), node("n1", map_slots=1, reduce_slots=1))
 WORDS = "the quick brown fox jumps over the lazy dog the end\n"
@@ -146,7 +146,7 @@ def test_words_are_counted_by_real_maps_and_reduces(tmp_path):
 
 
 def interrupted(folder, when, number):
-    """Run the word count in a process of its own, and send it a signal when so many maps are done."""
+    """Run the word count in a process of its own; send it a signal when so many maps are done."""
     script = (
         "import pathlib, sys\n"
         "from tests.engines.test_live_run import start\n"

@@ -6,6 +6,7 @@ import shlex
 import traceback
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from sluice.engines.work import WorkFailed, perform
 from sluice.engines.work.layout import PreparedJob, begin_job, commit_job, prepare
@@ -48,7 +49,7 @@ def place_in(folder, attempt_id, **more):
     return {"attempt_id": attempt_id, "node_id": "n1", "scratch": str(scratch), **more}
 
 
-def attempt(work, place):
+def attempt(work: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
     """The result of one attempt in a child of its own; raises the WorkFailed that it raised."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -65,12 +66,12 @@ def attempt(work, place):
 
 
 def _answer(writing, work, place):
-    answer = {"message": "the child broke", "blames": []}
+    answer: dict[str, Any] = {"message": "the child broke", "blames": []}
     try:
         answer = {"result": perform(json.loads(json.dumps(work)), place)}
     except WorkFailed as failed:
         answer = {"message": str(failed), "blames": failed.blames}
-    except BaseException:  # noqa: BLE001  a forked child must not return into the test runner
+    except BaseException:  # noqa: BLE001  # a forked child must not return into the test runner
         traceback.print_exc()
     finally:
         os.write(writing, json.dumps(answer).encode())
@@ -80,7 +81,8 @@ def _answer(writing, work, place):
 def run_tasks(prepared: PreparedJob, folder, **more):
     """All tasks of a job; returns the outputs of every (phase, task), and all results."""
     begin_job(prepared)
-    outputs, results = {}, {}
+    outputs: dict[tuple[int, int], Any] = {}
+    results: dict[tuple[int, int], Any] = {}
     for phase in range(len(prepared.job.phases)):
         for task in range(prepared.job.phases[phase].tasks):
             work = prepared.work(phase, task, outputs)
@@ -99,7 +101,7 @@ def run_job(job, folder, **more):
     assert not prepared.staging.folder.exists()
     assert not list((Path(folder) / "scratch").glob("*.tmp"))
     parts = sorted(output.glob("part-*"))
-    assert sorted(parts) + [] == sorted(set(output.iterdir()) - {output / "_SUCCESS"})
+    assert {*parts, output / "_SUCCESS"} == {*output.iterdir()}
     return [part.read_bytes() for part in parts]
 
 

@@ -126,12 +126,12 @@ def work_given_s(state, knobs):
 
 
 def demands():
-    share = st.one_of(st.just(0.0), st.floats(1, 120))
+    share = st.one_of(st.just(0.0), st.floats(1, 70))
     return st.builds(Resources, cpu=share, io=share, memory=share, network=share)
 
 
 def map_jobs():
-    lengths = st.lists(st.floats(0.01, 60), min_size=1, max_size=6)
+    lengths = st.lists(st.floats(0.01, 20), min_size=1, max_size=6)
     spec = st.tuples(lengths, demands(), st.floats(0, 30))
     return st.lists(spec, min_size=1, max_size=4).map(
         lambda specs: [
@@ -149,7 +149,8 @@ def test_alike_maps_end_together_after_length_by_rate(count, rate):
     """RAS spec, G6, in time: a Sort map is 36 s at profile speed."""
     state = simulate(trackers(), [maps("J", [36.0] * count, SORT)], contention="shared")
 
-    assert set(ends_s(state)) == {pytest.approx(36 / rate, rel=1e-12)}
+    assert ends_s(state) == pytest.approx([36 / rate] * count, rel=1e-12)
+    assert len(set(ends_s(state))) == 1
 
 
 def test_a_newcomer_slows_the_others_from_its_start_to_its_end():
@@ -239,7 +240,7 @@ def test_without_demands_sharing_changes_nothing(specs, heartbeat_s, slowstart, 
         for contention in ("none", "shared")
     )
 
-    assert sorted(trace(shared)) == sorted(trace(own))
+    assert trace(shared) == trace(own)
     event(f"attempts: {min(len(own.closed), 20)}")
 
 
@@ -264,7 +265,7 @@ def test_a_crowd_on_unlimited_nodes_is_no_crowd():
     map_jobs(),
     st.integers(1, 3),
     st.sampled_from([0.0, 0.3]),
-    st.sampled_from([None, 20.0]),
+    st.sampled_from([None, 60.0]),
     st.integers(0, 99),
 )
 def test_every_attempt_is_given_its_length_and_no_more(
@@ -297,7 +298,7 @@ def test_every_attempt_is_given_its_length_and_no_more(
 def test_the_same_seed_gives_the_same_run(jobs, seed):
     """Byte for byte, whatever was simulated before in this process."""
     knobs = {
-        "contention": "shared", "jitter": 0.3, "p_slow": 0.2, "node_mtbf_s": 30.0,
+        "contention": "shared", "jitter": 0.3, "p_slow": 0.2, "node_mtbf_s": 80.0,
         "node_repair_s": 3.0, "heartbeat_s": 1.0, "node_timeout_s": 5.0,
     }  # fmt: skip
     first = simulate(trackers(2, map_slots=3), jobs, seed=seed, **knobs)

@@ -88,7 +88,7 @@ def _line(plain: object) -> str:
 # --- writing: by value ------------------------------------------------------------------------
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401  values of every type go in
+def _plain(value: Any) -> Any:  # noqa: ANN401  # values of every type go in
     kind: Any = type(value)
     if value is None or kind in {str, float, int, bool}:
         return value
@@ -114,7 +114,7 @@ def _is_same(held: object, default: object) -> bool:
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401  two sorts of class
+def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401  # two sorts of class
     """Names of a value class's fields, each with its default."""
     if dataclasses.is_dataclass(kind):
         return tuple((field.name, _default(field)) for field in dataclasses.fields(kind))
@@ -130,7 +130,7 @@ def _default(field: dataclasses.Field[Any]) -> object:
 
 
 @cache
-def _reader(hint: Any) -> _Reader:  # noqa: ANN401  type hints have no common type
+def _reader(hint: Any) -> _Reader:  # noqa: ANN401  # type hints have no common type
     """How values of a declared type are read. TypeError where the codec does not know the type."""
     if hint in _FORMS:
         return _one_of({form.__name__: _object_reader(form) for form in _FORMS[hint]})
@@ -155,7 +155,7 @@ def _class_reader(kind: type) -> _Reader:
     raise TypeError(f"no way to read {kind} is known")
 
 
-def _as_is(plain: Any) -> Any:  # noqa: ANN401  as `_plain`
+def _as_is(plain: Any) -> Any:  # noqa: ANN401  # as `_plain`
     if isinstance(plain, list | dict):
         raise TypeError(f"{type(plain).__name__} stands where a single value should")
     return plain
@@ -165,12 +165,12 @@ def _one_of(readers: Mapping[str, _Reader]) -> _Reader:
     return lambda plain: readers[plain.pop(_WHICH)](plain)
 
 
-def _optional(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+def _optional(*hints: Any) -> _Reader:  # noqa: ANN401  # as `_reader`
     (inner,) = [_reader(hint) for hint in hints if hint is not types.NoneType]
     return lambda plain: None if plain is None else inner(plain)
 
 
-def _tuple_reader(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+def _tuple_reader(*hints: Any) -> _Reader:  # noqa: ANN401  # as `_reader`
     if hints[-1] is Ellipsis:
         read = _reader(hints[0])
         return lambda plain: tuple([read(part) for part in plain])
@@ -178,7 +178,7 @@ def _tuple_reader(*hints: Any) -> _Reader:  # noqa: ANN401  as `_reader`
     return lambda plain: tuple([read(part) for read, part in zip(readers, plain, strict=True)])
 
 
-def _mapping_reader(key_hint: Any, value_hint: Any) -> _Reader:  # noqa: ANN401  as `_reader`
+def _mapping_reader(key_hint: Any, value_hint: Any) -> _Reader:  # noqa: ANN401  # as `_reader`
     key, value = _reader(key_hint), _reader(value_hint)
     return lambda plain: {key(name): value(held) for name, held in plain}
 

@@ -59,7 +59,8 @@ class PhaseEntry:
 
     __slots__ = (
         "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
-        "kind", "lost", "needed_by", "pending", "phase", "retries", "running", "tasks",
+        "kind", "lost", "needed_by", "pending", "phase", "retries", "running", "siblings",
+        "tasks",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +80,7 @@ class PhaseEntry:
         self.is_open = False  # its tasks may start
         self.is_queued = False  # it stands in its backlogs
         self.needed_by: list[PhaseEntry] = []
+        self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt

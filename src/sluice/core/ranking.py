@@ -7,7 +7,7 @@ the order. Each change costs O(log n) at most, however many changes fall between
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,16 +35,62 @@ class Ranking(Generic[T]):
     def first(self) -> T | None:
         """The thing with the least key, or None."""
         if self._touched:
-            self._settle()
+            best = self._best_touched()
+            if best is not None:
+                return best
+        top = self._top()
+        return None if top is None else top[2]
+
+    def _best_touched(self) -> T | None:
+        """Give the touched things their new places; return the least of them if it comes first.
+
+        That one keeps its old place for now: what comes first is often taken and put back at once
+        (a slot is freed and filled), and then its old place is right again.
+        """
+        current = self._current
+        best: T | None = None
+        best_key: tuple[Any, ...] = ()
+        for thing in self._touched:
+            key = self._key(thing)
+            if key == current.get(thing):
+                continue
+            if key is None:
+                del current[thing]
+            elif best is None:
+                best, best_key = thing, key
+            elif key < best_key:
+                self._place(best, best_key)
+                best, best_key = thing, key
+            else:
+                self._place(thing, key)
+        self._touched.clear()
+        if best is None:
+            return None
+        top = self._top()
+        if top is None or best_key < top[0]:
+            self._touched[best] = None
+            return best
+        self._place(best, best_key)
+        return None
+
+    def _top(self) -> tuple[tuple[Any, ...], int, T] | None:
+        """The first live entry of the heap; stale ones are dropped on the way."""
         heap, current = self._heap, self._current
         while heap:
-            key, _, thing = heap[0]
-            if current.get(thing) is key:
-                return thing
+            top = heap[0]
+            if current.get(top[2]) is top[0]:
+                return top
             heapq.heappop(heap)
         return None
 
-    def in_order(self) -> Iterator[T]:
+    def first_two(self) -> tuple[T | None, T | None]:
+        """The first and the second, as far as there are any."""
+        order = self.in_order()
+        first, second = next(order, None), next(order, None)
+        order.close()
+        return first, second
+
+    def in_order(self) -> Generator[T, None, None]:
         """All things by ascending key, as they stand at the call; costs only what is consumed."""
         if self._touched:
             self._settle()
@@ -71,16 +117,20 @@ class Ranking(Generic[T]):
             key = self._key(thing)
             if key is None:
                 current.pop(thing, None)
-            elif current.get(thing) != key:
-                # The dictionary and the heap hold the same tuple object: identity tells a live
-                # entry from a stale one, even when a key returns to an earlier value.
-                current[thing] = key
-                self._pushed += 1
-                heapq.heappush(self._heap, (key, self._pushed, thing))
+            elif key != current.get(thing):
+                self._place(thing, key)
         self._touched.clear()
+
+    def _place(self, thing: T, key: tuple[Any, ...]) -> None:
+        # The dictionary and the heap hold the same tuple object: identity tells a live entry from
+        # a stale one, even when a key returns to an earlier value.
+        current = self._current
+        current[thing] = key
+        self._pushed += 1
+        heapq.heappush(self._heap, (key, self._pushed, thing))
         if len(self._heap) > 64 + 4 * len(current):
             self._heap = [
                 (key, number, thing) for number, (thing, key) in enumerate(current.items())
             ]
-            self._pushed = len(current)
             heapq.heapify(self._heap)
+            self._pushed = len(current)

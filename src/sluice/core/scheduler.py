@@ -20,7 +20,7 @@ from typing import Any
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision, check_assignment
 from sluice.core.commands import Command, Kill, Launch, Provision, Reject, Wake
-from sluice.core.entries import Attempt, JobEntry, NodeEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -180,7 +180,7 @@ class Scheduler:
         self.state.finish(attempt, event)
         self._roomy[attempt.node] = None
         phase = attempt.phase
-        if phase.copies:
+        if phase.copies and not attempt.is_moot:
             self._settle_copies(attempt)
         if phase.done == phase.tasks and not (phase.job.phases_left or phase.job.has_ended):
             self._end_job(phase.job, JobInput.ALL_DONE)
@@ -198,21 +198,37 @@ class Scheduler:
             self._roomy[attempt.node] = None
         if attempt.is_moot:
             return
-        for index, lost_task in event.blames:
-            output = self.state.output_of(job, index, lost_task)
+        charged = self._make_anew(job, event.blames)
+        # Blaming others excuses a task only while something that it reads is really missing.
+        if phase.has_inputs:
+            charged = [(phase, task)]
+        is_charged = attempt.state is AttemptState.FAILED
+        if is_charged and any(self._gives_up(*culprit, event.detail) for culprit in charged):
+            return
+        self.state.run_again(attempt)
+
+    def _make_anew(
+        self, job: JobEntry, blames: tuple[tuple[int, int], ...]
+    ) -> list[tuple[PhaseEntry, int]]:
+        """Done tasks whose output could not be read wait again; which these are."""
+        culprits = []
+        for index, task in blames:
+            output = self.state.output_of(job, index, task)
             if output is not None:
                 self.state.undo(output)
-        # Blaming others excuses a task only while something that it reads is really missing.
-        is_excused = bool(event.blames) and not phase.has_inputs
-        if attempt.state is AttemptState.FAILED and not is_excused:
-            failures = phase.failures.get(task, 0) + 1
-            phase.failures[task] = failures
-            if failures >= self.rules.failures_max:
-                job.reason = f"{phase.name} task {task} failed {failures} times"
-                job.reason += f", last: {event.detail}" if event.detail else ""
-                self._end_job(job, JobInput.TASK_GAVE_UP)
-                return
-        self.state.run_again(attempt)
+                culprits.append((output.phase, task))
+        return culprits
+
+    def _gives_up(self, phase: PhaseEntry, task: int, detail: str) -> bool:
+        """Count a failure of a task; whether that was one too many and has ended its job."""
+        failures = phase.failures.get(task, 0) + 1
+        phase.failures[task] = failures
+        if failures < self.rules.failures_max:
+            return False
+        reason = f"{phase.name} task {task} failed {failures} times"
+        phase.job.reason = f"{reason}, last: {detail}" if detail else reason
+        self._end_job(phase.job, JobInput.TASK_GAVE_UP)
+        return True
 
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)

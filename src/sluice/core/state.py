@@ -110,6 +110,7 @@ class ClusterState:
             )
             entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart))
         for phase_entry in entry.phases:
+            phase_entry.siblings = tuple(p for p in entry.phases if p.kind is phase_entry.kind)
             for earlier in phase_entry.phase.after:
                 entry.phases[earlier].needed_by.append(phase_entry)
         self.jobs[job.job_id] = self.deferred[job.job_id] = entry

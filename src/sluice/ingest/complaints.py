@@ -17,6 +17,7 @@ from sluice.ingest.places import Path, Place
 from sluice.model.errors import InvalidInput
 
 TOLD_MAX = 5
+SORTED_MAX = 4 * TOLD_MAX  # finding places and near names costs, so this bounds it
 
 _OWNERS = {
     "jobs": "job",
@@ -51,18 +52,21 @@ class Refusal(Exception):
 
 
 class SeveralInvalid(InvalidInput):
-    """More than one complaint about one file; `what`, `where` and `mend` are those of the first."""
+    """More than one complaint about one file; `what`, `where` and `mend` are those of the first.
 
-    def __init__(self, errors: Sequence[InvalidInput], *, untold: int = 0) -> None:
+    has_more: there are others, which are not told.
+    """
+
+    def __init__(self, errors: Sequence[InvalidInput], *, has_more: bool) -> None:
         first = errors[0]
         super().__init__(first.what, where=first.where, mend=first.mend)
         self.errors = tuple(errors)
-        self.untold = untold
+        self.has_more = has_more
 
     def __str__(self) -> str:
         lines = [str(error) for error in self.errors]
-        if self.untold:
-            lines.append(f"and {self.untold} more like these.")
+        if self.has_more:
+            lines.append("There is more to mend after these.")
         return "\n".join(lines)
 
 
@@ -97,13 +101,13 @@ def _cut(text: str) -> str:
 def raise_complaints(document: Document, complaints: Sequence[Complaint]) -> NoReturn:
     """Raise InvalidInput for one complaint, SeveralInvalid for more, in the order of the file."""
     document.check_depth()
-    told = list(dict.fromkeys(complaints))
-    places = document.places(complaint.path for complaint in told[: 2 * TOLD_MAX])
-    told = sorted(told[: 2 * TOLD_MAX], key=lambda complaint: places[complaint.path])
+    found = list(dict.fromkeys(complaints))
+    places = document.places(complaint.path for complaint in found[:SORTED_MAX])
+    told = sorted(found[:SORTED_MAX], key=lambda complaint: places[complaint.path])
     errors = [_told(document, each, places[each.path]) for each in told[:TOLD_MAX]]
     if len(errors) == 1:
         raise errors[0]
-    raise SeveralInvalid(errors, untold=len(set(complaints)) - len(errors))
+    raise SeveralInvalid(errors, has_more=len(found) > len(errors))
 
 
 def _told(document: Document, complaint: Complaint, place: Place) -> InvalidInput:

@@ -14,7 +14,14 @@ from typing import Any, NoReturn
 from pydantic import TypeAdapter, ValidationError
 
 from sluice.ingest.clusters import cluster_of, pool_of
-from sluice.ingest.complaints import TOLD_MAX, Complaint, Refusal, raise_complaints, shown
+from sluice.ingest.complaints import (
+    SORTED_MAX,
+    TOLD_MAX,
+    Complaint,
+    Refusal,
+    raise_complaints,
+    shown,
+)
 from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_pool
 from sluice.ingest.document import Document
 from sluice.ingest.jobs import job_of
@@ -23,6 +30,7 @@ from sluice.ingest.shapes.workload import WorkloadShape
 from sluice.ingest.translation import complaints, mend_of
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
+from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
 _JOB = TypeAdapter(JobShape).validator
@@ -50,6 +58,7 @@ class Entrance:
             cluster=cluster,
             jobs=jobs,
             pools=pools,
+            prices=_prices(shape),
             settings=shape.settings or {},
             source=self._document.source,
             folder=self._folder,
@@ -87,7 +96,7 @@ class Entrance:
             self._found += complaints(error, WorkloadShape, ())
             self._jobs(self._raw_jobs(self._members()), (), ())
             self._refuse()
-        self._found += complaints_about(shape)
+        self._found += islice(complaints_about(shape), SORTED_MAX)
         return shape
 
     def _cluster(self, shape: WorkloadShape) -> Cluster | None:
@@ -132,7 +141,7 @@ class Entrance:
         try:
             job = job_of(_JOB.validate_python(raw), folder=self._folder)
         except ValidationError as error:
-            yield from islice(complaints(error, JobShape, ()), TOLD_MAX)
+            yield from complaints(error, JobShape, ())
             return
         except Refusal as error:
             yield error.complaint
@@ -143,3 +152,11 @@ class Entrance:
         if stray is not None:
             yield stray
         jobs[job.job_id] = job
+
+
+def _prices(shape: WorkloadShape) -> Prices | None:
+    if shape.prices is None or shape.prices.vm_hour_usd is None:
+        return None
+    given = shape.prices
+    billing_s = {} if given.billing_s is None else {"billing_s": given.billing_s}
+    return Prices(vm_hour_usd=given.vm_hour_usd, **billing_s)

@@ -89,12 +89,17 @@ def _check_way(run: RunShape) -> None:
         raise Refusal(
             "is missing", at=("run", "mapper"), mend="give a command line, or python instead"
         )
-    if run.python is not None and not all(run.python.rpartition(":")[::2]):
+    if run.python is not None and not _names_python(run.python):
         raise Refusal(
             f"is {run.python!r}",
             at=("run", "python"),
-            mend="give FILE.py:NAME, as in wordcount.py:WordCount",
+            mend="give FILE.py or FILE.py:NAME, as in wordcount.py:WordCount",
         )
+
+
+def _names_python(reference: str) -> bool:
+    file_name, colon, name = reference.partition(":")
+    return file_name.endswith(".py") and bool(name) == bool(colon)
 
 
 def _command(run: RunShape, name: str) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sluice.ingest.complaints import Complaint, shown
+from sluice.ingest.complaints import SORTED_MAX, Complaint, shown
 from sluice.ingest.nearest import suggestion
 from sluice.ingest.places import Path
 
@@ -40,8 +40,8 @@ _BOUNDS = {
 
 
 def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[Complaint]:
-    """Each of pydantic's errors about a value of `shape` that stands at `base`."""
-    for detail in error.errors(include_url=False):
+    """The first of pydantic's errors about a value of `shape` that stands at `base`."""
+    for detail in error.errors(include_url=False)[:SORTED_MAX]:
         steps: Path = detail["loc"]
         what, mend = _told(detail, shape, steps)
         yield Complaint(base + steps, what, mend)

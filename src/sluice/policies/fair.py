@@ -74,7 +74,10 @@ class Fair:
     def _room(self, node: NodeEntry, kind: SlotKind, slots: int) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""
         free = node.free[kind]
-        return balance_line(self.order.load(kind), slots) - slots + free if free else 0
+        if not free or not self.order.has_waiting(kind):
+            return 0
+        load = self.order.load(kind)
+        return free if load >= 1 else balance_line(load, slots) - slots + free
 
     def _next_kind(self, node: NodeEntry, room: dict[SlotKind, int]) -> SlotKind | None:
         """The kind with fewer tasks on the node among those with room; maps on a tie."""
@@ -91,13 +94,13 @@ class Fair:
             return None
         phase = share.first()
         if phase is not None and not phase.pending.is_placed:
-            return Assignment(phase, kind, _NEEDY if share.running < share.minimum else _LOWEST)
+            return Assignment(phase, kind, _reason(share))
         return self._pick_near(node, kind)
 
     def _pick_near(self, node: NodeEntry, kind: SlotKind) -> Assignment | None:
         """The same where it matters how near a job's data are."""
         for share in self.order.pools(kind):
-            reason = _NEEDY if share.running < share.minimum else _LOWEST
+            reason = _reason(share)
             for phase in share.phases():
                 if self._delay is None:
                     return Assignment(phase, kind, reason)
@@ -111,7 +114,12 @@ class Fair:
         """All at once what one by one would give, where nothing tells tasks apart."""
         while room > 0 and self.order.first(kind) is not None:
             before = node.free[kind]
-            for share, slots, reason in _divide(list(self.order.pools(kind)), room):
+            alone = self.order.first_alone(kind, room)
+            if alone is None:
+                parts = _divide(list(self.order.pools(kind)), room)
+            else:
+                parts = [(alone, min(room, alone.waiting), _reason(alone))]
+            for share, slots, reason in parts:
                 for phase, tasks in share.divide(slots):
                     yield Assignment(phase, kind, reason, tasks)
             # A task that runs again comes alone, so that less may have started than was given.
@@ -141,11 +149,13 @@ class Fair:
         return Reason(ReasonCode.SLOTS_BUSY, numbers)
 
 
-def _divide(
-    shares: list[PoolShare], slots: int
-) -> Iterator[tuple[PoolShare, int, Reason]]:
+def _reason(share: PoolShare) -> Reason:
+    return _NEEDY if share.running < share.minimum else _LOWEST
+
+
+def _divide(shares: list[PoolShare], slots: int) -> list[tuple[PoolShare, int, Reason]]:
     """Free slots over pools: first to those below their minimum, then by running / weight."""
-    shares.sort(key=PoolShare.seniority)
+    shares.sort(key=lambda share: share.seniority)
     needy = [share for share in shares if share.needs > 0]
     claims = [
         Claim(share.running, share.needs, max(1, min(share.minimum, share.demand)))
@@ -159,7 +169,8 @@ def _divide(
         for share in shares
     ]
     then = fill(slots - sum(first.values()), rest)
-    for share, more in zip(shares, then, strict=True):
-        given = first.get(share, 0) + more
-        if given:
-            yield share, given, _NEEDY if share in first else _LOWEST
+    return [
+        (share, first.get(share, 0) + more, _NEEDY if share in first else _LOWEST)
+        for share, more in zip(shares, then, strict=True)
+        if first.get(share, 0) + more
+    ]

@@ -10,9 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_ROUNDS = 60  # of bisection; more than the digits of a float
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One claimant: tasks it runs, tasks it could start, its weight."""
@@ -52,18 +49,31 @@ def fill(slots: int, claims: Sequence[Claim]) -> list[int]:
 
 
 def _fill_below(slots: int, claims: Sequence[Claim]) -> list[int]:
-    """The slots given out before the level at which `slots` would be passed: all those go before
-    any that are left, whatever the ties.
+    """Slots that go out before the level at which `slots` would be passed, whatever the ties.
+
+    The level at which a fluid would run out, less the height of the highest step, is below it.
     """
-    low = 0.0
-    high = max((c.running + c.waiting) / c.weight for c in claims) + 1.0
-    for _ in range(_ROUNDS):
-        level = (low + high) / 2
-        if sum(_below(level, claim) for claim in claims) <= slots:
-            low = level
-        else:
-            high = level
-    return [_below(low, claim) for claim in claims]
+    rises = sorted(
+        event
+        for claim in claims
+        if claim.waiting
+        for event in (
+            (claim.running / claim.weight, claim.weight),
+            ((claim.running + claim.waiting) / claim.weight, -claim.weight),
+        )
+    )
+    level, speed, poured = rises[0][0], 0.0, 0.0
+    for at, change in rises:
+        if poured + (at - level) * speed >= slots:
+            break
+        poured += (at - level) * speed
+        level = at
+        speed += change
+    if speed > 0:
+        level += (slots - poured) / speed
+    level -= max(1 / claim.weight for claim in claims)
+    given = [_below(level, claim) for claim in claims]
+    return given if sum(given) <= slots else [0] * len(claims)
 
 
 def _below(level: float, claim: Claim) -> int:

@@ -7,7 +7,9 @@ minimum shares, or first in first out. Source: dynamicmr spec, section 5.1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.ranking import Ranking
@@ -16,13 +18,15 @@ from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
 from sluice.policies.fair_shares import Claim, fill
 
-Key = tuple[float | str, ...]
+Key = tuple[Any, ...]
 
 
 class PoolShare:
     """One pool's claim on one kind of task, and the order of its jobs."""
 
-    __slots__ = ("cap", "demand", "fixed", "jobs", "kind", "minimum", "pool", "running", "weight")
+    __slots__ = (
+        "cap", "demand", "jobs", "kind", "minimum", "pool", "running", "seniority", "weight",
+    )  # fmt: skip
 
     def __init__(self, pool: PoolEntry, kind: SlotKind) -> None:
         self.pool = pool
@@ -32,6 +36,7 @@ class PoolShare:
         self.cap = pool.pool.slots_max(kind)
         self.running = 0
         self.demand = 0
+        self.seniority = (0.0, str(pool.pool_id))
         self.jobs: Ranking[PhaseEntry] | None = None
         if pool.pool.order is PoolOrder.FAIR:
             self.jobs = Ranking(_job_key)
@@ -48,17 +53,21 @@ class PoolShare:
 
     def key(self) -> Key | None:
         """Place among the pools; None if it can start nothing."""
-        running = self.running
+        return self.key_at(self.running)
+
+    def key_at(self, running: int) -> Key | None:
+        """Its place if it ran that many tasks; it only falls back as they become more."""
         if running >= self.demand or running >= self.cap:
             return None
         if running < self.minimum:
-            return (0, running / max(1, min(self.minimum, self.demand)), *self.seniority())
-        return (1, running / self.weight, *self.seniority())
+            return (0, running / max(1, min(self.minimum, self.demand)), self.seniority)
+        return (1, running / self.weight, self.seniority)
 
-    def seniority(self) -> tuple[float, str]:
-        """Earliest submission of its jobs, then its name."""
+    def refresh_seniority(self) -> None:
+        """Earliest submission of its jobs, then its name: what ties are broken by."""
         first = next(iter(self.pool.jobs.values()), None)
-        return (first.job.submitted_at_s if first else 0.0, self.pool.pool_id)
+        if first is not None:
+            self.seniority = (first.job.submitted_at_s, str(self.pool.pool_id))
 
     def phases(self) -> Iterator[PhaseEntry]:
         """Its startable phases with waiting tasks, in the order of its jobs."""
@@ -70,6 +79,10 @@ class PoolShare:
         """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
         phases = list(self.pool.backlogs[self.kind].in_order())
         if self.jobs is not None and len(phases) > 1:
+            first = self._first_alone(slots)
+            if first is not None:
+                yield first, min(slots, first.pending.count)
+                return
             jobs = list(dict.fromkeys(phase.job for phase in phases))
             claims = [_claim(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
@@ -82,6 +95,18 @@ class PoolShare:
                 slots -= tasks
                 yield phase, tasks
 
+    def _first_alone(self, slots: int) -> PhaseEntry | None:
+        """The phase that gets all the slots, if one is that far behind the others."""
+        assert self.jobs is not None
+        first, second = self.jobs.first_two()
+        if first is None or len(first.siblings) > 1:
+            return None
+        if first.pending.count >= slots:
+            last = _key_at(first, first.running + slots - 1)
+            if second is None or last < _key_at(second, _running(second)):
+                return first
+        return first if second is None else None
+
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is inside the pool."""
         if self.jobs is None or len(self.pool.jobs) == 1:
@@ -90,10 +115,19 @@ class PoolShare:
 
 
 def _job_key(phase: PhaseEntry) -> Key | None:
-    if not phase.is_queued:
-        return None
-    running = sum(p.running for p in phase.job.phases if p.kind is phase.kind)
-    return (running / phase.job.job.weight, phase.job.release_seq, phase.index)
+    return _key_at(phase, _running(phase)) if phase.is_queued else None
+
+
+def _running(phase: PhaseEntry) -> int:
+    """Tasks of the phase's kind that its job runs."""
+    if len(phase.siblings) == 1:
+        return phase.running
+    return sum([sibling.running for sibling in phase.siblings])
+
+
+def _key_at(phase: PhaseEntry, running: int) -> Key:
+    job = phase.job
+    return (running / job.job.weight, job.release_seq, phase.index)
 
 
 def _claim(job: JobEntry, kind: SlotKind) -> Claim:
@@ -101,6 +135,17 @@ def _claim(job: JobEntry, kind: SlotKind) -> Claim:
     phases = [phase for phase in job.phases if phase.kind is kind]
     waiting = sum(phase.pending.count for phase in phases if phase.is_queued)
     return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)
+
+
+class _Count:
+    """What a phase counted for when it was last looked at."""
+
+    __slots__ = ("demand", "running", "share")
+
+    def __init__(self, share: PoolShare) -> None:
+        self.share = share
+        self.demand = 0
+        self.running = 0
 
 
 class ShareOrder:
@@ -114,9 +159,8 @@ class ShareOrder:
         }
         self.demand: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
-        # Phases that changed since the last question, and what each counted for before.
-        self._touched: dict[PhaseEntry, None] = {}
-        self._counted: dict[PhaseEntry, tuple[int, int]] = {}
+        self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
+        self._counts: dict[PhaseEntry, _Count] = {}
         state.observers = (*state.observers, self)
 
     def touch(self, phase: PhaseEntry) -> None:
@@ -132,26 +176,27 @@ class ShareOrder:
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
         demand = running + phase.pending.count if phase.is_open else running
-        before = self._counted.get(phase)
-        if before is None:
-            before = (0, 0)
-        elif before[0] == demand and before[1] == running:
+        count = self._counts.get(phase)
+        if count is None:
+            count = self._counts[phase] = _Count(self.share(phase.job.pool, phase.kind))
+            count.share.refresh_seniority()
+        elif count.demand == demand and count.running == running:
             return
-        share = self.share(phase.job.pool, phase.kind)
-        more, started = demand - before[0], running - before[1]
-        share.demand += more
-        share.running += started
-        self.demand[phase.kind] += more
-        self.running[phase.kind] += started
+        share, kind = count.share, phase.kind
+        if demand != count.demand:
+            share.demand += demand - count.demand
+            self.demand[kind] += demand - count.demand
+        share.running += running - count.running
+        self.running[kind] += running - count.running
         if demand:
-            self._counted[phase] = (demand, running)
+            count.demand, count.running = demand, running
         else:
-            self._counted.pop(phase, None)
-        self._rankings[phase.kind].touch(share)
+            del self._counts[phase]
+            share.refresh_seniority()
+        self._rankings[kind].touch(share)
         if share.jobs is not None:
-            for other in phase.job.phases:
-                if other.kind is phase.kind:
-                    share.jobs.touch(other)
+            for sibling in phase.siblings:
+                share.jobs.touch(sibling)
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
@@ -160,11 +205,26 @@ class ShareOrder:
             share = self._shares[pool, kind] = PoolShare(pool, kind)
         return share
 
+    def has_waiting(self, kind: SlotKind) -> bool:
+        """Whether any task of a kind could start."""
+        if self._touched:
+            self.settle()
+        return self.demand[kind] > self.running[kind]
+
     def first(self, kind: SlotKind) -> PoolShare | None:
         """The pool whose turn it is."""
         if self._touched:
             self.settle()
         return self._rankings[kind].first()
+
+    def first_alone(self, kind: SlotKind, slots: int) -> PoolShare | None:
+        """The pool that gets all of these slots, if one is that far behind the others."""
+        first, second = self._rankings[kind].first_two()
+        if first is None or (second is not None and first.waiting < slots):
+            return None
+        last = first.key_at(first.running + min(slots, first.waiting) - 1)
+        rival = None if second is None else second.key()
+        return first if rival is None or (last is not None and last < rival) else None
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
         """All pools that can start something, in order, as they stand at the call."""
@@ -179,4 +239,4 @@ class ShareOrder:
         slots = self._state.slots[kind]
         if slots:
             return self.demand[kind] / slots
-        return float("inf") if self.demand[kind] else 0.0
+        return math.inf if self.demand[kind] else 0.0

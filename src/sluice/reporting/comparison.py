@@ -74,7 +74,8 @@ class Comparison:
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row a scheduler. Needs the extra `frame`."""
         pandas = required("pandas", extra="frame", what="frames")
-        return pandas.DataFrame([row.document() for row in self.rows])
+        frame: DataFrame = pandas.DataFrame([row.document() for row in self.rows])
+        return frame
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))

@@ -18,6 +18,6 @@ def required(module: str, *, extra: str, what: str) -> Any:  # noqa: ANN401  any
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtra(
-            f"{what} needs {module.split('.')[0]}, which is not installed."
+            f"{what} needs {module.split('.', maxsplit=1)[0]}, which is not installed."
             f' Run: pip install "sluice[{extra}]"'
         ) from error

@@ -94,7 +94,7 @@ class Work:
     @classmethod
     def of(cls, attempts: Iterable[Attempt], until_s: float) -> Work:
         """Counts every task of every attempt; busy seconds count up to `until_s`."""
-        ends = {state: 0 for state in ATTEMPT_ENDS}
+        ends = dict.fromkeys(ATTEMPT_ENDS, 0)
         busy_s = dict.fromkeys(SlotKind, 0.0)
         for attempt in attempts:
             launch = attempt.launch

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import math
+import re
 
 NOTHING = "–"
+_BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
+_ROUNDED_S = 0.05  # what is nearer to a minute would be told as 60.0 s
+_KIBI = 1024
+_FEW = 0.0995  # a share below 10 % is told with a decimal
+_CENT_USD = 0.01
 
 
 def duration(seconds: float | None) -> str:
     """A length of time in its two largest units.
 
     >>> duration(0.0421), duration(7.26), duration(95), duration(3725), duration(200_000)
-    ('42 ms', '7.3 s', '1 m 35 s', '1 h 02 m', '2 d 07 h')
+    ('42 ms', '7.3 s', '1 m 35 s', '1 h 02 m', '2 d 08 h')
     """
     if seconds is None or not math.isfinite(seconds):
         return NOTHING
-    if seconds < 0:
-        return f"-{duration(-seconds)}"
+    return f"-{_span(-seconds)}" if seconds < 0 else _span(seconds)
+
+
+def _span(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms" if seconds else "0 s"
-    if seconds < _MINUTE_S - 0.05:
+    if seconds < _MINUTE_S - _ROUNDED_S:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     if round(seconds) < _HOUR_S:
-        return _pair(round(seconds), _MINUTE_S, "m", "s")
+        return _pair(round(seconds), 60, "m", "s")
     if round(seconds / _MINUTE_S) * _MINUTE_S < _DAY_S:
         return _pair(round(seconds / _MINUTE_S), 60, "h", "m")
     return _pair(round(seconds / _HOUR_S), 24, "d", "h")
@@ -31,6 +39,15 @@ def duration(seconds: float | None) -> str:
 
 def _pair(whole: int, base: int, large: str, small: str) -> str:
     return f"{whole // base} {large} {whole % base:02d} {small}"
+
+
+def duration_tight(seconds: float | None) -> str:
+    """A length of time for narrow columns: units stand at their numbers.
+
+    >>> duration_tight(3725), duration_tight(7.26)
+    ('1h 02m', '7.3s')
+    """
+    return _BEFORE_UNIT.sub("", duration(seconds))
 
 
 def size(count: float | None) -> str:
@@ -41,13 +58,12 @@ def size(count: float | None) -> str:
     """
     if count is None:
         return NOTHING
-    if count < 1024:
-        return f"{count:.0f} B"
-    amount, units = count / 1024, iter(("KiB", "MiB", "GiB", "TiB"))
-    for unit in units:
-        if amount < 1023.95:
-            return f"{amount:.1f} {unit}"
-        amount /= 1024
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        # Less than the next unit, also after rounding.
+        if amount < _KIBI - _ROUNDED_S:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= _KIBI
     return f"{amount:.1f} PiB"
 
 
@@ -59,7 +75,8 @@ def share(part: float | None) -> str:
     """
     if part is None:
         return NOTHING
-    return f"{part:.1%}".replace("%", " %") if 0 < part < 0.0995 else f"{part:.0%}".replace("%", " %")
+    decimals = 1 if 0 < part < _FEW else 0
+    return f"{100 * part:.{decimals}f} %"
 
 
 def count(number: int) -> str:
@@ -79,7 +96,7 @@ def money(usd: float | None) -> str:
     """
     if usd is None:
         return NOTHING
-    return f"${usd:.2g}" if 0 < usd < 0.01 else f"${usd:,.2f}"
+    return f"${usd:.2g}" if 0 < usd < _CENT_USD else f"${usd:,.2f}"
 
 
 def shortened(text: str, width_max: int) -> str:

@@ -188,7 +188,7 @@ def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
 
 
 def _unusable(path: str | Path, what: str, error: OSError | ValueError) -> InvalidInput:
-    # ValueError: a path that holds a NUL character.
+    """The complaint about a file. A path that holds a NUL character is a ValueError."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return InvalidInput(
         f"it cannot be {what}: {reason}", where=str(path), mend="check the path of the trace"
@@ -236,9 +236,7 @@ def read_trace(path: str | Path) -> Recording:
             while line := stream.readline(LINE_BYTES_MAX + 1):
                 number += 1
                 _read_line(line, number, lengths, str(path))
-    except OSError as error:
-        raise _unusable(path, "read", error) from error
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise _unusable(path, "read", error) from error
     return Recording(lengths)
 
@@ -247,8 +245,7 @@ def _read_line(
     line: bytes, number: int, lengths: dict[TaskName, RecordedLength], source: str
 ) -> None:
     try:
-        if len(line) > LINE_BYTES_MAX or number > LINES_MAX:
-            raise _NoTraceLine("the trace is too large")
+        _check_size(line, number)
         told = json.loads(line, parse_constant=_refuse_constant)
         if told["outcome"] == AttemptState.DONE.value:
             name = (JobId(_text(told, "job")), _text(told, "phase"), _count(told, "task"))
@@ -260,6 +257,11 @@ def _read_line(
             where=f"{source} line {number}",
             mend="give a file that `simulate --trace` or `run --trace` has written",
         ) from error
+
+
+def _check_size(line: bytes, number: int) -> None:
+    if len(line) > LINE_BYTES_MAX or number > LINES_MAX:
+        raise _NoTraceLine("the trace is too large")
 
 
 class _NoTraceLine(SluiceError):

@@ -88,6 +88,8 @@ class SharedNodes:
         load = node.load(run.phase.phase.demand.work)
         mishap = self._efforts.mishap(key)
         if mishap.hangs:
+            if self._timeout_s is None:
+                return
             then = partial(self._fail, run, FailureKind.TIMEOUT, "no progress")
             run.stint = node.stay(load.at_rest(), tasks, self._timeout_s, now_s, then)
             return

@@ -99,6 +99,8 @@ class OwnSpeed:
         mishap = self._efforts.mishap(key)
         end: TaskFinished | TaskFailed
         if mishap.hangs:
+            if self._timeout_s is None:
+                return
             at_s = from_s + self._timeout_s
             end = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
         elif mishap.fails_after is not None:

@@ -28,9 +28,9 @@ class SimulationSettings:
     spread: str = "fixed"
     spread_cv: float = 0.5
     p_slow: float = 0.0
-    slow_factor: tuple[float, float] = (3.0, 3.0)
+    slow_factor: tuple[float, float] = (3.0, 6.0)
     p_hang: float = 0.0
-    task_timeout_s: float = 600.0
+    task_timeout_s: float | None = 600.0
     node_timeout_s: float = 600.0
     replicas: int = 3
     rack_factor: float = 1.3

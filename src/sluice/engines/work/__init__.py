@@ -68,7 +68,7 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
     except WorkFailed:
         raise
     except (Exception, SystemExit) as error:
-        raise _told(error, order) from error
+        raise _told(error, desk) from error
     return desk.result()
 
 
@@ -80,7 +80,10 @@ def _run(desk: Desk) -> None:
         _RUNNERS[desk.order.step.style, desk.order.side](desk)
 
 
-def _told(error: BaseException, order: Order) -> WorkFailed:
+def _told(error: BaseException, desk: Desk) -> WorkFailed:
+    order = desk.order
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return WorkFailed(desk.watch.too_much)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return WorkFailed(f"the disk is full: {error.strerror}")
     if order.step.python is None:

@@ -24,7 +24,7 @@ _SCALARS = {str, int, float, bool, type(None)}
 _compact = json.JSONEncoder(separators=(",", ":"), check_circular=True).encode
 
 
-def encode(value: Any) -> bytes:  # noqa: ANN401  any value of the user's
+def encode(value: Any) -> bytes:  # noqa: ANN401  # any value of the user's
     r"""The tagged text of one value. Raises TypeError for a type that cannot be carried.
 
     >>> encode("a\tb"), encode(7), encode((1, "x")), decode(encode({("k",): [True, None]}))
@@ -37,18 +37,20 @@ def encode(value: Any) -> bytes:  # noqa: ANN401  any value of the user's
 def encode_values(values: Sequence[Any]) -> bytes:
     """Several values of one key, with TABs between."""
     if len(values) == 1:
-        return encode(values[0])
+        value = values[0]
+        return b"i%d" % value if type(value) is int else encode(value)
     if {*map(type, values)} == {int}:
         return b"i" + "\ti".join(map(str, values)).encode()
     return b"\t".join(map(encode, values))
 
 
-def decode(text: bytes) -> Any:  # noqa: ANN401  any value of the user's
+def decode(text: bytes) -> Any:  # noqa: ANN401  # any value of the user's
     """The value that `encode` made `text` of."""
     return _DECODERS[text[0]](text[1:])
 
 
-def _encode_str(value: str) -> bytes:
+def encode_str(value: str) -> bytes:
+    """`encode` of what is known to be text: most keys are."""
     if value.isprintable():
         return b"s" + value.encode()
     try:
@@ -70,7 +72,7 @@ def _encode_list(tag: bytes, value: Sequence[Any]) -> bytes:
     return b"j" + _compact(_marked(value)).encode()
 
 
-def _encode_relative(value: Any) -> bytes:  # noqa: ANN401  any value of the user's
+def _encode_relative(value: Any) -> bytes:  # noqa: ANN401  # any value of the user's
     """Subclasses go as what they are at heart, foreign numbers as the number they are."""
     at_heart: Any
     for at_heart, encoder in _ENCODERS.items():
@@ -85,7 +87,7 @@ def _encode_relative(value: Any) -> bytes:  # noqa: ANN401  any value of the use
         ) from None
 
 
-def _marked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
+def _marked(value: Any) -> Any:  # noqa: ANN401  # any value of the user's
     """JSON in which every object is a mark: what the container really was."""
     if type(value) in _SCALARS:
         return value
@@ -98,7 +100,7 @@ def _marked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
     return {"e": encode(value).decode("utf-8", "surrogateescape")}
 
 
-def _unmarked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
+def _unmarked(value: Any) -> Any:  # noqa: ANN401  # any value of the user's
     if isinstance(value, list):
         return [_unmarked(item) for item in value]
     if not isinstance(value, dict):
@@ -112,7 +114,7 @@ def _unmarked(value: Any) -> Any:  # noqa: ANN401  any value of the user's
 
 
 _ENCODERS: dict[type, Callable[[Any], bytes]] = {
-    str: _encode_str,
+    str: encode_str,
     int: lambda value: b"i%d" % value,
     float: lambda value: b"f" + repr(value).encode(),
     bool: lambda value: b"T" if value else b"F",
@@ -137,7 +139,7 @@ _DECODERS: dict[int, Callable[[bytes], Any]] = {
 }
 
 
-def written(value: Any) -> str:  # noqa: ANN401  any value of the user's
+def written(value: Any) -> str:  # noqa: ANN401  # any value of the user's
     """How a value stands in an output file: text and numbers as they are, the rest as JSON.
 
     >>> written("a"), written(1.5), written(True), written((1, None))
@@ -155,7 +157,7 @@ def written(value: Any) -> str:  # noqa: ANN401  any value of the user's
     return str(value)
 
 
-def output_line(key: Any, value: Any) -> str:  # noqa: ANN401  any values of the user's
+def output_line(key: Any, value: Any) -> str:  # noqa: ANN401  # any values of the user's
     r"""One line of an output file: key TAB value; None stands for a part that is not there.
 
     >>> output_line("a", 1), output_line(None, "whole"), output_line("alone", None)

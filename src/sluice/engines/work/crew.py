@@ -64,6 +64,9 @@ class Crew:
             code = process.wait()
             if code not in {0, -signal.SIGPIPE}:
                 self._watch.check()
+                # An agent may hold single files to the limit too, through the kernel.
+                if code == -signal.SIGXFSZ:
+                    raise WorkFailed(self._watch.too_much)
                 raise WorkFailed(self._sort_failure() or _failure(name, process))
         for member in leaving:
             self._members.remove(member)

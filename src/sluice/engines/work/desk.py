@@ -133,7 +133,7 @@ class Desk:
         file.close()
         target = self.scratch / f"{self.attempt_id}.spill"
         self.watch.last_look()
-        os.replace(self.spill_path, target)  # noqa: PTH105  a rename, whatever is there
+        os.replace(self.spill_path, target)  # noqa: PTH105  # a rename, whatever is there
         self.counters["output_bytes"] = sum(segment.length for segment in segments)
         self.counters["output_records"] = sum(segment.records for segment in segments)
         self.outputs = [str(target)]

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
-from sluice.engines.work.codec import decode, encode, encode_values, output_line
+from sluice.engines.work.codec import decode, encode, encode_str, encode_values, output_line
 from sluice.engines.work.desk import Desk
 from sluice.engines.work.loading import Functions, Pairs, functions, load
 from sluice.engines.work.mapping import blocks_of, sorted_segments
@@ -158,7 +158,7 @@ class _Grouping:
 
     def _combined(self, key: Key, values: list[Any]) -> Iterator[tuple[Key, Any]]:
         assert self._combiner is not None
-        pairs = self._combiner(key if type(key) is str else decode(_raw(key)), iter(values)) or ()
+        pairs = self._combiner(key if isinstance(key, str) else decode(key), iter(values)) or ()
         for other, value in pairs:
             yield other if type(other) is str else encode(other), value
 
@@ -170,16 +170,19 @@ class _Grouping:
         for key, values in groups.items():
             if len(values) == 1:  # a combiner may also run not at all
                 yield key, values
-            else:
-                combined = groupby(self._combined(key, values), key=itemgetter(0))
-                yield from ((other, [value for _, value in group]) for other, group in combined)
+                continue
+            for other, same in groupby(self._combined(key, values), key=itemgetter(0)):
+                yield other, [value for _, value in same]
 
     def _sorted_partitions(self) -> Iterator[bytes]:
         """For each reduce its lines, sorted; the groups are empty then."""
         partitions: list[list[bytes]] = [[] for _ in range(self._desk.order.reduces)]
         for key, values in self._records():
-            code = encode(key) if type(key) is str else _raw(key)
+            code = encode_str(key) if isinstance(key, str) else key
             lines = partitions[crc32(code) % len(partitions)]
+            if len(values) <= VALUES_PER_LINE:
+                lines.append(code + b"\t" + encode_values(values))
+                continue
             for start in range(0, len(values), VALUES_PER_LINE):
                 some = values[start : start + VALUES_PER_LINE]
                 lines.append(code + b"\t" + encode_values(some))
@@ -203,11 +206,6 @@ class _Grouping:
 def _write_prefixed(file: IO[bytes], prefix: bytes, data: bytes) -> None:
     if data:
         file.write(prefix + data[:-1].replace(b"\n", b"\n" + prefix) + b"\n")
-
-
-def _raw(key: Key) -> bytes:
-    assert isinstance(key, bytes)
-    return key
 
 
 def _value_bytes(chunk: list[tuple[Any, Any]]) -> float:

@@ -38,7 +38,7 @@ def _matches(pattern: str) -> Iterator[Path]:
     if os.path.lexists(pattern):
         yield Path(pattern)
     else:
-        yield from map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207  a text
+        yield from map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207  # a text
 
 
 def _files_in(folder: Path) -> list[Path]:

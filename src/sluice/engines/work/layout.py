@@ -167,7 +167,7 @@ def job_name(job_id: str, run_id: str = "") -> str:
     >>> job_name("etl/7: Häufig")
     'etl_7__H_ufig-5592f7ad'
     """
-    fit = re.sub(r"[^A-Za-z0-9._]", "_", job_id)[:NAME_CHARACTERS_MAX]
+    fit = re.sub(r"[^A-Za-z0-9]", "_", job_id)[:NAME_CHARACTERS_MAX]
     digest = hashlib.sha256(job_id.encode()).hexdigest()[:8]
     return f"{fit}-{digest}" + (f"-{run_id}" if run_id else "")
 

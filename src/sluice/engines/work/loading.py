@@ -34,7 +34,7 @@ class NotLoadable(Exception):
 
 
 @cache
-def load(folder: str, reference: str) -> Any:  # noqa: ANN401  a module, class, function or object
+def load(folder: str, reference: str) -> Any:  # noqa: ANN401  # a module, class, function or object
     """The object that `file.py:Name` names, the file being relative to `folder`.
 
     Without `:Name` it is the module. Raises NotLoadable, or what the user's code raises.
@@ -70,7 +70,7 @@ def is_mrjob(found: object) -> bool:
     return mrjob is not None and inspect.isclass(found) and issubclass(found, mrjob.MRJob)
 
 
-def functions(found: Any) -> Functions:  # noqa: ANN401  a module, class, function or object
+def functions(found: Any) -> Functions:  # noqa: ANN401  # a module, class, function or object
     """The parts of a module, an object, or an instance of a class; a bare function is a mapper."""
     if inspect.isroutine(found):
         return Functions(mapper=found, combiner=None, reducer=None)

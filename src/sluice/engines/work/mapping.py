@@ -94,7 +94,7 @@ class Feed(threading.Thread):
                     stdin.write(block)
         except BrokenPipeError:
             return  # it has seen enough; its exit code says whether that was a failure
-        except BaseException as failure:  # noqa: BLE001  raised again where the thread is awaited
+        except BaseException as failure:  # noqa: BLE001  # raised again where the thread is awaited
             self._failure = failure
 
     def finish(self) -> None:

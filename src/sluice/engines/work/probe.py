@@ -73,7 +73,7 @@ def steps_of(found: object, reference: str) -> list[Step]:
     return [step]
 
 
-def _mrjob_steps(found: Any, reference: str) -> list[Step]:  # noqa: ANN401  mrjob has no types
+def _mrjob_steps(found: Any, reference: str) -> list[Step]:  # noqa: ANN401  # mrjob has no types
     job = found([])
     steps = []
     for number, step in enumerate(job.steps()):

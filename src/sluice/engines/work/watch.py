@@ -33,7 +33,7 @@ class Watch:
         self._processes: list[Popen[bytes]] = []
         self._moved: dict[int, int] = {}
         self._followed: tuple[int, int, float] | None = None
-        self._told = -1
+        self._told = (-1.0, -1)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
         self.moved_bytes = 0  # by our own hands
@@ -66,6 +66,11 @@ class Watch:
         """From here on, progress is how much of `total_bytes` that process has read."""
         self._followed = (process.pid, max(1, total_bytes), self.fraction)
 
+    @property
+    def too_much(self) -> str:
+        """What is said of an attempt that breaks the limit."""
+        return f"wrote more than {self._limit} bytes, its limit"
+
     def check(self) -> None:
         """Raise WorkFailed if the attempt has written too much; cheap enough for every block."""
         if self.broken is not None:
@@ -90,7 +95,7 @@ class Watch:
         if self._limit is None or self.broken is not None:
             return
         if self._bytes_on_disk() > self._limit:
-            self.broken = f"wrote more than {self._limit} bytes, its limit"
+            self.broken = self.too_much
             for process in list(self._processes):
                 process.kill()
 
@@ -109,9 +114,9 @@ class Watch:
             self.fraction = max(self.fraction, before + (1 - before) * share)
         moved = self.moved_bytes + sum(self._moved.values())
         # No news is told as silence: that is how an agent sees that an attempt is stuck.
-        if self._fd is None or moved == self._told:
+        if self._fd is None or (self.fraction, moved) == self._told:
             return
-        self._told = moved
+        self._told = (self.fraction, moved)
         line = json.dumps({"fraction": round(self.fraction, 4), "bytes": moved}) + "\n"
         try:
             os.write(self._fd, line.encode())

@@ -88,9 +88,7 @@ def _by_lane(attempts: Iterable[Attempt], lanes: dict[SlotName, int]) -> list[Ba
             lane = lanes.get((node, kind, slot))
             if lane is not None:
                 span = (attempt.started_at_s, attempt.finished_at_s)
-                bars.append(
-                    Bar(lane, attempt.phase, *span, attempt.state, attempt, task + offset)
-                )
+                bars.append(Bar(lane, attempt.phase, *span, attempt.state, attempt, task + offset))
     bars.sort(key=lambda bar: (bar.lane, bar.starts_at_s, bar.ends_at_s))
     return bars
 
@@ -123,9 +121,7 @@ def _joined(bars: Iterable[Bar], gap_s_max: float) -> list[Bar]:
             and bar.starts_at_s - last.ends_at_s <= gap_s_max
         ):
             ends_at_s = max(last.ends_at_s, bar.ends_at_s)
-            joined[-1] = last._replace(
-                ends_at_s=ends_at_s, attempts=last.attempts + bar.attempts
-            )
+            joined[-1] = last._replace(ends_at_s=ends_at_s, attempts=last.attempts + bar.attempts)
         else:
             joined.append(bar)
     return joined
@@ -139,7 +135,9 @@ def _longest_by_cell(bars: Iterable[Bar], cell_s: float) -> list[Bar]:
         example.setdefault(bar.phase, bar)
         first, last = int(bar.starts_at_s // cell_s), int(bar.ends_at_s // cell_s)
         for cell in range(first, last + 1):
-            overlap_s = min(bar.ends_at_s, (cell + 1) * cell_s) - max(bar.starts_at_s, cell * cell_s)
+            overlap_s = min(bar.ends_at_s, (cell + 1) * cell_s) - max(
+                bar.starts_at_s, cell * cell_s
+            )
             # A bar that ends where a cell begins has no part in it.
             if overlap_s > 0 or first == last:
                 shares = held_s.setdefault((bar.lane, cell), {})

@@ -50,8 +50,12 @@ def _all_of_them(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
     unnamed = replace(axis, is_named=False)
     *upper, last = _VIEWS.values()
     return {
-        "title": {**titled(_headline(result), [_subtitle(result)]), "fontSize": 18, "offset": 18,
-                  "frame": "bounds"},
+        "title": {
+            **titled(_headline(result), [_subtitle(result)]),
+            "fontSize": 18,
+            "offset": 18,
+            "frame": "bounds",
+        },
         "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],
         "spacing": 26,
         # Each view has colours of its own: a job's here, a phase's or a kind of slot's there.

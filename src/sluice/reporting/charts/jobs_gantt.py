@@ -9,7 +9,6 @@ from sluice.core.transitions import JobState
 from sluice.reporting.charts.theme import (
     BAD,
     BLUE,
-    FAINT,
     GREEN,
     INK,
     ORANGE,
@@ -18,16 +17,19 @@ from sluice.reporting.charts.theme import (
     WAITING,
     WIDTH,
     TimeAxis,
-    lane_axis,
+    lanes,
     titled,
 )
 from sluice.reporting.outcomes import JobOutcome
-from sluice.reporting.quantities import NOTHING, count, duration
+from sluice.reporting.quantities import NOTHING, count, duration, shortened
 
 if TYPE_CHECKING:
     from sluice.reporting.result import RunResult
 
 JOBS_MAX = 80
+_SPACIOUS_JOBS_MAX = 20
+_STEP, _STEP_MIN = 20, 13  # pixels for each job
+_NAME_CHARACTERS_MAX = 18
 _PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 _WAIT = "waiting"
 _BAD_ENDS = {JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value}
@@ -38,8 +40,12 @@ def jobs_gantt(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
     jobs = picked(result.jobs)
     spans = _phase_spans(result)
     phases = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
-    rows = [row for job in jobs for row in _bars(job, spans.get(job.job_id, []), axis)]
-    step = 20 if len(jobs) <= 20 else 13
+    rows = [
+        {"lane": lane, **row}
+        for lane, job in enumerate(jobs)
+        for row in _bars(job, spans.get(job.job_id, []), axis)
+    ]
+    step = _STEP if len(jobs) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return {
         "title": titled("Jobs", _notes(jobs, len(result.jobs))),
         "width": WIDTH,
@@ -109,12 +115,7 @@ def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, 
 
 
 def _y(jobs: tuple[JobOutcome, ...]) -> dict[str, Any]:
-    return {
-        "field": "job",
-        "type": "nominal",
-        "scale": {"domain": [job.job_id for job in jobs], "padding": 0},
-        "axis": lane_axis(),
-    }
+    return lanes([shortened(job.job_id, _NAME_CHARACTERS_MAX) for job in jobs])
 
 
 def _layer(
@@ -126,7 +127,6 @@ def _layer(
 ) -> dict[str, Any]:
     parts = [_WAIT, *phases]
     colours = [WAITING, *(_PHASE_COLOURS[n % len(_PHASE_COLOURS)] for n in range(len(phases)))]
-    tooltip = ("job", "pool", "part", "time", "state")
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "height": {"band": height}, "clip": True},
@@ -140,7 +140,7 @@ def _layer(
                 "scale": {"domain": parts, "range": colours},
                 "legend": {},
             },
-            "tooltip": [{"field": field, "type": "nominal"} for field in tooltip],
+            **_tooltip("job", "pool", "part", "time", "state"),
         },
     }
 
@@ -169,45 +169,54 @@ def _phase(
 
 def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
     """Deadlines, and ends of jobs that ended badly."""
-    deadlines = [
+    tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
+    cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
+    place = {"x": axis.encoding("at"), "y": _y(jobs)}
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    return {
+        "layer": [
+            {
+                "data": {"values": _deadlines(jobs, axis)},
+                "mark": tick,
+                "encoding": {**place, "color": colour, **_tooltip("job", "deadline", "met")},
+            },
+            {
+                "data": {"values": _bad_ends(jobs, axis)},
+                "mark": {**cross, "color": BAD, "opacity": 1},
+                "encoding": {**place, **_tooltip("job", "state", "why")},
+            },
+        ]
+    }
+
+
+def _tooltip(*fields: str) -> dict[str, Any]:
+    return {"tooltip": [{"field": field, "type": "nominal"} for field in fields]}
+
+
+def _deadlines(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, Any]]:
+    return [
         {
+            "lane": lane,
             "job": job.job_id,
             "at": axis.at(job.deadline_at_s),
             "deadline": duration(job.deadline_at_s),
             "met": {True: "met", False: "missed", None: NOTHING}[job.deadline_met],
             "colour": BAD if job.deadline_met is False else INK,
         }
-        for job in jobs
+        for lane, job in enumerate(jobs)
         if job.deadline_at_s is not None and job.deadline_at_s <= axis.ends_at_s
     ]
-    ends = [
-        {"job": job.job_id, "at": axis.at(job.finished_at_s), "state": job.state, "why": job.reason}
-        for job in jobs
+
+
+def _bad_ends(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, Any]]:
+    return [
+        {
+            "lane": lane,
+            "job": job.job_id,
+            "at": axis.at(job.finished_at_s),
+            "state": job.state,
+            "why": job.reason,
+        }
+        for lane, job in enumerate(jobs)
         if job.state in _BAD_ENDS and job.finished_at_s is not None
     ]
-    x, y = axis.encoding("at"), _y(jobs)
-    tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
-    cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
-    return {
-        "layer": [
-            {
-                "data": {"values": deadlines},
-                "mark": tick,
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": {"field": "colour", "type": "nominal", "scale": None},
-                    "tooltip": [{"field": f, "type": "nominal"} for f in ("job", "deadline", "met")],
-                },
-            },
-            {
-                "data": {"values": ends},
-                "mark": {**cross, "color": BAD, "stroke": FAINT, "strokeWidth": 0},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "tooltip": [{"field": f, "type": "nominal"} for f in ("job", "state", "why")],
-                },
-            },
-        ]
-    }

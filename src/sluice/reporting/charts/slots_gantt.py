@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sluice.core.story import ending_text
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.reporting.charts.bars import Bar, NodeSlots, SlotBars, slot_bars, slots_in_use
+from sluice.reporting.charts.bars import Bar, NodeSlots, SlotBars, SlotName, slot_bars, slots_in_use
 from sluice.reporting.charts.theme import (
     BAD,
     DARK,
@@ -16,7 +16,7 @@ from sluice.reporting.charts.theme import (
     PALETTE,
     WIDTH,
     TimeAxis,
-    lane_axis,
+    lanes,
     titled,
 )
 from sluice.reporting.quantities import duration, shortened
@@ -29,6 +29,8 @@ _LABEL_APART = 13  # pixels from one lane's name to the next
 _BAR_OF_SPAN_MIN = 1.2 / WIDTH  # a task too short to be seen is drawn a pixel wide
 _NAMED_BARS_MAX = 400
 _CHARACTER_WIDTH = 6.2
+_STEP_MIN = 8
+_EDGED_WIDTH_MIN = 4
 
 
 def slots_gantt(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def slots_of(result: RunResult) -> list[NodeSlots]:
 
 def _step(lanes: int) -> int:
     """Pixels for each lane: fewer where there are many."""
-    return next((step for most, step in ((16, 22), (32, 16), (60, 11)) if lanes <= most), 8)
+    return next((step for most, step in ((16, 22), (32, 16), (60, 11)) if lanes <= most), _STEP_MIN)
 
 
 def _notes(drawn: SlotBars, jobs: Sequence[str]) -> list[str]:
@@ -104,14 +106,9 @@ def _layers(
     place = {
         "x": axis.encoding(),
         "x2": {"field": "end"},
-        "y": {
-            "field": "lane",
-            "type": "ordinal",
-            "scale": {"domain": list(range(len(drawn.lanes))), "padding": 0},
-            "axis": _names(drawn, step),
-        },
+        "y": _lanes(drawn, step),
     }
-    bar = {"type": "bar", "height": {"band": 0.86 if step > 8 else 1.0}, "clip": True}
+    bar = {"type": "bar", "height": {"band": 0.86 if step > _STEP_MIN else 1.0}, "clip": True}
     good: dict[str, Any] = {
         "transform": [{"filter": "datum.bad == 0"}],
         "mark": bar | ({"stroke": "white", "strokeWidth": 0.6} if _has_wide(drawn, axis) else {}),
@@ -123,7 +120,7 @@ def _layers(
         "encoding": {**place, "color": _looks(jobs)["color"], "tooltip": _tooltip()},
     }
     layers = [good, bad]
-    if step > 8 and len(drawn.bars) <= _NAMED_BARS_MAX:
+    if step > _STEP_MIN and len(drawn.bars) <= _NAMED_BARS_MAX:
         layers.append(_bar_names(place))
     return layers
 
@@ -148,13 +145,13 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
 def _has_wide(drawn: SlotBars, axis: TimeAxis) -> bool:
     """Whether a white edge around bars would leave most of them something to show."""
     widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
-    return bool(widths_s) and widths_s[len(widths_s) // 2] * WIDTH / axis.span_s > 4
+    return bool(widths_s) and widths_s[len(widths_s) // 2] * WIDTH / axis.span_s > _EDGED_WIDTH_MIN
 
 
 def _looks(jobs: Sequence[str]) -> dict[str, Any]:
     """Colour by job and, where that tells enough of them apart, a legend; shade by phase."""
     if len(jobs) <= _LEGEND_JOBS_MAX:
-        color = {
+        color: dict[str, Any] = {
             "field": "job",
             "type": "nominal",
             "scale": {"domain": list(jobs), "range": list(PALETTE[: len(jobs)])},
@@ -181,25 +178,14 @@ def _tooltip() -> list[dict[str, str]]:
     return [{"field": field, "type": "nominal", "title": field} for field in fields]
 
 
-def _names(drawn: SlotBars, step: int) -> dict[str, Any]:
+def _lanes(drawn: SlotBars, step: int) -> dict[str, Any]:
     """Lanes bear their slot's name, as many as can be read."""
-    every = max(1, -(-_LABEL_APART // step))
-    shown = list(range(0, len(drawn.lanes), every))
-    nodes = {node for node, _, _ in drawn.lanes}
-    texts = [_name(drawn.lanes[lane], tells_node=len(nodes) > 1) for lane in shown]
-    axis = lane_axis(shown)
-    # An expression looks the name up by the lane's number: names need not be unique when shortened.
-    axis["labelExpr"] = f"{_as_expression(texts)}[datum.value / {every}]"
-    return axis
+    has_nodes = len({node for node, _, _ in drawn.lanes}) > 1
+    names = [_name(slot, tells_node=has_nodes) for slot in drawn.lanes]
+    return lanes(names, every=-(-_LABEL_APART // step))
 
 
-def _name(slot: tuple[str, SlotKind, int], *, tells_node: bool) -> str:
+def _name(slot: SlotName, *, tells_node: bool) -> str:
     node, kind, index = slot
     name = f"{kind.value} {index}"
-    return f"{shortened(node, 12)} {name}" if tells_node else name
-
-
-def _as_expression(texts: Sequence[str]) -> str:
-    """An array of texts in Vega's expression language, whose strings are JavaScript's."""
-    quoted = ('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts)
-    return f"[{', '.join(quoted)}]"
+    return f"{shortened(node, 10)} {name}" if tells_node else name

@@ -6,6 +6,7 @@ pale on white.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +29,8 @@ CONFIG: dict[str, Any] = {
     "padding": 14,
     "view": {"stroke": None},
     "title": {
-        "anchor": "start", "frame": "group", "fontSize": 15, "fontWeight": 600, "color": INK, "offset": 10,
-        "subtitleColor": FAINT, "subtitleFontSize": 11.5, "subtitlePadding": 4,
+        "anchor": "start", "frame": "group", "fontSize": 15, "fontWeight": 600, "color": INK,
+        "offset": 10, "subtitleColor": FAINT, "subtitleFontSize": 11.5, "subtitlePadding": 4,
     },
     "axis": {
         "labelColor": FAINT, "labelFontSize": 11, "titleColor": FAINT, "titleFontSize": 11.5,
@@ -39,7 +40,8 @@ CONFIG: dict[str, Any] = {
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 11.5,
         "labelColor": INK, "symbolType": "square", "symbolSize": 90, "offset": 6, "columns": 8,
-        "labelLimit": 150, "columnPadding": 14, "symbolOpacity": 1, "symbolStrokeWidth": 0,
+        "labelLimit": 150, "columnPadding": 14, "symbolOpacity": 1,
+        "symbolStrokeWidth": 0,
     },
 }  # fmt: skip
 
@@ -88,22 +90,29 @@ class TimeAxis:
         }
 
 
-def lane_axis(shown: Sequence[object] | None = None) -> dict[str, Any]:
-    """The y axis of lanes. Always equally wide, so that charts above each other line up.
+def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:
+    """The y channel: lanes by number, in the field `lane`, every so many bearing their name.
 
-    shown: the lanes that bear their name; None for all.
+    Always equally wide, so that charts above each other line up.
     """
-    axis: dict[str, Any] = {
-        "title": None,
-        "minExtent": NAMES_WIDTH,
-        "maxExtent": NAMES_WIDTH,
-        "ticks": False,
-        "domain": False,
-        "labelPadding": 6,
+    shown = list(range(0, len(names), every))
+    texts = json.dumps([names[lane] for lane in shown])
+    return {
+        "field": "lane",
+        "type": "ordinal",
+        "scale": {"domain": list(range(len(names))), "padding": 0},
+        "axis": {
+            "title": None,
+            "values": shown,
+            # Looked up by the lane's number: shortened names need not be unique.
+            "labelExpr": f"{texts}[datum.value / {every}]",
+            "minExtent": NAMES_WIDTH,
+            "maxExtent": NAMES_WIDTH,
+            "ticks": False,
+            "domain": False,
+            "labelPadding": 6,
+        },
     }
-    if shown is not None:
-        axis["values"] = list(shown)
-    return axis
 
 
 def titled(text: str, notes: Sequence[str]) -> dict[str, Any]:

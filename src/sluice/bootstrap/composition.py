@@ -1,7 +1,4 @@
-"""Builds the object graph: names and settings in, a scheduler, a simulation or a live run out.
-
-The one place that knows every class.
-"""
+"""From names and settings to a scheduler: policies by name, ours or another package's."""
 
 from __future__ import annotations
 

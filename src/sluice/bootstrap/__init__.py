@@ -1,0 +1,14 @@
+"""Builds the object graph: names and settings in, a scheduler, a simulation or a live run out.
+
+The one place that knows every class.
+"""
+
+from __future__ import annotations
+
+from sluice.bootstrap.composition import (
+    policy_names,
+    scheduler_for,
+    simulation_settings,
+)
+
+__all__ = ["policy_names", "scheduler_for", "simulation_settings"]

@@ -1,0 +1,322 @@
+"""Puts a live run together: workload, scheduler, journal, engine, work; and takes one up again.
+
+A new run is prepared whole before anything is written: inputs, commands and outputs are checked
+for all jobs first. A resumed run is what its journal says: the same policies, settings and nodes,
+whatever the command line says now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.composition import scheduler_for, simulation_settings
+from sluice.core.scheduler import Scheduler
+from sluice.engines.base import Engine, Limits
+from sluice.engines.driver import Driver, LiveRun, LiveSettings
+from sluice.engines.local.engine import LocalEngine
+from sluice.engines.progress import Watcher
+from sluice.engines.run_clock import RunClock
+from sluice.engines.work.layout import PreparedJob, prepare
+from sluice.engines.workshop import Workshop
+from sluice.ingest.settings import Settings, resolve_settings
+from sluice.model.cluster import Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import Job
+from sluice.model.workload import Workload
+from sluice.simulation.driver import Simulation
+from sluice.store.journal import Journal
+from sluice.store.past_lengths import with_past_lengths
+from sluice.store.rows import EntryKind, RunHeader, entries
+from sluice.store.runs import RunInfo, Runs
+
+ENGINES = ("local",)
+_SCRATCH = "scratch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What makes a live run what it is: told in the journal's header, the same when resumed.
+
+    nodes, map_slots, reduce_slots: virtual nodes instead of the file's cluster.
+    settings: as after `--set`.
+    """
+
+    tasks: str = "fifo"
+    release: str = "input"
+    admission: str = "all"
+    engine: str = "local"
+    nodes: int | None = None
+    map_slots: int | None = None
+    reduce_slots: int | None = None
+    settings: tuple[str, ...] = ()
+    seed: int = 0
+
+    def header(self, source: str, content: bytes) -> RunHeader:
+        """The first row of the journal."""
+        return RunHeader(
+            source=source,
+            sha256=hashlib.sha256(content).hexdigest(),
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            policies={name: getattr(self, name) for name in ("tasks", "release", "admission")},
+            settings={
+                "engine": self.engine,
+                "nodes": self.nodes,
+                "map_slots": self.map_slots,
+                "reduce_slots": self.reduce_slots,
+                "set": list(self.settings),
+                "seed": self.seed,
+            },
+        )
+
+    @classmethod
+    def of(cls, header: RunHeader) -> Plan:
+        """The plan that a journal's header tells."""
+        told: dict[str, Any] = dict(header.settings)
+        overrides = told.pop("set")
+        return cls(**header.policies, **told, settings=tuple(overrides))
+
+    def cluster(self, workload: Workload) -> Cluster:
+        """The virtual nodes of the run; by default one, with a slot of each kind per processor."""
+        given = (self.nodes, self.map_slots, self.reduce_slots)
+        if workload.cluster is not None and given == (None, None, None):
+            return workload.cluster
+        slots = os.cpu_count() or 1
+        first = workload.cluster.nodes[0] if workload.cluster else None
+        map_slots = self.map_slots or (first.map_slots if first else slots)
+        reduce_slots = self.reduce_slots or (first.reduce_slots if first else slots)
+        return Cluster(
+            nodes=tuple(
+                Node(
+                    node_id=NodeId(f"node-{number}"),
+                    map_slots=map_slots,
+                    reduce_slots=reduce_slots,
+                )
+                for number in range(1, (self.nodes or 1) + 1)
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """A live run, put together. `predicted_makespan_s`: None where nothing tells task lengths."""
+
+    run_id: str
+    cluster: Cluster
+    scheduler: Scheduler
+    journal: Journal
+    workshop: Workshop
+    settings: Settings
+    predicted_makespan_s: float | None
+    watcher: Watcher | None = None
+
+    def run(self) -> LiveRun:
+        """Run it to its end. Raises what `Driver.run` raises."""
+        clock = RunClock()
+        scratch = self.journal.folder / _SCRATCH
+        scratch.mkdir(exist_ok=True)
+        engine: Engine = LocalEngine(
+            self.cluster.nodes, scratch, self.journal.epoch, clock.now_s
+        )
+        driver = Driver(
+            engine=engine,
+            scheduler=self.scheduler,
+            journal=self.journal,
+            source=self.workshop,
+            jobs=self.workshop.jobs,
+            clock=clock,
+            watcher=self.watcher,
+            settings=LiveSettings(limits=_limits(self.settings)),
+        )
+        try:
+            done = driver.run()
+        finally:
+            self.journal.close()
+        if not done.uncommitted:
+            self.workshop.clear()
+        return done
+
+
+def begin(
+    workload: Workload, content: bytes, plan: Plan, watcher: Watcher | None = None
+) -> Assembly:
+    """A new run. Raises InvalidInput where any job of it cannot run."""
+    _check_engine(plan)
+    settings = _settings(workload, plan)
+    cluster = plan.cluster(workload)
+    runs = Runs()
+    prepared = _prepared(workload)
+    jobs = with_past_lengths([each.job for each in prepared], runs)
+    predicted_s = _predicted_s(workload, jobs, cluster, settings, plan)
+    source = _source(workload.source)
+    records = {each.job.job_id: each.to_json() for each in prepared}
+    journal = runs.create(plan.header(source, content), records)
+    return Assembly(
+        run_id=journal.folder.name,
+        cluster=cluster,
+        scheduler=_scheduler(workload, settings, plan),
+        journal=journal,
+        workshop=Workshop(prepared, journal.folder / _SCRATCH),
+        settings=settings,
+        predicted_makespan_s=predicted_s,
+        watcher=watcher,
+    )
+
+
+def resumable(workload: Workload, content: bytes) -> RunInfo | None:
+    """The last run of this workload, finished or not; None if there is none."""
+    return Runs().resumable(_source(workload.source), hashlib.sha256(content).hexdigest())
+
+
+def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> Assembly:
+    """A run that was left, as its journal tells it."""
+    plan = Plan.of(run.header)
+    settings = _settings(workload, plan)
+    records = _records(run)
+    scratch = run.folder / _SCRATCH
+    workshop = Workshop.reopened(workload.jobs, records, scratch)
+    return Assembly(
+        run_id=run.run_id,
+        cluster=plan.cluster(workload),
+        scheduler=_scheduler(workload, settings, plan),
+        journal=Runs().reopened(run),
+        workshop=workshop,
+        settings=settings,
+        predicted_makespan_s=None,
+        watcher=watcher,
+    )
+
+
+def recorded(run_id: str | None) -> RunInfo:
+    """A recorded run, by default the newest. Raises InvalidInput where there is none."""
+    runs = Runs()
+    if run_id is None:
+        latest = runs.latest()
+        if latest is None:
+            raise InvalidInput(
+                "no run is recorded yet", where="--run", mend="run a workload first, or give --file"
+            )
+        return latest
+    known = {run.run_id: run for run in runs.all()}
+    if run_id not in known:
+        raise InvalidInput(
+            f"there is no recorded run {run_id!r}", where="--run", mend="leave it out for the newest"
+        )
+    return known[run_id]
+
+
+def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
+    """The scheduler of a recorded run as it stood at an instant, or at the journal's end.
+
+    The run itself is not disturbed, even while it goes on.
+    """
+    plan = Plan.of(run.header)
+    pools = ()
+    settings = resolve_settings({}, [])
+    if Path(run.header.source).is_file():
+        from sluice.ingest.workload import load_workload
+
+        workload = load_workload(run.header.source)
+        pools, settings = workload.pools, _settings(workload, plan)
+    scheduler = scheduler_for(
+        settings=settings, tasks=plan.tasks, release=plan.release, admission=plan.admission,
+        pools=pools, is_live=True,
+    )  # fmt: skip
+    for entry in entries(run.folder):
+        if entry.kind is EntryKind.EVENT:
+            event = entry.event()
+            if until_s is not None and event.at_s > until_s:
+                break
+            scheduler.handle(event)
+    return scheduler
+
+
+def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
+    return dict(e.prepared() for e in entries(run.folder) if e.kind is EntryKind.PREPARED)
+
+
+def _source(source: str) -> str:
+    return source if source == "-" else str(Path(source).resolve())
+
+
+def _check_engine(plan: Plan) -> None:
+    if plan.engine not in ENGINES:
+        raise InvalidInput(
+            f"{plan.engine!r} is no known engine", where="--engine", mend=f"use {ENGINES[0]}"
+        )
+
+
+def _settings(workload: Workload, plan: Plan) -> Settings:
+    from sluice.bootstrap.composition import policy_names
+
+    policies = [name for kind in ("tasks", "release") for name in policy_names(kind)]
+    return resolve_settings(workload.settings, plan.settings, policies=policies)
+
+
+def _scheduler(workload: Workload, settings: Settings, plan: Plan) -> Scheduler:
+    return scheduler_for(
+        settings=settings,
+        tasks=plan.tasks,
+        release=plan.release,
+        admission=plan.admission,
+        pools=workload.pools,
+        is_live=True,
+    )
+
+
+def _prepared(workload: Workload) -> list[PreparedJob]:
+    outputs: dict[Path, JobId] = {}
+    prepared = []
+    for job in workload.jobs:
+        if job.run is None:
+            raise InvalidInput(
+                "run is missing",
+                where=f"job {job.job_id!r}",
+                mend="say what runs (input, output, mapper), or use `simulate`",
+            )
+        output = Path(job.run.folder, job.run.output).resolve()
+        if output in outputs:
+            raise InvalidInput(
+                f"output {job.run.output!r} is that of job {outputs[output]!r} too",
+                where=f"job {job.job_id!r}",
+                mend="give every job an output of its own",
+            )
+        outputs[output] = job.job_id
+        prepared.append(prepare(job))
+    if not prepared:
+        raise InvalidInput("jobs is empty", where=workload.source, mend="add a job with `run`")
+    return prepared
+
+
+def _predicted_s(
+    workload: Workload, jobs: list[Job], cluster: Cluster, settings: Settings, plan: Plan
+) -> float | None:
+    """Makespan in the simulator, if every phase's lengths are known."""
+    if any(phase.lengths is None for job in jobs for phase in job.phases):
+        return None
+    scheduler = scheduler_for(
+        settings=replace(settings, heartbeat_s=0.0),
+        tasks=plan.tasks,
+        release=plan.release,
+        admission=plan.admission,
+        pools=workload.pools,
+    )
+    world = replace(simulation_settings(settings), heartbeat_s=0.0)
+    Simulation(scheduler, cluster, jobs, settings=world, seed=plan.seed).run()
+    ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
+    return max(ends) - min(job.submitted_at_s for job in jobs)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        idle_s=settings.task_timeout_s,
+        wall_s=settings.task_wall_s,
+        output_bytes=settings.task_output_bytes_max,
+        memory_bytes=settings.task_memory_bytes_max,
+    )

@@ -1,0 +1,104 @@
+"""Files that a verb writes beside its answer: checked before the work, written after it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from sluice.cli.answers import talk
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.reporting.charts.chart import Chart
+    from sluice.reporting.result import RunResult
+
+PLOT_ENDINGS = (".html", ".png", ".svg", ".json")
+
+
+class _Plotted(Protocol):
+    def plot(self) -> Chart: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Paths as they were given; None for what nobody asked for."""
+
+    trace: str | None = None
+    plot: str | None = None
+
+    @classmethod
+    def checked(cls, source: str, *, trace: str | None = None, plot: str | None = None) -> Files:
+        """The paths, if they can be written: an hour's simulation shall not end in a complaint.
+
+        source: the workload file, which neither may overwrite.
+        Raises InvalidInput naming the flag, MissingExtra where a chart cannot be drawn.
+        """
+        for flag, path in (("--trace", trace), ("--plot", plot)):
+            if path is not None:
+                _check(flag, path, source)
+        if plot is not None:
+            _check_plot(plot)
+        if trace is not None and plot is not None and _are_same(trace, plot):
+            raise InvalidInput(
+                f"{plot} is also the trace", where="--plot", mend="name two different files"
+            )
+        return cls(trace=trace, plot=plot)
+
+    def write(self, result: RunResult) -> None:
+        """Write what was asked for. Raises InvalidInput where a path has become unusable."""
+        if self.trace is not None:
+            from sluice.reporting.trace import write_trace
+
+            write_trace(self.trace, result.trace())
+            talk(f"trace: {self.trace}")
+        self.write_plot(result)
+
+    def write_plot(self, plotted: _Plotted) -> None:
+        """Write the chart, if one was asked for."""
+        if self.plot is not None:
+            plotted.plot().save(self.plot)
+            talk(f"plot: {self.plot}")
+
+
+def _check(flag: str, path: str, source: str) -> None:
+    folder = Path(path).parent
+    if not path or path == "-":
+        raise InvalidInput(f"{path!r} is no file", where=flag, mend="give the name of a file")
+    if "\0" in path:
+        raise InvalidInput("the name holds a NUL character", where=flag, mend="leave it out")
+    if source != "-" and _are_same(path, source):
+        raise InvalidInput(
+            f"{path} is the workload, which would be overwritten",
+            where=flag,
+            mend="name another file",
+        )
+    if Path(path).is_dir():
+        raise InvalidInput(f"{path} is a folder", where=flag, mend="name a file in it")
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"{path} cannot be written: there is no folder {folder}", where=flag, mend="make it"
+        )
+    if not os.access(path if Path(path).exists() else folder, os.W_OK):
+        raise InvalidInput(
+            f"{path} cannot be written: permission denied", where=flag, mend="name another file"
+        )
+
+
+def _are_same(path: str, other: str) -> bool:
+    return Path(path).resolve() == Path(other).resolve()
+
+
+def _check_plot(path: str) -> None:
+    ending = Path(path).suffix.lower()
+    if ending not in PLOT_ENDINGS:
+        raise InvalidInput(
+            f"{path} does not say which kind of chart to write",
+            where="--plot",
+            mend=f"end the name in {', '.join(PLOT_ENDINGS[:-1])} or {PLOT_ENDINGS[-1]}",
+        )
+    if ending != ".json":
+        from sluice.reporting.extras import required
+
+        required("vl_convert", extra="plot", what=f"a chart as {ending}")

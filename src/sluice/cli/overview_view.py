@@ -1,0 +1,81 @@
+"""The overview of a workload for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sluice.cli.overview import Overview, deadlines
+from sluice.model.cluster import Cluster
+from sluice.model.job import SlotKind
+from sluice.reporting.quantities import count, duration, shortened
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_LISTED_MAX = 8
+_NAME_WIDTH = 24
+
+
+def overview_views(overview: Overview) -> Sequence[RenderableType]:
+    """A headline, a list of what is in the file, and the warnings."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for name, value in _rows(overview):
+        grid.add_row(name, Text(value))
+    headline = Text.assemble((overview.workload.source, "bold"), " is a valid workload.")
+    warnings = [Text(f"warning: {told}", style="yellow") for told in overview.warnings]
+    return [headline, grid, *warnings]
+
+
+def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
+    workload = overview.workload
+    cluster = workload.cluster
+    yield "cluster", "none" if cluster is None else _cluster(cluster)
+    if workload.pools:
+        yield "pools", _listed([pool.pool_id for pool in workload.pools])
+    with_deadline = deadlines(workload)
+    yield "jobs", count(len(workload.jobs)) + (
+        f", {count(with_deadline)} with a deadline" if with_deadline else ""
+    )
+    yield "tasks", _by_kind({kind: count(tasks) for kind, tasks in overview.tasks.items()})
+    yield "work", _by_kind({kind: duration(work_s) for kind, work_s in overview.work_s.items()})
+    if overview.makespan_lower_s is not None:
+        yield "makespan", f"at least {duration(overview.makespan_lower_s)}, whatever the schedule"
+    if overview.unmeasured:
+        told = f"of {count(overview.unmeasured)} jobs unknown: they can be run, not simulated"
+        yield "lengths", told
+    if workload.settings:
+        yield "settings", _listed([f"{key}={value}" for key, value in workload.settings.items()])
+
+
+def _cluster(cluster: Cluster) -> str:
+    slots = [f"{count(cluster.slots(kind))} {kind.value} slots" for kind in _typed(cluster)]
+    containers = sum(node.containers for node in cluster.nodes)
+    slots += [f"{count(containers)} containers"] * bool(containers)
+    room = " and ".join(slots) or "no slots, resources only"
+    if cluster.is_totals:
+        return room
+    nodes = len(cluster.nodes)
+    racks = len({node.rack for node in cluster.nodes})
+    where = f"{count(nodes)} node{'s' * (nodes > 1)}"
+    where += f" in {count(racks)} rack{'s' * (racks > 1)}" if cluster.has_racks else ""
+    return f"{where}, {room}"
+
+
+def _typed(cluster: Cluster) -> list[SlotKind]:
+    return [kind for kind in (SlotKind.MAP, SlotKind.REDUCE) if cluster.slots(kind)]
+
+
+def _by_kind(values: dict[SlotKind, str]) -> str:
+    return ", ".join(f"{value} {kind.value}" for kind, value in values.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [shortened(name, _NAME_WIDTH) for name in names[:_LISTED_MAX]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {count(more)} more" if more else "")

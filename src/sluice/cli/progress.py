@@ -1,0 +1,82 @@
+"""How far a simulation is, for whoever sits at a terminal; nothing where stderr is a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sluice.reporting.quantities import count, duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from sluice.simulation.driver import Observer
+
+PATIENCE_S = 0.5  # what is over by then needs no bar
+
+
+class _SimulationBar:
+    """Told now and then by the simulator; appears once the user has waited a little."""
+
+    def __init__(self) -> None:
+        self._began_s = time.monotonic()
+        self._progress: Progress | None = None
+
+    def __call__(self, now_s: float, ended: int) -> None:
+        if self._progress is None:
+            if time.monotonic() - self._began_s < PATIENCE_S:
+                return
+            self._progress = _spinner("simulating")
+        told = f"virtual time {duration(now_s)}, {count(ended)} attempts ended"
+        self._progress.update(self._progress.task_ids[0], told=told)
+
+    def stop(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+@contextmanager
+def simulation_bar() -> Iterator[Observer | None]:
+    """An observer that shows virtual time passing; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar = _SimulationBar()
+    try:
+        yield bar
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Shows what is being done, and for how long already."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    progress = _spinner(what)
+    try:
+        yield
+    finally:
+        progress.stop()
+
+
+def _spinner(what: str) -> Progress:
+    """A line that moves, already started. It vanishes when it stops."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    progress = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[told]}", style="dim", markup=False),
+        TimeElapsedColumn(),
+        console=Console(stderr=True, markup=False, highlight=False),
+        transient=True,
+    )
+    progress.add_task(what, total=None, told="")
+    progress.start()
+    return progress

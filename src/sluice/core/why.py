@@ -1,0 +1,154 @@
+"""Why a job waits: read off the state, guessed nowhere.
+
+Asked from the outside in: what keeps a job from running is its admission, its release, the phases
+before, the nodes, and last the task policy, which alone knows whose turn it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.names import nearest_of
+from sluice.core.protocols import TaskPolicy
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.core.transitions import JobState
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
+from sluice.model.job import SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseWait:
+    """Where one phase stands. reason: why its tasks wait; None once all are done."""
+
+    phase: str
+    tasks: int
+    waiting: int
+    running: int
+    done: int
+    reason: Reason | None
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "phase": self.phase,
+            "tasks": self.tasks,
+            "waiting": self.waiting,
+            "running": self.running,
+            "done": self.done,
+            **_reason_document(self.reason),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a job is where it is, at `at_s`.
+
+    reason: what holds back the job, or else its first phase that is not done.
+    detail: what the policy said when it put the job off or refused it, or why the job failed.
+    """
+
+    job_id: JobId
+    at_s: float
+    state: JobState
+    reason: Reason
+    detail: str
+    phases: tuple[PhaseWait, ...]
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "job": self.job_id,
+            "at_s": self.at_s,
+            "state": self.state.value,
+            **_reason_document(self.reason),
+            "detail": self.detail,
+            "phases": [phase.document() for phase in self.phases],
+        }
+
+
+def _reason_document(reason: Reason | None) -> dict[str, object]:
+    if reason is None:
+        return {"reason": None, "text": None, "numbers": {}}
+    return {
+        "reason": reason.code.name.lower(),
+        "text": reason.text(),
+        "numbers": dict(reason.numbers),
+    }
+
+
+def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
+    """Why the job waits, or that it runs or has ended.
+
+    policy: the task policy at work, which is asked about phases that could start.
+    Raises InvalidInput where there is no such job.
+    """
+    job = state.jobs.get(JobId(job_id))
+    if job is None:
+        raise InvalidInput(
+            f"there is no job {job_id!r}", where="why", mend=nearest_of(job_id, state.jobs)
+        )
+    phases = tuple(_phase_wait(phase, state, policy) for phase in job.phases)
+    reason = _job_reason(job) or next(
+        (phase.reason for phase in phases if phase.reason is not None), Reason(ReasonCode.ENDED)
+    )
+    return Why(
+        job_id=job.job_id,
+        at_s=state.now_s,
+        state=job.state,
+        reason=reason,
+        detail=job.reason,
+        phases=phases,
+    )
+
+
+def _job_reason(job: JobEntry) -> Reason | None:
+    """What holds back the whole job; None where it has been released and has not ended."""
+    if job.state is JobState.REFUSED:
+        return Reason(ReasonCode.REFUSED)
+    if job.has_ended:
+        return Reason(ReasonCode.ENDED)
+    if job.state is JobState.DEFERRED:
+        return Reason(ReasonCode.DEFERRED)
+    if job.state is JobState.WAITING:
+        return Reason(ReasonCode.NOT_RELEASED)
+    return None
+
+
+def _phase_wait(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> PhaseWait:
+    return PhaseWait(
+        phase=phase.name,
+        tasks=phase.tasks,
+        waiting=phase.pending.count,
+        running=phase.running,
+        done=phase.done,
+        reason=_phase_reason(phase, state, policy),
+    )
+
+
+def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> Reason | None:
+    of_job = _job_reason(phase.job)
+    if phase.is_done or of_job is not None:
+        return None if phase.is_done else of_job
+    if not phase.pending.count:
+        return Reason(ReasonCode.ALL_RUNNING, (("running", phase.running),))
+    if phase.left_before:
+        return Reason(ReasonCode.BARRIER, (("left", phase.left_before),))
+    if not any(node.is_up for node in state.nodes.values()):
+        return Reason(ReasonCode.NO_NODE)
+    if _lacks_slots(phase.kind, state):
+        return Reason(ReasonCode.NO_SLOT_KIND, (("kind", phase.kind.value),))
+    return policy.explain(phase, state, state.now_s)
+
+
+def _lacks_slots(kind: SlotKind, state: ClusterState) -> bool:
+    """Whether nothing of this kind can ever start: the slots are all of other kinds.
+
+    A policy may run such tasks in slots of another kind; it then has done so already.
+    """
+    if state.slots[kind] or not state.slots[SlotKind.CONTAINER]:
+        return False
+    attempts = (*state.running.values(), *state.closed)
+    return not any(attempt.phase.kind is kind for attempt in attempts)

@@ -1,0 +1,50 @@
+"""A node's slots: taken from the lowest, held by one, given back to all."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.core.entries import NodeEntry
+from sluice.model.cluster import Node
+from sluice.model.job import SlotKind
+
+SLOTS = 9
+
+
+def spread(intervals):
+    return [slot for first, count in intervals for slot in range(first, first + count)]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, SLOTS))))
+def test_slots_are_the_lowest_free_ones(steps):
+    """Against a plain set of free numbers."""
+    node = NodeEntry(Node(node_id="n", map_slots=SLOTS), 0)
+    free, held = set(range(SLOTS)), []
+    for takes, number in steps:
+        if takes and number <= len(free):
+            taken = node.take_slots(SlotKind.MAP, number)
+            assert sorted(free)[:number] == spread(taken)
+            free -= set(spread(taken))
+            held.append(taken)
+        elif not takes and held:
+            given_back = held.pop(number % len(held))
+            node.give_back(SlotKind.MAP, given_back)
+            free |= set(spread(given_back))
+        assert len(free) == node.free[SlotKind.MAP]
+        assert SLOTS - len(free) == node.used(SlotKind.MAP)
+        assert sorted(free) == sorted(spread(node.room[SlotKind.MAP]))
+        assert node.has_room == bool(free)
+
+
+def test_a_node_serves_typed_slots_or_containers_never_both():
+    """Any slot can be a container, so one in use counts against all of the other manner."""
+    node = NodeEntry(Node(node_id="n", map_slots=2, reduce_slots=1), 0)
+    taken = node.take_slots(SlotKind.MAP, 1)
+
+    assert node.is_mixed(SlotKind.CONTAINER)
+    assert not node.is_mixed(SlotKind.REDUCE)
+
+    node.give_back(SlotKind.MAP, taken)
+    node.take_slots(SlotKind.CONTAINER, 3)
+
+    assert node.is_mixed(SlotKind.MAP)
+    assert not node.has_room

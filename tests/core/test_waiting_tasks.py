@@ -1,0 +1,197 @@
+"""The clever indexes of waiting work against naive models: pending tasks, backlogs, rankings."""
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from sluice.core.commands import Locality
+from sluice.core.entries import Backlog
+from sluice.core.pending import LocatedTasks, PendingTasks
+from sluice.core.ranking import Ranking
+
+RACK_OF = {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}
+NODES = sorted(RACK_OF)
+
+
+class NaiveWaiting:
+    """Waiting tasks as two plain sets; every answer is found by looking at all of them."""
+
+    def __init__(self, tasks, locations=None):
+        self.fresh = set(range(tasks))
+        self.again = set()
+        self.locations = locations
+
+    @property
+    def count(self):
+        return len(self.fresh) + len(self.again)
+
+    def distance(self, task, node_id):
+        places = self.locations[task] if self.locations else ()
+        if not places:
+            return None
+        if node_id in places:
+            return Locality.NODE
+        racks = {RACK_OF.get(place) for place in places}
+        return Locality.RACK if RACK_OF[node_id] in racks else Locality.ANY
+
+    def turn(self):
+        return min(self.again) if self.again else min(self.fresh)
+
+    def nearest(self, node_id):
+        """Failed and lost ones first, in task order; then by distance, then in task order."""
+        if self.again:
+            return min(self.again)
+        # A task whose input lies nowhere has no distance; it stands with the farthest.
+        far = {None: Locality.ANY}
+        ranks = {task: self.distance(task, node_id) for task in self.fresh}
+        return min(self.fresh, key=lambda task: (far.get(ranks[task], ranks[task]), task))
+
+    def remove(self, task):
+        self.fresh.discard(task)
+        self.again.discard(task)
+
+
+class WaitingTasks(RuleBasedStateMachine):
+    """Take, put back and clear in any order, counted and located."""
+
+    @initialize(tasks=st.integers(1, 9), seed=st.none() | st.integers(0, 999))
+    def begin(self, tasks, seed):
+        places = None
+        if seed is not None:
+            draw = random.Random(seed)
+            choices = [*NODES, "elsewhere"]
+            places = [tuple(draw.sample(choices, draw.randint(0, 3))) for _ in range(tasks)]
+        self.tasks = tasks
+        self.naive = NaiveWaiting(tasks, places)
+        self.waiting = (
+            PendingTasks(tasks) if places is None else LocatedTasks(tasks, places, RACK_OF)
+        )
+
+    @invariant()
+    def the_counts_agree(self):
+        assert self.naive.count == self.waiting.count
+
+    @precondition(lambda self: self.naive.count)
+    @rule()
+    def take_one(self):
+        task = self.naive.turn()
+        self.naive.remove(task)
+        assert task == self.waiting.take_one()
+
+    @precondition(lambda self: self.naive.count)
+    @rule(most=st.integers(1, 12))
+    def take_run(self, most):
+        first, run = self.waiting.take_run(most)
+        assert first == self.naive.turn()
+        assert 1 <= run <= most
+        if not self.waiting.is_placed and first not in self.naive.again:
+            assert run == min(most, len(self.naive.fresh))
+        for task in range(first, first + run):
+            assert task in self.naive.fresh | self.naive.again
+            self.naive.remove(task)
+
+    @precondition(lambda self: self.naive.count)
+    @rule(node_id=st.sampled_from(NODES))
+    def take_nearest(self, node_id):
+        """What is nearest is told before it is taken."""
+        rack = RACK_OF[node_id]
+        task = self.naive.nearest(node_id) if self.naive.locations else self.naive.turn()
+        distance = self.naive.distance(task, node_id)
+        assert distance == self.waiting.nearest(node_id, rack)
+        assert (task, distance) == self.waiting.take_nearest(node_id, rack)
+        self.naive.remove(task)
+
+    @rule(index=st.integers(0, 8))
+    def put_back(self, index):
+        task = index % self.tasks
+        if task not in self.naive.fresh | self.naive.again:
+            self.naive.again.add(task)
+            self.waiting.put_back(task)
+
+    @precondition(lambda self: self.naive.count)
+    @rule()
+    def clear(self):
+        self.naive.fresh.clear()
+        self.naive.again.clear()
+        self.waiting.clear()
+
+
+class TestWaitingTasks(WaitingTasks.TestCase):
+    """Counted and located tasks wait as the naive ones do."""
+
+    settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+
+
+class Thing:
+    """Something with a key that changes."""
+
+    def __init__(self, key=None):
+        self.key = key
+
+
+keys = st.none() | st.tuples(st.integers(0, 3)) | st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), keys, st.sampled_from(["touch", "first", "all"]))))
+def test_a_ranking_orders_as_sorting_would(changes):
+    """However many changes fall between two questions."""
+    things = [Thing() for _ in range(6)]
+    ranking = Ranking(lambda thing: thing.key)
+    for index, key, question in changes:
+        things[index].key = key
+        ranking.touch(things[index])
+        ranked = [thing for thing in things if thing.key is not None]
+        least = min((thing.key for thing in ranked), default=None)
+        if question == "first":
+            first = ranking.first()
+            assert least == (None if first is None else first.key)
+        elif question == "all":
+            order = list(ranking.in_order())
+            assert sorted(thing.key for thing in ranked) == [thing.key for thing in order]
+            assert set(ranked) == set(order)
+            assert len(ranked) == len(ranking)
+
+
+def test_a_ranking_keeps_its_heap_small():
+    """A thing touched a thousand times leaves no thousand entries behind."""
+    thing = Thing((0,))
+    ranking = Ranking(lambda thing: thing.key)
+    for number in range(1000):
+        thing.key = (number,)
+        ranking.touch(thing)
+        assert [thing] == list(ranking.in_order()) or ranking.first() is thing
+
+    assert len(ranking._heap) < 100
+
+
+class InLine:
+    """As much of a phase as a backlog looks at."""
+
+    def __init__(self, number):
+        self.line_key = (number, 0)
+        self.is_queued = False
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["join", "leave", "first", "look"]))))
+def test_a_backlog_is_the_queued_phases_in_order_of_release(steps):
+    """Also when one leaves and comes back, and when somebody stops looking half-way."""
+    phases = [InLine(number) for number in range(6)]
+    backlog = Backlog()
+    for index, step in steps:
+        phase = phases[index]
+        if step == "join" and not phase.is_queued:
+            phase.is_queued = True
+            backlog.add(phase)
+        elif step == "leave":
+            phase.is_queued = False
+        queued = [phase for phase in phases if phase.is_queued]
+        if step == "first":
+            assert (queued or [None])[0] is backlog.first()
+        elif step == "look":
+            assert queued[: index + 1] == [
+                phase for phase, _ in zip(backlog.in_order(), range(index + 1), strict=False)
+            ]
+            assert queued == list(backlog.in_order())
+        assert set(queued) == backlog.phases()

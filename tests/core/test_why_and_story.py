@@ -1,0 +1,222 @@
+"""Why a job waits, and what happened to it, as the core tells them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sluice.core.events import (
+    AttemptKey,
+    FailureKind,
+    JobKilled,
+    JobSubmitted,
+    NodeJoined,
+    NodeLost,
+    TaskFailed,
+    TaskFinished,
+    Tick,
+)
+from sluice.core.protocols import Defer, Refuse, ReleaseOrder
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.scheduler import Policies, Scheduler
+from sluice.core.story import story
+from sluice.core.why import why
+from sluice.model.cluster import Node
+from sluice.model.errors import InvalidInput
+from sluice.policies.fifo import Fifo
+from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
+from tests.runs import map_reduce
+
+ASIDE = Reason(ReasonCode.NO_NODE)
+
+
+class Answers:
+    """An admission policy that always gives one answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def decide(self, job, state):
+        return self.answer
+
+
+class HoldAll:
+    """A release policy that keeps every job waiting."""
+
+    def release(self, waiting, state, now_s):
+        return ReleaseOrder()
+
+
+def composed(admission=None, release=None):
+    return Scheduler(
+        Policies(
+            admission=admission or AdmitAll(),
+            release=release or ReleaseOnArrival(),
+            tasks=Fifo(),
+            pools=KeepPools(),
+        )
+    )
+
+
+def fed(*events, scheduler=None):
+    """A scheduler that has handled the events, with a Tick after each."""
+    scheduler = scheduler or composed()
+    for event in events:
+        scheduler.handle(event)
+        scheduler.handle(Tick(event.at_s))
+    return scheduler
+
+
+def asked(scheduler, job_id="a"):
+    return why(job_id, scheduler.state, scheduler.policies.tasks)
+
+
+NODE = NodeJoined(0.0, Node(node_id="n1", map_slots=2, reduce_slots=1))
+JOB = JobSubmitted(0.0, map_reduce("a", 3, 1.0, 1, 1.0))
+
+
+def ended(task, at_s, phase=0, attempt=1):
+    return TaskFinished(at_s, AttemptKey("a", phase, task, attempt), at_s)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "events", "code"),
+    [
+        (composed(Answers(Defer(ASIDE))), [NODE, JOB], ReasonCode.DEFERRED),
+        (composed(Answers(Refuse(ASIDE))), [NODE, JOB], ReasonCode.REFUSED),
+        (composed(release=HoldAll()), [NODE, JOB], ReasonCode.NOT_RELEASED),
+        (composed(), [JOB], ReasonCode.NO_NODE),
+        (composed(), [NODE, JOB, NodeLost(1.0, "n1")], ReasonCode.NO_NODE),
+        (
+            composed(),
+            [NodeJoined(0.0, Node(node_id="n1", reduce_slots=1)), JOB],
+            ReasonCode.NO_SLOT_KIND,
+        ),
+        (composed(), [NODE, JOB], ReasonCode.SLOTS_BUSY),
+        (composed(), [NODE, JOB, ended(0, 1.0)], ReasonCode.ALL_RUNNING),
+        (composed(), [NODE, JOB, JobKilled(1.0, "a")], ReasonCode.ENDED),
+    ],
+)
+def test_the_outermost_cause_is_the_one_told(scheduler, events, code):
+    """From admission down to the task policy, the first that holds the job back."""
+    answer = asked(fed(*events, scheduler=scheduler))
+
+    assert code is answer.reason.code
+    assert code.name.lower() == json.loads(json.dumps(answer.document()))["reason"]
+
+
+def test_a_later_phase_waits_for_what_is_left_before_it():
+    later = asked(fed(NODE, JOB, ended(0, 1.0))).phases[1]
+
+    assert Reason(ReasonCode.BARRIER, (("left", 2),)) == later.reason
+    assert (1, 0, 0) == (later.waiting, later.running, later.done)
+
+
+def test_a_done_phase_has_no_reason_to_wait():
+    events = [ended(0, 1.0), ended(1, 1.0), ended(2, 2.0)]
+
+    assert asked(fed(NODE, JOB, *events)).phases[0].reason is None
+
+
+def test_what_the_policy_said_is_told_as_well():
+    answer = asked(fed(JOB, scheduler=composed(Answers(Defer(ASIDE)))))
+
+    assert "no node is up" == answer.detail
+
+
+def test_an_unknown_job_is_answered_with_the_nearest():
+    with pytest.raises(InvalidInput, match="'wordcount'"):
+        asked(fed(JobSubmitted(0.0, map_reduce("wordcount", 1))), "wordcuont")
+
+
+def whole_story():
+    """Three maps, of which one fails, one is lost with its node, and one is done and lost."""
+    late = replace(JOB.job, deadline_at_s=2.5)
+    second = NodeJoined(0.0, Node(node_id="n2", map_slots=2, reduce_slots=1))
+    error = "exit 3\nTraceback\nValueError: bad"
+    return fed(
+        NODE,
+        second,
+        JobSubmitted(0.0, late),
+        TaskFailed(1.0, AttemptKey("a", 0, 0, 1), 1.0, FailureKind.EXIT, error),
+        ended(2, 1.5),
+        NodeLost(2.0, "n2"),
+        ended(1, 3.0),
+        ended(0, 4.0, attempt=2),
+        ended(2, 5.0, attempt=2),
+        ended(0, 6.0, phase=1),
+    ).state
+
+
+def test_a_jobs_story_tells_all_that_mattered_in_order():
+    told = story("a", whole_story())
+    lines = [(line.at_s, line.what) for line in told.lines]
+
+    assert "job" == told.kind
+    assert sorted(lines, key=lambda line: line[0]) == lines
+    assert [
+        (0.0, "submitted"),
+        (0.0, "released to the cluster"),
+        (0.0, "map begins on n1, first of 3 tasks"),
+        (1.0, "map task 0 failed on n1"),
+        (1.5, "map task 2 done"),
+        (2.5, "deadline missed"),
+        (5.0, "map ends, all 3 tasks done"),
+        (5.0, "reduce begins on n1, first of 1 tasks"),
+        (6.0, "reduce ends, all 1 tasks done"),
+        (6.0, "job done"),
+    ] == lines
+
+
+def test_a_failure_is_told_with_what_the_task_wrote_last():
+    failed = next(line for line in story("a", whole_story()).lines if "failed" in line.what)
+
+    assert failed.why.endswith("ValueError: bad")
+
+
+def test_a_tasks_story_tells_each_attempt():
+    told = story("a/map/2", whole_story())
+
+    assert "task" == told.kind
+    assert [
+        "attempt 1 starts on n2, map slot 0",
+        "attempt 1 done",
+        "attempt 2 starts on n1, map slot 1",
+        "attempt 2 done",
+    ] == [line.what for line in told.lines]
+    assert "its output was lost later, with node n2" == told.lines[1].why
+
+
+def test_a_task_may_be_named_by_the_place_of_its_phase():
+    state = whole_story()
+
+    assert story("a/map/2", state).lines == story("a/0/2", state).lines
+
+
+def test_a_nodes_story_tells_its_work_and_its_losses():
+    state = fed(NODE, JOB, NodeLost(1.0, "n1", "no heartbeat")).state
+    told = story("n1", state)
+
+    assert [
+        (0.0, "a: map begins here, first of 2 attempts", "first job in line with a task to start"),
+        (1.0, "lost, with 2 running tasks", "no heartbeat"),
+    ] == list(told.lines)
+
+
+def test_killed_attempts_say_why():
+    key = AttemptKey("a", 0, 0, 1)
+    killed = TaskFailed(2.0, key, 2.0, FailureKind.KILLED)
+    state = fed(NODE, JOB, JobKilled(1.0, "a"), killed).state
+
+    assert "its job had ended" in [line.why for line in story("a", state).lines]
+    assert (1.0, "job killed", "") in story("a", state).lines
+
+
+@pytest.mark.parametrize("name", ["b", "a/map", "a/map/3", "a/sort/0", "a/map/-1", "n9", ""])
+def test_what_does_not_exist_has_no_story(name):
+    with pytest.raises(InvalidInput, match="no job, node or task"):
+        story(name, fed(NODE, JOB).state)
+
+
+def test_a_story_is_plain_json():
+    json.dumps(story("a", whole_story()).document(), allow_nan=False)

@@ -1,0 +1,153 @@
+"""mrjob classes run unmodified, and give what mrjob itself gives."""
+
+import subprocess
+import sys
+
+import pytest
+from tests.engines.work_runs import job_in, run_job, write_input
+
+from sluice.engines.work.layout import prepare
+from sluice.model.errors import InvalidInput
+
+JOBS = '''
+from mrjob.job import MRJob
+from mrjob.step import MRStep
+from mrjob.protocol import RawValueProtocol
+
+
+class WordCount(MRJob):
+    def mapper(self, _, line):
+        for word in line.split():
+            yield word, 1
+
+    def combiner(self, word, counts):
+        yield word, sum(counts)
+
+    def reducer(self, word, counts):
+        self.increment_counter("group", "words", 1)
+        yield word, sum(counts)
+
+
+class MostUsed(MRJob):
+    """Two steps, the second without a mapper of its own."""
+
+    OUTPUT_PROTOCOL = RawValueProtocol
+
+    def steps(self):
+        return [
+            MRStep(mapper_init=self.start, mapper=self.words, mapper_final=self.end,
+                   combiner=self.total, reducer=self.pairs),
+            MRStep(reducer=self.most),
+        ]
+
+    def start(self):
+        self.lines = 0
+
+    def words(self, _, line):
+        self.lines += 1
+        for word in line.split():
+            yield word, 1
+
+    def end(self):
+        yield "<lines>", self.lines
+
+    def total(self, word, counts):
+        yield word, sum(counts)
+
+    def pairs(self, word, counts):
+        yield None, (sum(counts), word)
+
+    def most(self, _, pairs):
+        for count, word in sorted(pairs, reverse=True)[:10]:
+            yield None, f"{word}: {count}"
+
+
+class MapThenCount(MRJob):
+    """The first step has no reducer."""
+
+    def steps(self):
+        return [
+            MRStep(mapper=self.lengths),
+            MRStep(mapper=self.same, reducer=self.count),
+            MRStep(mapper=self.same),
+        ]
+
+    def lengths(self, _, line):
+        yield len(line) % 7, line
+
+    def same(self, key, value):
+        yield key, value
+
+    def count(self, key, values):
+        yield key, len(list(values))
+
+
+class Sorted(MRJob):
+    SORT_VALUES = True
+
+    def mapper(self, _, line):
+        for word in line.split():
+            yield word[0], word
+
+    def reducer(self, letter, words):
+        yield letter, list(words)[:5]
+
+
+class Shell(MRJob):
+    def mapper_cmd(self):
+        return "cat"
+
+
+if __name__ == "__main__":
+    import sys
+    globals()[sys.argv.pop(1)].run()
+'''
+
+TEXT = "".join(
+    f"{['the', 'cat', 'sat', 'on', 'a', 'mat'][n % 6]} w{n * 7 % 31} \N{SNOWMAN}{n % 3}\n"
+    for n in range(2000)
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "jobs.py").write_text(JOBS)
+    write_input(tmp_path, TEXT, TEXT[:500])
+    return tmp_path
+
+
+def inline(folder, name):
+    """The output lines of mrjob's own runner."""
+    answer = subprocess.run(
+        [sys.executable, "jobs.py", name, "-r", "inline", "--no-conf", "in/file-0", "in/file-1"],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    return sorted(answer.stdout.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("name", ["WordCount", "MostUsed", "MapThenCount", "Sorted"])
+@pytest.mark.parametrize("reduces", [1, 3])
+def test_the_output_is_that_of_mrjobs_own_runner(folder, name, reduces):
+    """Byte by byte, but for the order of the part files."""
+    job = job_in(folder, reduces=reduces, python=f"jobs.py:{name}", split_bytes=20_000)
+    parts = run_job(job, folder)
+
+    assert sorted(b"".join(parts).splitlines(keepends=True)) == inline(folder, name)
+
+
+def test_steps_become_phases(folder):
+    """One map task for each part file of the step before."""
+    phases = prepare(job_in(folder, reduces=3, python="jobs.py:MapThenCount")).job.phases
+
+    told = [(phase.name, phase.tasks, phase.after) for phase in phases]
+    assert told == [
+        ("map", 2, ()), ("map-2", 2, (0,)), ("reduce-2", 3, (1,)), ("map-3", 3, (2,)),
+    ]  # fmt: skip
+
+
+def test_steps_that_run_shell_commands_are_refused(folder):
+    """Only mrjob knows how to run them."""
+    with pytest.raises(InvalidInput, match="step 0 has mapper_cmd"):
+        prepare(job_in(folder, python="jobs.py:Shell"))
