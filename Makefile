@@ -5,7 +5,8 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 2
+SOURCE := PYTHONPATH=$(CURDIR)/src
+PYTEST := $(SOURCE) $(BIN)/python -m pytest -n auto --maxprocesses 2
 UV     := 0.13.9
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.
@@ -15,32 +16,33 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 .PHONY: help demo test check bench docs lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
-demo: .venv/.demo         ## show what Sluice does, in a minute
+demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@$(BIN)/python -m examples.demo
 
-test: .venv/.dev          ## run the whole test suite, the slow tests too
+test: .venv/.dev .venv/.sluice    ## run the whole test suite, the slow tests too
 	$(PYTEST)
 
-check: .venv/.dev         ## run every gate: format, lint, types, floors, quick tests, doctests
+check: .venv/.dev | .venv/.sluice ## run every gate: format, lint, types, floors, quick tests, doctests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
-	$(BIN)/lint-imports --no-logo
+	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
+	$(SOURCE) $(BIN)/lint-imports --no-logo
 	$(PYTEST) -m "not slow" --doctest-modules src/sluice tests
 
 # One that fails does not hide what the others have to say.
-bench: .venv/.bench       ## run every question in bench/ against its budget
+bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its budget
 	@status=0; for file in bench/[!_]*.py; do \
 		echo "== $$file"; $(BIN)/python -m "bench.$$(basename "$$file" .py)" || status=1; \
 	done; exit $$status
 
-docs: .venv/.dev          ## build the documentation in build/docs and run its examples
-	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
+docs: .venv/.dev | .venv/.sluice  ## build the documentation in build/docs and run its examples
+	$(SOURCE) $(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
 	$(PYTEST) tests/test_documents.py
 
 # bench.lock holds everything; the others are cut from it, so that all fit into one .venv.
@@ -66,10 +68,16 @@ clean:                    ## remove everything that the other targets made
 	@touch $@
 
 # Without build isolation, what builds a package comes from the lock too.
-.venv/.%: requirements/%.lock pyproject.toml | .venv/.python
+.venv/.%: requirements/%.lock | .venv/.python
 	@echo "Setting up .venv from $<; this happens once."
 	@$(PIP) install --require-hashes --no-build-isolation -r $<
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# What users get: a wheel, its hot modules compiled (half a minute, after each change of a source).
+# Gates and tests put the sources before it, so that they never speak about yesterday's build.
+.venv/.sluice: $(shell find src -name '*.py') hatch_build.py pyproject.toml README.md | .venv/.python
+	@echo "Building Sluice."
+	@$(PIP) install --no-deps --no-build-isolation --force-reinstall .
 	@touch $@
 
 .venv/.bench: | .venv/.dev

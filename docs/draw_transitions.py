@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.core.transitions import (
     ATTEMPT_ENDS,
@@ -26,12 +26,20 @@ from sluice.core.transitions import (
 
 HERE = Path(__file__).resolve().parent
 
-Table = Mapping[Enum, Mapping[Enum, Enum]]
+Table = Mapping[Any, Mapping[Any, Enum]]  # keys of a mapping are invariant, so no Enum will do
 
 _BOX_W, _BOX_H = 88, 32
 _STEP_X, _STEP_Y = 168, 46
 _ARC_H, _MARGIN = 26, 16
 _INK, _PALE, _END = "#24425c", "#eef4f9", "#f6efe4"
+_HEAD = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}"'
+    ' viewBox="0 0 {width:g} {height:g}" role="img" font-family="sans-serif">'
+)
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8"'
+    f' orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{_INK}"/></marker></defs>'
+)
 
 
 class Life(NamedTuple):
@@ -99,12 +107,9 @@ def drawing(life: Life) -> str:
     height = max(y for _, y in spots.values()) + _BOX_H / 2 + _MARGIN
     pairs = arrows(life.table)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
-        f' width="{width:g}" height="{height:g}" role="img" font-family="sans-serif">',
+        _HEAD.format(width=width, height=height),
         f"<title>What may happen to {_article(life.name)}</title>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8"'
-        f' markerHeight="8" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{_INK}"/>'
-        "</marker></defs>",
+        _TIP,
         f'<rect width="{width:g}" height="{height:g}" fill="white"/>',
     ]
     for (before, after), causes in pairs.items():

@@ -3,9 +3,9 @@ state is counted again the slow way.
 """
 
 import pytest
+from tests.conservation import conserving
 
 from sluice.core.scheduler import Scheduler
-from tests.conservation import Conservation
 
 
 def pytest_configure(config):
@@ -18,7 +18,4 @@ def pytest_configure(config):
 def _conservation(request, monkeypatch):
     """On in every test that does not say `no_invariants`."""
     if request.node.get_closest_marker("no_invariants") is None:
-        laws = Conservation()
-        monkeypatch.setattr(
-            Scheduler, "handle", lambda scheduler, event: laws.handle(scheduler, event)
-        )
+        monkeypatch.setattr(Scheduler, "handle", conserving())

@@ -1,9 +1,12 @@
 """The conservation laws, held while tests run: see `tests/conftest.py`."""
 
-import weakref
+from collections import Counter
+from weakref import WeakKeyDictionary
 
+from sluice.core.entries import PoolEntry
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
+from sluice.model.job import SlotKind
 from sluice.policies.share_order import ShareOrder
 
 _CHEAP = 500  # attempts, jobs and nodes that may be looked at for each event
@@ -14,13 +17,14 @@ handle = Scheduler.handle  # as it is, without the checks
 def check_shares(order, state):
     """What share policies believe about demand and running tasks equals a recount."""
     order.settle()
-    demand, running = {}, {}
+    demand: Counter[tuple[PoolEntry, SlotKind]] = Counter()
+    running: Counter[tuple[PoolEntry, SlotKind]] = Counter()
     for job in state.jobs.values():
         for phase in job.phases:
             place = (job.pool, phase.kind)
             waiting = phase.pending.count if phase.is_open else 0
-            running[place] = running.get(place, 0) + phase.running
-            demand[place] = demand.get(place, 0) + phase.running + waiting
+            running[place] += phase.running
+            demand[place] += phase.running + waiting
     for (pool, kind), tasks in demand.items():
         share = order.share(pool, kind)
         assert (share.demand, share.running) == (tasks, running[pool, kind]), (
@@ -39,24 +43,23 @@ def check_all(state):
             check_shares(observer, state)
 
 
-class Conservation:
-    """`Scheduler.handle` that checks the state after each event.
+def conserving():
+    """`Scheduler.handle`, then a check of the state.
 
     A check costs time in proportion to the state, so in large runs it looks at every k-th event
     only, k growing with the state: the cost of an event stays bounded.
     """
+    due: WeakKeyDictionary[Scheduler, int] = WeakKeyDictionary()
 
-    def __init__(self):
-        self._due = weakref.WeakKeyDictionary()
-
-    def handle(self, scheduler, event):
-        """Take the event in, then check."""
+    def handle_and_check(scheduler, event):
         commands = handle(scheduler, event)
         state = scheduler.state
-        due = self._due.get(scheduler, 0) - 1
-        if due < 0:
+        left = due.get(scheduler, 0) - 1
+        if left < 0:
             check_all(state)
             size = len(state.jobs) + len(state.nodes) + len(state.running) + len(state.closed)
-            due = size // _CHEAP
-        self._due[scheduler] = due
+            left = size // _CHEAP
+        due[scheduler] = left
         return commands
+
+    return handle_and_check

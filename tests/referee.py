@@ -1,4 +1,4 @@
-"""An independent FIFO simulator, task by task, after the pseudo code of the ordering spec, section 3.
+"""An independent FIFO simulator, task by task, after the pseudo code of ordering spec, section 3.
 
     simulate(order): t=0
       loop: end tasks ending at t; admit jobs with dispatch<=t; update ready set
@@ -38,7 +38,8 @@ def completions_s(jobs, map_slots, reduce_slots):
     """When each job of the list ends; earlier arrival first, then earlier in the list."""
     lines = [_line_of(job) for job in jobs]
     to_come = sorted(lines, key=lambda line: line.arrival_s)  # stable: ties keep list order
-    queue, running = [], []
+    queue: list[Line] = []
+    running: list[tuple[float, str, Line]] = []
     free = {"map": map_slots, "reduce": reduce_slots}
     now_s = 0.0
     while True:
@@ -62,7 +63,7 @@ def completions_s(jobs, map_slots, reduce_slots):
 
 
 def _line_of(job):
-    lengths_s = {"map": [], "reduce": []}
+    lengths_s: dict[str, list[float]] = {"map": [], "reduce": []}
     for phase in job.phases:
         each_s = getattr(phase.lengths, "durations_s", None)
         if each_s is None:

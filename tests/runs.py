@@ -2,6 +2,7 @@
 
 from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.policies.fifo import Fifo
@@ -22,15 +23,13 @@ def simulate(cluster, jobs, tasks=None, *, seed=0, slowstart=1.0, pools=(), **se
     """Run the jobs in virtual time; the scheduler's state as it is at the end."""
     by_heartbeat = settings.get("heartbeat_s", 0.0) > 0
     scheduler = scheduler_of(tasks, pools=pools, slowstart=slowstart, by_heartbeat=by_heartbeat)
-    Simulation(
-        scheduler, cluster, jobs, settings=SimulationSettings(**settings), seed=seed
-    ).run()
+    Simulation(scheduler, cluster, jobs, settings=SimulationSettings(**settings), seed=seed).run()
     return scheduler.state
 
 
 def totals(map_slots, reduce_slots):
     """A cluster that is one pool of slots of each kind."""
-    node = Node(node_id="n", map_slots=map_slots, reduce_slots=reduce_slots)
+    node = Node(node_id=NodeId("n"), map_slots=map_slots, reduce_slots=reduce_slots)
     return Cluster(nodes=(node,), is_totals=True)
 
 
@@ -38,7 +37,7 @@ def even_nodes(count, map_slots, reduce_slots, *, racks=0):
     """Nodes all alike, in racks of three or so if there are racks."""
     nodes = tuple(
         Node(
-            node_id=f"n{index}",
+            node_id=NodeId(f"n{index}"),
             rack=f"r{index % max(1, racks)}",
             map_slots=map_slots,
             reduce_slots=reduce_slots,
@@ -50,7 +49,7 @@ def even_nodes(count, map_slots, reduce_slots, *, racks=0):
 
 def map_reduce(job_id, maps=0, map_s=1.0, reduces=0, reduce_s=1.0, *, pool="p", at_s=0.0):
     """A job of `maps` x `map_s` and `reduces` x `reduce_s`; tuples of lengths go task by task."""
-    phases = []
+    phases: list[Phase] = []
     for kind, tasks, length_s in (
         (SlotKind.MAP, maps, map_s),
         (SlotKind.REDUCE, reduces, reduce_s),

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 
@@ -12,6 +13,8 @@ lengths_s = st.one_of(
     st.integers(1, 40).map(lambda quarters: quarters / 4),
     st.integers(1, 99).map(lambda tenths: tenths / 10),
 )
+
+AT_ONCE_S = st.just(0.0)
 
 
 @st.composite
@@ -25,7 +28,12 @@ def clusters(draw, *, nodes_max=3, slots_max=4, kinds_min=1, racks_max=1):
         reduce_slots = draw(st.integers(least, slots_max))
         rack = f"r{index % racks_max}"
         nodes.append(
-            Node(node_id=f"n{index}", rack=rack, map_slots=map_slots, reduce_slots=reduce_slots)
+            Node(
+                node_id=NodeId(f"n{index}"),
+                rack=rack,
+                map_slots=map_slots,
+                reduce_slots=reduce_slots,
+            )
         )
     return Cluster(nodes=tuple(nodes), has_racks=racks_max > 1)
 
@@ -35,15 +43,20 @@ def phases(draw, kind, *, after=(), tasks_max=8, listed=None):
     """A phase, its tasks alike or listed one by one (`listed` None: either)."""
     if draw(st.booleans()) if listed is None else listed:
         each_s = tuple(draw(st.lists(lengths_s, min_size=1, max_size=tasks_max)))
-        tasks, lengths = len(each_s), ListedLengths(each_s)
-    else:
-        tasks, length_s = draw(st.integers(1, tasks_max)), draw(lengths_s)
-        lengths = ConstantLengths(length_s, length_s)
+        return Phase(
+            name=kind.value,
+            kind=kind,
+            tasks=len(each_s),
+            lengths=ListedLengths(each_s),
+            after=after,
+        )
+    tasks, length_s = draw(st.integers(1, tasks_max)), draw(lengths_s)
+    lengths = ConstantLengths(length_s, length_s)
     return Phase(name=kind.value, kind=kind, tasks=tasks, lengths=lengths, after=after)
 
 
 @st.composite
-def jobs(draw, job_id, *, tasks_max=8, arrivals_s=st.just(0.0), listed=None):
+def jobs(draw, job_id, *, tasks_max=8, arrivals_s=AT_ONCE_S, listed=None):
     """Map-only, reduce-only, or both with a barrier between them."""
     shape = draw(st.sampled_from(["both", "both", "maps", "reduces"]))
     parts = []
@@ -65,7 +78,7 @@ def jobs(draw, job_id, *, tasks_max=8, arrivals_s=st.just(0.0), listed=None):
 @st.composite
 def job_lists(draw, *, jobs_max=6, tasks_max=8, is_staggered=True, listed=None):
     """Jobs with different names, in the order of their submission to the simulator."""
-    arrivals_s = st.one_of(st.just(0.0), lengths_s) if is_staggered else st.just(0.0)
+    arrivals_s = st.one_of(AT_ONCE_S, lengths_s) if is_staggered else AT_ONCE_S
     count = draw(st.integers(1, jobs_max))
     return [
         draw(jobs(f"j{index}", tasks_max=tasks_max, arrivals_s=arrivals_s, listed=listed))

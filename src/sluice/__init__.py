@@ -5,8 +5,7 @@ for, so that `import sluice` costs nothing.
 
 >>> import sluice
 >>> workload = sluice.parse_workload(
-...     "{version: 1, cluster: {map_slots: 2},"
-...     " jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
+...     "{version: 1, cluster: {map_slots: 2}, jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
 ... )
 >>> sluice.simulate(workload, tasks="fifo").makespan_s
 6.0

@@ -231,9 +231,7 @@ def why(
     run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
     Raises InvalidInput where there is no such job or run.
     """
-    scheduler = _scheduler_at(
-        source, run_id, at_s, tasks, release, admission, settings, seed
-    )
+    scheduler = _scheduler_at(source, run_id, at_s, tasks, release, admission, settings, seed)
     return why_of(job_id, scheduler.state, scheduler.policies.tasks)
 
 
@@ -250,9 +248,7 @@ def story(
     seed: int = 0,
 ) -> Story:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
-    scheduler = _scheduler_at(
-        source, run_id, at_s, tasks, release, admission, settings, seed
-    )
+    scheduler = _scheduler_at(source, run_id, at_s, tasks, release, admission, settings, seed)
     return story_of(subject, scheduler.state)
 
 

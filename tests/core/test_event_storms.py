@@ -14,6 +14,7 @@ That these properties bite was tried by planting bugs in the core, one at a time
 
 import random
 from collections import Counter
+from enum import Enum
 from functools import partial
 from itertools import chain
 
@@ -21,6 +22,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.runs import scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.commands import Kill, Launch
@@ -33,17 +35,18 @@ from sluice.core.transitions import (
     JobState,
 )
 from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies.fifo import Fifo
-from tests.runs import scheduler_of
 
-NODE_IDS = ("n0", "n1", "n2")
+NODE_IDS = (NodeId("n0"), NodeId("n1"), NodeId("n2"))
+NOWHERE = NodeId("nowhere")
 WHIM = Reason(ReasonCode.TIMED_OUT)
 
 
 def reachable(table):
     """From each state, the states that some sequence of inputs leads to, itself included."""
-    steps = {}
+    steps: dict[Enum, set[Enum]] = {}
     for row in table.values():
         for before, after in row.items():
             steps.setdefault(before, set()).add(after)
@@ -163,10 +166,10 @@ class Storm(RuleBasedStateMachine):
     def submit(self, seed, manner):
         draw = random.Random(seed)
         job = a_job(f"j{len(self.jobs)}", draw)
-        locations = {}
+        locations: dict[int, tuple[tuple[NodeId, ...], ...]] = {}
         if manner == "located":
             tasks = range(job.phases[0].tasks)
-            places = [*NODE_IDS, "nowhere"]
+            places = [*NODE_IDS, NOWHERE]
             locations[0] = tuple(tuple(draw.sample(places, draw.randint(0, 2))) for _ in tasks)
         self.jobs.append(job)
         event = ev.JobSubmitted(self.now_s, job, locations, manner == "alike")
@@ -180,7 +183,7 @@ class Storm(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, 9))
     def kill_job(self, index):
-        job_id = f"j{index}"
+        job_id = JobId(f"j{index}")
         job = self.state.jobs.get(job_id)
         is_live = job is not None and not job.has_ended
         self.tell_of(ev.JobKilled(self.now_s, job_id), counts=is_live)
@@ -192,7 +195,7 @@ class Storm(RuleBasedStateMachine):
         self.now_s += passed_s
         self.decide()
 
-    @rule(node_id=st.sampled_from([*NODE_IDS, "nowhere"]))
+    @rule(node_id=st.sampled_from([*NODE_IDS, NOWHERE]))
     def heartbeat(self, node_id):
         node = self.state.nodes.get(node_id)
         is_up = node is not None and node.is_up
@@ -206,11 +209,9 @@ class Storm(RuleBasedStateMachine):
     def join(self, node_id, map_slots, reduce_slots):
         node = Node(node_id=node_id, map_slots=map_slots, reduce_slots=reduce_slots)
         known = self.state.nodes.get(node_id)
-        self.tell_of(
-            ev.NodeJoined(self.now_s, node), counts=known is None or not known.is_up
-        )
+        self.tell_of(ev.NodeJoined(self.now_s, node), counts=known is None or not known.is_up)
 
-    @rule(node_id=st.sampled_from([*NODE_IDS, "nowhere"]), late_s=lateness_s)
+    @rule(node_id=st.sampled_from([*NODE_IDS, NOWHERE]), late_s=lateness_s)
     def lose(self, node_id, late_s):
         node = self.state.nodes.get(node_id)
         is_up = node is not None and node.is_up
@@ -309,7 +310,7 @@ class Storm(RuleBasedStateMachine):
         if not hasattr(self, "scheduler"):
             return
         self.calm_down()
-        done = {}
+        done: dict[tuple[JobId, int], list[int]] = {}
         for attempt in self.state.closed:
             if attempt.state is AttemptState.DONE and not (attempt.is_moot or attempt.is_undone):
                 place = (attempt.key.job_id, attempt.key.phase)
@@ -362,10 +363,14 @@ class Storm(RuleBasedStateMachine):
         pytest.fail(f"never ended: {[job.job_id for job in self.state.active.values()]}")
 
 
-class TestStorm(Storm.TestCase):
-    """Hypothesis looks for a short way to break it."""
+class LongStorm(Storm):
+    """For those with more patience."""
 
-    settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+TestStorm = Storm.TestCase
+TestStorm.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestLongStorm = pytest.mark.slow(LongStorm.TestCase)
+TestLongStorm.settings = settings(max_examples=500, stateful_step_count=60, deadline=None)
 
 
 def random_storm(seed, steps):
@@ -373,7 +378,7 @@ def random_storm(seed, steps):
     draw = random.Random(seed)
     index = partial(draw.randrange, 10_000)
     late_s = partial(draw.choice, [0.0, 2.0])
-    node_id = partial(draw.choice, [*NODE_IDS, "nowhere"])
+    node_id = partial(draw.choice, [*NODE_IDS, NOWHERE])
     storm = Storm()
     storm.begin(
         seed=seed,
@@ -411,7 +416,7 @@ def random_storm(seed, steps):
 
 def test_random_storms_break_nothing_and_stir_everything():
     """Each of the things that can happen did happen, or the storm proves little."""
-    seen = Counter()
+    seen: Counter[str] = Counter()
     for seed in range(60):
         seen += random_storm(seed, 80)
     expected = {
@@ -428,10 +433,3 @@ def test_a_thousand_random_storms_break_nothing(block):
     """A failing seed repeats as `random_storm(seed, 120)`."""
     for seed in range(1000 + 100 * block, 1100 + 100 * block):
         random_storm(seed, 120)
-
-
-@pytest.mark.slow
-class TestLongStorm(Storm.TestCase):
-    """Hypothesis, with more patience."""
-
-    settings = settings(max_examples=500, stateful_step_count=60, deadline=None)

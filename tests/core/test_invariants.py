@@ -6,14 +6,15 @@ A check that lets one of these pass would let a real bug pass in every other tes
 import re
 
 import pytest
+from tests.runs import map_reduce, scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.invariants import check
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
-from tests.runs import map_reduce, scheduler_of
 
 pytestmark = pytest.mark.no_invariants
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.no_invariants
 def state():
     """Job `a` is half through its maps, `b` waits in line, `c` is done, `d` was killed."""
     scheduler = scheduler_of()
-    nodes = [Node(node_id=name, map_slots=2, reduce_slots=1) for name in ("n0", "n1")]
+    nodes = [Node(node_id=NodeId(name), map_slots=2, reduce_slots=1) for name in ("n0", "n1")]
     events = [
         *(ev.NodeJoined(0.0, node) for node in nodes),
         ev.JobSubmitted(0.0, map_reduce("c", 1, reduces=1)),
@@ -30,11 +31,11 @@ def state():
         ev.JobSubmitted(0.0, map_reduce("a", 6, reduces=2)),
         ev.JobSubmitted(0.0, map_reduce("b", 2), {}, alike=True),
         ev.Tick(0.0),
-        ev.TaskFinished(1.0, ev.AttemptKey("c", 0, 0, 1), 1.0),
-        ev.JobKilled(1.0, "d"),
+        ev.TaskFinished(1.0, ev.AttemptKey(JobId("c"), 0, 0, 1), 1.0),
+        ev.JobKilled(1.0, JobId("d")),
         ev.Tick(1.0),
-        ev.TaskFinished(2.0, ev.AttemptKey("c", 1, 0, 1), 2.0),
-        ev.TaskFinished(2.0, ev.AttemptKey("a", 0, 0, 1), 2.0),
+        ev.TaskFinished(2.0, ev.AttemptKey(JobId("c"), 1, 0, 1), 2.0),
+        ev.TaskFinished(2.0, ev.AttemptKey(JobId("a"), 0, 0, 1), 2.0),
         ev.Tick(2.0),
     ]
     for event in events:

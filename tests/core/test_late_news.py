@@ -4,6 +4,7 @@ Each of these was a way to lose or double work, found by a storm (`test_event_st
 """
 
 import pytest
+from tests.runs import map_reduce, scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
@@ -13,9 +14,9 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies.fifo import Fifo
-from tests.runs import map_reduce, scheduler_of
 
 COPY = Reason(ReasonCode.FIRST_IN_LINE)
 
@@ -42,7 +43,7 @@ def chain_of(job_id, phases):
     """A job of single-task phases, each after the one before."""
     return Job(
         job_id=job_id,
-        pool="p",
+        pool=PoolId("p"),
         phases=tuple(
             Phase(name=f"s{i}", kind=SlotKind.MAP, tasks=1, after=(i - 1,) if i else ())
             for i in range(phases)
@@ -102,16 +103,16 @@ def test_outputs_lost_while_not_needed_are_made_anew_when_they_are():
     scheduler.handle(ev.JobSubmitted(0.0, chain_of("j", 3)))
     (s0,) = launched(scheduler.handle(ev.Tick(0.0)))
     (s1,) = done(scheduler, s0, 1.0)
-    scheduler.handle(ev.NodeLost(2.0, "n0"))
+    scheduler.handle(ev.NodeLost(2.0, NodeId("n0")))
     scheduler.handle(ev.NodeJoined(2.0, node("n1", 1)))
 
     assert ["j/0/0/2"] == [str(key) for key in launched(scheduler.handle(ev.Tick(2.0)))]
 
-    (s1,) = done(scheduler, AttemptKey("j", 0, 0, 2), 3.0)
+    (s1,) = done(scheduler, AttemptKey(JobId("j"), 0, 0, 2), 3.0)
     scheduler.handle(ev.NodeJoined(3.0, node("n2", 1)))
-    (s2,) = done(scheduler, s1, 4.0)
+    done(scheduler, s1, 4.0)
     assert ("n1", "n1") == tuple(a.node.node_id for a in scheduler.state.closed[-2:])
-    scheduler.handle(ev.NodeLost(5.0, "n1"))
+    scheduler.handle(ev.NodeLost(5.0, NodeId("n1")))
     again = launched(scheduler.handle(ev.Tick(5.0)))
 
     assert 0 == again[0].phase
@@ -127,7 +128,7 @@ def test_a_whole_chain_is_made_anew():
     for at_s in (1.0, 2.0, 3.0):
         (key,) = done(scheduler, key, at_s)
     assert 3 == key.phase
-    scheduler.handle(ev.NodeLost(4.0, "n0"))
+    scheduler.handle(ev.NodeLost(4.0, NodeId("n0")))
     scheduler.handle(ev.NodeJoined(4.0, node("n1")))
 
     (key,) = launched(scheduler.handle(ev.Tick(4.0)))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from sluice.core.entries import NodeEntry
 from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
 
 SLOTS = 9
@@ -17,7 +18,7 @@ def spread(intervals):
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, SLOTS))))
 def test_slots_are_the_lowest_free_ones(steps):
     """Against a plain set of free numbers."""
-    node = NodeEntry(Node(node_id="n", map_slots=SLOTS), 0)
+    node = NodeEntry(Node(node_id=NodeId("n"), map_slots=SLOTS), 0)
     free, held = set(range(SLOTS)), []
     for takes, number in steps:
         if takes and number <= len(free):
@@ -37,7 +38,7 @@ def test_slots_are_the_lowest_free_ones(steps):
 
 def test_a_node_serves_typed_slots_or_containers_never_both():
     """Any slot can be a container, so one in use counts against all of the other manner."""
-    node = NodeEntry(Node(node_id="n", map_slots=2, reduce_slots=1), 0)
+    node = NodeEntry(Node(node_id=NodeId("n"), map_slots=2, reduce_slots=1), 0)
     taken = node.take_slots(SlotKind.MAP, 1)
 
     assert node.is_mixed(SlotKind.CONTAINER)

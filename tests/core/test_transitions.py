@@ -5,6 +5,7 @@ from itertools import chain, product
 from pathlib import Path
 
 import pytest
+from tests.runs import scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.commands import Kill
@@ -20,9 +21,9 @@ from sluice.core.transitions import (
     JobState,
 )
 from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies.fifo import Fifo
-from tests.runs import scheduler_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TABLES = [
@@ -73,9 +74,11 @@ def attempt_in(state):
     """A scheduler with one attempt, brought into a state by events."""
     policy = Assassin()
     scheduler = scheduler_of(policy)
-    scheduler.handle(ev.NodeJoined(0.0, Node(node_id="n", map_slots=1)))
+    scheduler.handle(ev.NodeJoined(0.0, Node(node_id=NodeId("n"), map_slots=1)))
     phase = Phase(name="map", kind=SlotKind.MAP, tasks=2)
-    scheduler.handle(ev.JobSubmitted(0.0, Job(job_id="j", pool="p", phases=(phase,))))
+    scheduler.handle(
+        ev.JobSubmitted(0.0, Job(job_id=JobId("j"), pool=PoolId("p"), phases=(phase,)))
+    )
     (launch,) = scheduler.handle(ev.Tick(0.0))
     attempt = scheduler.state.running[launch.key]
     for cause in WAYS[state]:
@@ -109,7 +112,7 @@ def happen(scheduler, attempt, cause):
             AttemptInput.FINISHED: ev.TaskFinished(at_s, key, at_s),
             AttemptInput.FAILED: ev.TaskFailed(at_s, key, at_s, ev.FailureKind.EXIT),
             AttemptInput.KILL_CONFIRMED: ev.TaskFailed(at_s, key, at_s, ev.FailureKind.KILLED),
-            AttemptInput.NODE_LOST: ev.NodeLost(at_s, "n"),
+            AttemptInput.NODE_LOST: ev.NodeLost(at_s, NodeId("n")),
         }[cause]
     )
 
@@ -139,7 +142,9 @@ def test_a_job_cannot_move_but_by_its_table(state, cause):
     """The one place that moves jobs raises where there is no row: a bug, never an event."""
     scheduler = scheduler_of()
     phase = Phase(name="map", kind=SlotKind.MAP, tasks=1)
-    job = scheduler.state.add_job(Job(job_id="j", pool="p", phases=(phase,)), {}, alike=True)
+    job = scheduler.state.add_job(
+        Job(job_id=JobId("j"), pool=PoolId("p"), phases=(phase,)), {}, alike=True
+    )
     job.state = state
     after = JOB_TRANSITIONS[cause].get(state)
 

@@ -1,18 +1,21 @@
 """The clever indexes of waiting work against naive models: pending tasks, backlogs, rankings."""
 
 import random
+from unittest.mock import Mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sluice.core.commands import Locality
-from sluice.core.entries import Backlog
+from sluice.core.entries import Backlog, PhaseEntry
 from sluice.core.pending import LocatedTasks, PendingTasks
 from sluice.core.ranking import Ranking
+from sluice.model.ids import NodeId
 
-RACK_OF = {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}
+RACK_OF = {NodeId(name): name[0] for name in ("a1", "a2", "b1", "b2")}
 NODES = sorted(RACK_OF)
+ELSEWHERE = NodeId("elsewhere")
 
 
 class NaiveWaiting:
@@ -61,7 +64,7 @@ class WaitingTasks(RuleBasedStateMachine):
         places = None
         if seed is not None:
             draw = random.Random(seed)
-            choices = [*NODES, "elsewhere"]
+            choices = [*NODES, ELSEWHERE]
             places = [tuple(draw.sample(choices, draw.randint(0, 3))) for _ in range(tasks)]
         self.tasks = tasks
         self.naive = NaiveWaiting(tasks, places)
@@ -118,10 +121,8 @@ class WaitingTasks(RuleBasedStateMachine):
         self.waiting.clear()
 
 
-class TestWaitingTasks(WaitingTasks.TestCase):
-    """Counted and located tasks wait as the naive ones do."""
-
-    settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+TestWaitingTasks = WaitingTasks.TestCase
+TestWaitingTasks.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
 
 
 class Thing:
@@ -138,7 +139,7 @@ keys = st.none() | st.tuples(st.integers(0, 3)) | st.tuples(st.integers(0, 3), s
 def test_a_ranking_orders_as_sorting_would(changes):
     """However many changes fall between two questions."""
     things = [Thing() for _ in range(6)]
-    ranking = Ranking(lambda thing: thing.key)
+    ranking: Ranking[Thing] = Ranking(lambda thing: thing.key)
     for index, key, question in changes:
         things[index].key = key
         ranking.touch(things[index])
@@ -157,7 +158,7 @@ def test_a_ranking_orders_as_sorting_would(changes):
 def test_a_ranking_keeps_its_heap_small():
     """A thing touched a thousand times leaves no thousand entries behind."""
     thing = Thing((0,))
-    ranking = Ranking(lambda thing: thing.key)
+    ranking: Ranking[Thing] = Ranking(lambda thing: thing.key)
     for number in range(1000):
         thing.key = (number,)
         ranking.touch(thing)
@@ -166,18 +167,15 @@ def test_a_ranking_keeps_its_heap_small():
     assert len(ranking._heap) < 100
 
 
-class InLine:
+def phase_in_line(number):
     """As much of a phase as a backlog looks at."""
-
-    def __init__(self, number):
-        self.line_key = (number, 0)
-        self.is_queued = False
+    return Mock(spec=PhaseEntry, line_key=(number, 0), is_queued=False)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["join", "leave", "first", "look"]))))
 def test_a_backlog_is_the_queued_phases_in_order_of_release(steps):
     """Also when one leaves and comes back, and when somebody stops looking half-way."""
-    phases = [InLine(number) for number in range(6)]
+    phases = [phase_in_line(number) for number in range(6)]
     backlog = Backlog()
     for index, step in steps:
         phase = phases[index]

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.runs import map_reduce
 
 from sluice.core.events import (
     AttemptKey,
@@ -25,7 +26,6 @@ from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.policies.fifo import Fifo
 from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
-from tests.runs import map_reduce
 
 ASIDE = Reason(ReasonCode.NO_NODE)
 

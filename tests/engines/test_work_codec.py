@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.engines.work.codec import decode, encode, encode_values, output_line
+from sluice.engines.work.codec import decode, encode, encode_texts, encode_values, output_line
 
 SCALARS = st.one_of(
     st.text(st.characters(exclude_categories=())),
@@ -59,6 +59,12 @@ def test_text_sorts_as_its_bytes_do(texts):
 def test_several_values_share_a_line(values):
     """The values of one key are written with one key."""
     assert typed([decode(part) for part in encode_values(values).split(b"\t")]) == typed(values)
+
+
+@given(st.lists(st.one_of(st.text(), st.text("abc ")), min_size=1))
+def test_texts_are_encoded_together_as_they_are_alone(texts):
+    """The quick way for many keys is no other way."""
+    assert encode_texts(texts) == [encode(text) for text in texts]
 
 
 @given(st.binary())

@@ -16,7 +16,7 @@ from tests.engines.work_runs import (
     write_input,
 )
 
-from sluice.engines.work import WorkFailed, functions, preload
+from sluice.engines.work import WorkFailed, grouping, preload
 from sluice.engines.work.layout import begin_job, prepare
 
 WORDS = '''
@@ -129,11 +129,11 @@ def test_what_outgrows_memory_goes_through_runs_on_disk(folder, monkeypatch, nam
     """Tiny limits: combine at every turn, write many runs, merge them."""
     write_input(folder, TEXT)
     whole = run_job(job_in(folder, reduces=3, python=f"words.py:{name}"), folder)
-    monkeypatch.setattr(functions, "CHUNK", 300)
-    monkeypatch.setattr(functions, "LONG", 1)
-    monkeypatch.setattr(functions, "COMBINE_BYTES", 2000)
-    monkeypatch.setattr(functions, "SPILL_BYTES", 9000)
-    monkeypatch.setattr(functions, "VALUES_PER_LINE", 3)
+    monkeypatch.setattr(grouping, "CHUNK", 300)
+    monkeypatch.setattr(grouping, "LONG", 1)
+    monkeypatch.setattr(grouping, "COMBINE_BYTES", 2000)
+    monkeypatch.setattr(grouping, "SPILL_BYTES", 9000)
+    monkeypatch.setattr(grouping, "VALUES_PER_LINE", 3)
     job = job_in(folder, reduces=3, python=f"words.py:{name}", output="again")
 
     assert run_job(job, folder) == whole

@@ -127,8 +127,22 @@ def inline(folder, name):
     return sorted(answer.stdout.splitlines(keepends=True))
 
 
-@pytest.mark.parametrize("name", ["WordCount", "MostUsed", "MapThenCount", "Sorted"])
-@pytest.mark.parametrize("reduces", [1, 3])
+SLOW = pytest.mark.slow  # each attempt imports mrjob anew here, having no warm host
+
+
+@pytest.mark.parametrize(
+    ("name", "reduces"),
+    [
+        ("WordCount", 1),
+        ("MapThenCount", 3),
+        pytest.param("WordCount", 3, marks=SLOW),
+        pytest.param("MapThenCount", 1, marks=SLOW),
+        pytest.param("MostUsed", 1, marks=SLOW),
+        pytest.param("MostUsed", 3, marks=SLOW),
+        pytest.param("Sorted", 1, marks=SLOW),
+        pytest.param("Sorted", 3, marks=SLOW),
+    ],
+)
 def test_the_output_is_that_of_mrjobs_own_runner(folder, name, reduces):
     """Byte by byte, but for the order of the part files."""
     job = job_in(folder, reduces=reduces, python=f"jobs.py:{name}", split_bytes=20_000)

@@ -38,7 +38,7 @@ def test_every_line_is_owned_by_exactly_the_split_that_it_starts_in(
 def owned(content, start, end):
     """The same rule, told line by line."""
     position, mine = 0, []
-    for line in content.splitlines(keepends=True) if b"\r" not in content else lines_of(content):
+    for line in lines_of(content):
         if start <= position < end:
             mine.append(line)
         position += len(line)

@@ -62,7 +62,8 @@ def attempt(work: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
     if "result" not in answer:
         blames = [tuple(blame) for blame in answer["blames"]]
         raise WorkFailed(answer["message"], blames)
-    return answer["result"]
+    result: dict[str, Any] = answer["result"]
+    return result
 
 
 def _answer(writing, work, place):

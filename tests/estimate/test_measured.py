@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from sluice.core.events import Usage
 from sluice.estimate.measured import TaskMeasure, phase_measure, relative_error
 
-measures = st.builds(
-    TaskMeasure, st.floats(1e-3, 1e6), st.none() | st.builds(Usage), st.integers(1, 5)
-)
+usages = st.builds(Usage, cpu_s=st.floats(0, 1e9))
+measures = st.builds(TaskMeasure, st.floats(1e-3, 1e6), st.none() | usages, st.integers(1, 5))
 
 
 def test_nothing_measured_is_no_profile():
@@ -19,7 +18,10 @@ def test_nothing_measured_is_no_profile():
 
 
 def test_sizes_add_up_and_memory_is_the_most():
-    used = [Usage(cpu_s=1.5, rss_bytes_max=70, input_bytes=10), Usage(rss_bytes_max=90, input_bytes=5)]
+    used = [
+        Usage(cpu_s=1.5, rss_bytes_max=70, input_bytes=10),
+        Usage(rss_bytes_max=90, input_bytes=5),
+    ]
     measure = phase_measure([TaskMeasure(2.0, one) for one in used])
 
     assert (1.5, 90, 15, 0) == (
@@ -50,3 +52,10 @@ def test_an_error_is_a_share_of_what_was_measured():
     assert math.isclose(-0.5, relative_error(5.0, 10.0))
     assert relative_error(None, 10.0) is None
     assert relative_error(5.0, 0.0) is None
+
+
+def test_rounding_does_not_lift_the_mean_above_the_longest():
+    """Three times 0.1 is a hair above 0.3 in binary."""
+    measure = phase_measure([TaskMeasure(0.1, tasks=3)])
+
+    assert (0.1, 0.1) == (measure.avg_s, measure.max_s)

@@ -4,20 +4,22 @@ Parametrised over all that are registered: a new policy is under the contract wi
 """
 
 from collections import defaultdict
+from itertools import pairwise
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-
-from sluice.core.transitions import JobState
-from sluice.model.job import SlotKind
-from sluice.simulation.driver import Simulation
-from sluice.simulation.settings import SimulationSettings
 from tests.one_run import run
 from tests.policies.registered import NAMES, task_policy
 from tests.processes import traces_under_hash_seeds
 from tests.runs import map_reduce, scheduler_of, simulate, totals, trace
 from tests.strategies import clusters, job_lists
+
+from sluice.core.transitions import JobState
+from sluice.model.ids import NodeId
+from sluice.model.job import SlotKind
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
 
 FAULTS = {
     "none": {},
@@ -59,14 +61,14 @@ def overlaps(state):
     return [
         (place, before, after)
         for place, runs in spans.items()
-        for before, after in zip(sorted(runs), sorted(runs)[1:], strict=False)
+        for before, after in pairwise(sorted(runs))
         if before[1] > after[0]
     ]
 
 
 def crowded_nodes(state, cluster):
     """Nodes that at some instant ran more tasks than they have slots, of whatever kind."""
-    changes = defaultdict(list)
+    changes: dict[NodeId, list[tuple[float, int]]] = defaultdict(list)
     for attempt in state.closed:
         changes[attempt.launch.node_id] += [
             (attempt.started_at_s, attempt.launch.tasks),

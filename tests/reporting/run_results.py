@@ -1,7 +1,8 @@
 """Runs to report on: small simulations under FIFO."""
 
-from sluice.reporting.result import RunResult
 from tests.runs import even_nodes, map_reduce, simulate, totals
+
+from sluice.reporting.result import RunResult
 
 # The worked example of the ordering spec, section 3: makespan 44, total completion 94.
 PAPER = ((10, 4.0, 2, 8.0), (4, 2.0, 4, 2.0), (2, 6.0, 4, 10.0), (24, 6.0, 6, 8.0))

@@ -3,13 +3,13 @@
 from io import StringIO
 
 from rich.console import Console
+from tests.reporting.run_results import paper_jobs, stormy_state
+from tests.runs import scheduler_of, totals
 
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.story import Story, StoryLine, story
 from sluice.core.why import why
 from sluice.reporting.explanation import story_view, why_text
-from tests.reporting.run_results import paper_jobs, stormy_state
-from tests.runs import scheduler_of, totals
 
 
 def printed(renderable):

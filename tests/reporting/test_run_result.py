@@ -5,6 +5,9 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reporting.run_results import paper_jobs, paper_result, result_of, stormy_result
+from tests.runs import map_reduce, scheduler_of, totals
+from tests.strategies import clusters, job_lists
 
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Refuse
@@ -15,9 +18,6 @@ from sluice.policies.fifo import Fifo
 from sluice.policies.standing import KeepPools, ReleaseOnArrival
 from sluice.reporting.extras import MissingExtra, required
 from sluice.reporting.result import RunResult
-from tests.reporting.run_results import paper_jobs, paper_result, result_of, stormy_result
-from tests.runs import map_reduce, scheduler_of, totals
-from tests.strategies import clusters, job_lists
 
 
 def test_the_papers_example_reads_as_in_the_contract():

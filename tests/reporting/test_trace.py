@@ -6,6 +6,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reporting.run_results import paper_result, stormy_result
+from tests.runs import even_nodes, map_reduce, simulate
 
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -25,8 +27,6 @@ from sluice.reporting.trace import (
     records,
     write_trace,
 )
-from tests.reporting.run_results import paper_result, stormy_result
-from tests.runs import even_nodes, map_reduce, simulate
 
 ids = st.text(min_size=1, max_size=12)
 instants_s = st.one_of(
@@ -65,7 +65,9 @@ def attempts(draw):
 @given(st.lists(attempts(), max_size=5), st.booleans())
 def test_lines_are_what_json_would_write(some, is_totals):
     """Formatting by hand is for speed alone; no reader must be able to tell."""
-    plain = [json.dumps(record, separators=(",", ":")) for record in records(some, is_totals=is_totals)]
+    plain = [
+        json.dumps(record, separators=(",", ":")) for record in records(some, is_totals=is_totals)
+    ]
 
     assert plain == list(lines(some, is_totals=is_totals))
     assert all(tuple(json.loads(line)) == FIELDS for line in plain)

@@ -2,27 +2,34 @@
 was given; it must be its length. Sources: RAS spec, section 10; dynamicmr spec, section 10.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
+
 from sluice.core.commands import Launch
+from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey, NodeLost, TaskFinished
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
 from sluice.policies.fifo import Fifo
 from sluice.simulation.agenda import NODE_RANK, Agenda
+from sluice.simulation.contention import SharedNodes
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.shared_node import Pace, SharedNode, settle_all
 from sluice.simulation.sharing import Load, Losses, load_of, rates_of
-from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 
 TRACKER = Resources(cpu=100, io=100, memory=100)
 SORT = Resources(cpu=30, io=45, memory=25)
@@ -33,7 +40,7 @@ def trackers(count=1, map_slots=8, reduce_slots=2, capacity=TRACKER):
     return Cluster(
         nodes=tuple(
             Node(
-                node_id=f"n{index}",
+                node_id=NodeId(f"n{index}"),
                 map_slots=map_slots,
                 reduce_slots=reduce_slots,
                 capacity=capacity,
@@ -52,7 +59,7 @@ def maps(job_id, lengths_s, demand, *, at_s=0.0):
         lengths=ListedLengths(tuple(lengths_s)),
         demand=Demand(work=demand),
     )
-    return Job(job_id=job_id, pool="p", phases=(phase,), submitted_at_s=at_s)
+    return Job(job_id=job_id, pool=PoolId("p"), phases=(phase,), submitted_at_s=at_s)
 
 
 def run_with(interventions, cluster, jobs, tasks=None, *, seed=0, **knobs):
@@ -100,16 +107,14 @@ def work_given_s(state, knobs):
     losses = Losses(
         cpu=law.kappa_cpu, io=law.kappa_io, network=law.kappa_network, memory=law.kappa_memory
     )
-    given_s = Counter()
-    by_node = {}
+    given_s: defaultdict[AttemptKey, float] = defaultdict(float)
+    by_node: dict[str, list[Attempt]] = {}
     for attempt in state.closed:
         by_node.setdefault(attempt.node.node_id, []).append(attempt)
     for attempts in by_node.values():
         instants = sorted({a.started_at_s for a in attempts} | {a.finished_at_s for a in attempts})
-        for start_s, end_s in zip(instants, instants[1:], strict=False):
-            here = [
-                a for a in attempts if a.started_at_s <= start_s and a.finished_at_s >= end_s
-            ]
+        for start_s, end_s in pairwise(instants):
+            here = [a for a in attempts if a.started_at_s <= start_s and a.finished_at_s >= end_s]
             load = {
                 a: load_of(
                     a.phase.phase.demand.work,
@@ -203,6 +208,20 @@ def test_hung_attempts_take_nothing_but_memory_until_their_timeout():
     assert {a.detail for a in state.closed} == {"no progress"}
 
 
+def test_beside_a_hung_attempt_the_disk_is_free():
+    """At full speed, although a hung one that would want as much stands in the next slot."""
+    jobs = [maps(name, [10.0], Resources(io=100)) for name in "AB"]
+    for seed in range(50):
+        state = simulate(
+            trackers(), jobs, contention="shared", p_hang=0.5, task_timeout_s=20.0, seed=seed
+        )
+        first = {a.key.job_id: a for a in state.closed if a.key.attempt == 1}
+        if first["A"].state is AttemptState.FAILED and first["B"].state is AttemptState.DONE:
+            assert first["B"].finished_at_s == pytest.approx(10.0)
+            return
+    pytest.fail("no seed in which A hangs and B does not")
+
+
 # --- against the machinery without contention -------------------------------------------------
 
 
@@ -228,8 +247,10 @@ def test_without_demands_sharing_changes_nothing(specs, heartbeat_s, slowstart, 
         phases = list(job.phases)
         if fetch_s is not None and r:
             fetch = ConstantLengths(fetch_s, fetch_s)
-            phases[-1] = Phase(**_fields(phases[-1]) | {"fetch": fetch})
-        jobs.append(Job(job_id=job.job_id, pool="p", phases=tuple(phases), submitted_at_s=at_s))
+            phases[-1] = replace(phases[-1], fetch=fetch)
+        jobs.append(
+            Job(job_id=job.job_id, pool=PoolId("p"), phases=tuple(phases), submitted_at_s=at_s)
+        )
     knobs = {
         "heartbeat_s": heartbeat_s, "jitter": 0.2, "p_slow": 0.2, "p_hang": 0.05,
         "task_failure": 0.1, "task_timeout_s": 25.0,
@@ -242,10 +263,6 @@ def test_without_demands_sharing_changes_nothing(specs, heartbeat_s, slowstart, 
 
     assert trace(shared) == trace(own)
     event(f"attempts: {min(len(own.closed), 20)}")
-
-
-def _fields(phase):
-    return {name: getattr(phase, name) for name in Phase.__dataclass_fields__}
 
 
 def test_a_crowd_on_unlimited_nodes_is_no_crowd():
@@ -316,8 +333,8 @@ class Bench:
 
     def __init__(self, **knobs):
         self.agenda = Agenda()
-        self.touched = {}
-        self.ended = []
+        self.touched: dict[SharedNode, None] = {}
+        self.ended: list[tuple[Any, float]] = []
         pace = Pace(SimulationSettings(**knobs))
         self.node = SharedNode(TRACKER, pace, self.agenda, self.touched)
 
@@ -383,6 +400,17 @@ def test_leaving_early_tells_what_is_left():
     assert bench.ended == []
 
 
+def test_ends_that_only_rounding_keeps_apart_are_one():
+    """Less than a billionth of the length is no work."""
+    bench = Bench()
+    bench.work("A", SORT, 10.0, 0.0)
+    bench.work("B", SORT, 10.0 * (1 + 1e-12), 0.0)
+    bench.settle(0.0)
+
+    assert bench.pass_time() == 1
+    assert [name for name, _ in bench.ended] == ["A", "B"]
+
+
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(1e-9, 1e3), st.floats(0, 1e6)), min_size=1, max_size=30))
 def test_rounding_makes_no_events(stints):
@@ -414,11 +442,12 @@ def test_an_end_of_this_very_instant_does_not_count_after_a_kill():
         scheduler, trackers(), [job], settings=SimulationSettings(contention="shared")
     )
     execution, agenda = world._execution, world._agenda
+    assert isinstance(execution, SharedNodes)
     world._efforts.add(job)
     scheduler.state.add_job(job, {}, alike=False)
-    key = AttemptKey("A", 0, 0, 1)
+    key = AttemptKey(JobId("A"), 0, 0, 1)
     reason = Reason(ReasonCode.FIRST_IN_LINE)
-    execution.begin(Launch(key, 1, "n0", SlotKind.MAP, ((0, 1),), None, False, reason), 0.0)
+    execution.begin(Launch(key, 1, NodeId("n0"), SlotKind.MAP, ((0, 1),), None, False, reason), 0.0)
     agenda.heap.sort()
     at_s, _, _, work_over = next(entry for entry in agenda.heap if callable(entry[3]))
     work_over(at_s)
@@ -426,7 +455,7 @@ def test_an_end_of_this_very_instant_does_not_count_after_a_kill():
     assert any(isinstance(entry[3], TaskFinished) for entry in agenda.heap)
     execution.abandon(key, at_s)
     assert execution.abandoned == {key}
-    assert not execution._nodes["n0"]._groups
+    assert not execution._nodes[NodeId("n0")]._groups
 
 
 def test_a_load_that_takes_nothing_is_no_member():

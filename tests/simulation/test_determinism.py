@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-
 from tests.one_run import run
 from tests.processes import traces_under_hash_seeds
 from tests.runs import trace

@@ -4,15 +4,16 @@ Completions must be equal to the last bit: both simulators make every end as `st
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-
-from sluice.model.lengths import ConstantLengths, ListedLengths
 from tests import referee
 from tests.runs import even_nodes, map_reduce, simulate, totals
 from tests.strategies import job_lists
+
+from sluice.model.lengths import ConstantLengths, ListedLengths
 
 slots = st.integers(1, 7)
 
@@ -24,7 +25,7 @@ def ends_of(state, jobs):
 def hold_the_referee_right(jobs, map_slots, reduce_slots):
     expected = referee.completions_s(jobs, map_slots, reduce_slots)
     event(f"jobs with both phases: {sum(len(job.phases) > 1 for job in jobs)}")
-    event(f"jobs that overtake another: {sum(a > b for a, b in zip(expected, expected[1:]))}")
+    event(f"jobs that overtake another: {sum(a > b for a, b in pairwise(expected))}")
 
     assert expected == ends_of(simulate(totals(map_slots, reduce_slots), jobs), jobs)
 

@@ -4,7 +4,6 @@ A row is (maps, length of a map, reduces, length of a reduce), as the spec write
 """
 
 import pytest
-
 from tests.runs import completions_s, even_nodes, map_reduce, simulate, totals
 
 EXAMPLE_A = [(10, 4, 2, 8), (4, 2, 4, 2), (2, 6, 4, 10), (24, 6, 6, 8)]
@@ -28,8 +27,6 @@ G7 = [
 def completions(rows, order, map_slots, reduce_slots):
     jobs = [map_reduce(f"J{index}", *rows[index]) for index in order]
     return completions_s(simulate(totals(map_slots, reduce_slots), jobs))
-
-
 
 
 def test_example_a_ends_as_the_thesis_draws_it():

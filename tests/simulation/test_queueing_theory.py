@@ -5,10 +5,11 @@ import random
 import statistics
 
 import pytest
+from tests.runs import simulate, totals
 
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
-from tests.runs import simulate, totals
 
 JOBS = 12_000
 BATCHES = 24  # waits of neighbours are alike; means of long batches are nearly independent
@@ -35,7 +36,7 @@ def single_task_jobs(arrivals_per_s, length_s, seed):
     )
     for index in range(JOBS):
         at_s += draw.expovariate(arrivals_per_s)
-        yield Job(job_id=f"j{index}", pool="p", phases=(phase,), submitted_at_s=at_s)
+        yield Job(job_id=JobId(f"j{index}"), pool=PoolId("p"), phases=(phase,), submitted_at_s=at_s)
 
 
 @pytest.mark.no_invariants

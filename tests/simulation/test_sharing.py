@@ -1,11 +1,11 @@
 """How tasks on one node share it. Golden: RAS spec, G6."""
 
-import math
 from itertools import pairwise
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+
 from sluice.model.resources import Resources
 from sluice.simulation.sharing import Load, Losses, load_of, rates_of
 
@@ -98,7 +98,7 @@ def test_four_sort_maps_by_hand():
 
 
 def test_the_alternative_node_of_the_other_paper_shares_cores_by_number():
-    """dynamicmr spec, section 10: 12 cpu units, 1 each; shares of one disk; peak 1."""
+    """The dynamicmr spec, section 10: 12 cpu units, 1 each; shares of one disk; peak 1."""
     node = Resources(cpu=12, io=1)
     load = load_of(Resources(cpu=1, io=0.1), node, peak=1.0, thread_cpu=50.0)
     losses = Losses(cpu=0, io=0.25, network=0.25, memory=0)

@@ -3,14 +3,17 @@ the starts from the trace and must come to the same ends. Sources: RAS spec, sec
 dynamicmr spec, section 10.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from sluice.core.events import NodeLost
+from tests.runs import scheduler_of, simulate, trace
+
+from sluice.core.events import AttemptKey, NodeLost
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
@@ -18,7 +21,6 @@ from sluice.simulation.agenda import NODE_RANK
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.sharing import Losses, load_of, rates_of
-from tests.runs import scheduler_of, simulate, trace
 
 MB = 1e6
 STEP_S = 1 / 256
@@ -28,7 +30,7 @@ def nodes(count=1, map_slots=4, reduce_slots=4, capacity=NOTHING):
     return Cluster(
         nodes=tuple(
             Node(
-                node_id=f"n{index}",
+                node_id=NodeId(f"n{index}"),
                 map_slots=map_slots,
                 reduce_slots=reduce_slots,
                 capacity=capacity,
@@ -56,7 +58,7 @@ def shuffled(
     )  # fmt: skip
     output = None if output_bytes is None else MapOutput(bytes=output_bytes, records=1)
     return Job(
-        job_id=job_id, pool="p", phases=phases, submitted_at_s=at_s, map_output=output
+        job_id=job_id, pool=PoolId("p"), phases=phases, submitted_at_s=at_s, map_output=output
     )  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def test_reduces_on_a_node_share_its_network_card():
 
 
 def test_too_many_fetchers_lose_throughput():
-    """dynamicmr spec, section 10: kappa_network 0.25; asked 200/110, so 1 / (1 + 0.25 * 0.818)."""
+    """The dynamicmr spec, section 10: asked 200/110, kappa 0.25: 1 / (1 + 0.25 * 0.82)."""
     job = shuffled(reduces_s=[5.0] * 10, output_bytes=10 * 220 * MB)
 
     state = shared(nodes(reduce_slots=10), job, kappa_network=0.25)
@@ -158,7 +160,7 @@ def test_a_crowded_disk_slows_fetching_too():
 def test_where_network_is_a_resource_others_use_the_same_card():
     """A map that takes half the card leaves the other half to five fetchers."""
     grabber = Job(
-        job_id="G", pool="p",
+        job_id=JobId("G"), pool=PoolId("p"),
         phases=(
             Phase(
                 name="map", kind=SlotKind.MAP, tasks=1, lengths=ConstantLengths(1e4, 1e4),
@@ -196,7 +198,7 @@ def test_fetching_takes_more_of_the_node_for_each_placed_map():
     demand = Demand(fetch=Resources(io=20), fetch_per_map=Resources(io=10))
     job = shuffled(maps_s=[0.001] + [100.0] * 7, fetch_s=1e4, reduce_demand=demand)
     other = Job(
-        job_id="O", pool="p", submitted_at_s=50.0,
+        job_id=JobId("O"), pool=PoolId("p"), submitted_at_s=50.0,
         phases=(
             Phase(
                 name="map", kind=SlotKind.MAP, tasks=1, lengths=ConstantLengths(10.0, 10.0),
@@ -210,12 +212,12 @@ def test_fetching_takes_more_of_the_node_for_each_placed_map():
     state = shared(cluster, job, other, kappa_io=1.0, **knobs)
     # Seven placed, five count: 20 + 50 beside the other's 100, so 0.7 too much: 1/1.7 to share
     # of 1.7 asked for.
-    assert state.jobs["O"].finished_at_s == pytest.approx(50 + 10 * 1.7**2)
+    assert state.jobs[JobId("O")].finished_at_s == pytest.approx(50 + 10 * 1.7**2)
 
-    late = Job(job_id="O", pool="p", submitted_at_s=200.0, phases=other.phases)
+    late = Job(job_id=JobId("O"), pool=PoolId("p"), submitted_at_s=200.0, phases=other.phases)
     state = shared(cluster, job, late, kappa_io=1.0, **knobs)
     # No map is placed any more: 0.2 too much.
-    assert state.jobs["O"].finished_at_s == pytest.approx(200 + 10 * 1.2**2)
+    assert state.jobs[JobId("O")].finished_at_s == pytest.approx(200 + 10 * 1.2**2)
 
 
 def test_at_rest_a_reduce_keeps_its_memory_only():
@@ -223,7 +225,7 @@ def test_at_rest_a_reduce_keeps_its_memory_only():
     demand = Demand(fetch=Resources(io=100, memory=50))
     job = shuffled(maps_s=[1.0, 99.0], output_bytes=2 * MB, reduce_demand=demand)
     other = Job(
-        job_id="O", pool="p", submitted_at_s=50.0,
+        job_id=JobId("O"), pool=PoolId("p"), submitted_at_s=50.0,
         phases=(
             Phase(
                 name="map", kind=SlotKind.MAP, tasks=1, lengths=ConstantLengths(10.0, 10.0),
@@ -236,7 +238,7 @@ def test_at_rest_a_reduce_keeps_its_memory_only():
     state = shared(cluster, job, other, slowstart=0.5)
 
     # Memory 1.5: thrashing 1 + 2 * 0.5.
-    assert state.jobs["O"].finished_at_s == pytest.approx(70.0)
+    assert state.jobs[JobId("O")].finished_at_s == pytest.approx(70.0)
 
 
 # --- losses ---------------------------------------------------------------------------------------
@@ -261,8 +263,8 @@ def two_nodes():
     """Maps on both, the reduce on the second."""
     return Cluster(
         nodes=(
-            Node(node_id="n0", map_slots=1, reduce_slots=0),
-            Node(node_id="n1", map_slots=1, reduce_slots=1),
+            Node(node_id=NodeId("n0"), map_slots=1, reduce_slots=0),
+            Node(node_id=NodeId("n1"), map_slots=1, reduce_slots=1),
         )
     )
 
@@ -325,8 +327,9 @@ class Referee:
         self._known = {}
         self.ends_s = {}
         self.shuffled_at_s = {}
-        self.fetched = Counter()  # shares of each reduce's part
-        self.worked_s = Counter()
+        # In shares of what each reduce has to fetch.
+        self.fetched: defaultdict[AttemptKey, float] = defaultdict(float)
+        self.worked_s: defaultdict[AttemptKey, float] = defaultdict(float)
 
     def run(self):
         step = 0

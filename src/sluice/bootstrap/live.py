@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -121,9 +122,7 @@ class Assembly:
         clock = RunClock()
         scratch = self.journal.folder / _SCRATCH
         scratch.mkdir(exist_ok=True)
-        engine: Engine = LocalEngine(
-            self.cluster.nodes, scratch, self.journal.epoch, clock.now_s
-        )
+        engine: Engine = LocalEngine(self.cluster.nodes, scratch, self.journal.epoch, clock.now_s)
         driver = Driver(
             engine=engine,
             scheduler=self.scheduler,
@@ -206,7 +205,9 @@ def recorded(run_id: str | None) -> RunInfo:
     known = {run.run_id: run for run in runs.all()}
     if run_id not in known:
         raise InvalidInput(
-            f"there is no recorded run {run_id!r}", where="--run", mend="leave it out for the newest"
+            f"there is no recorded run {run_id!r}",
+            where="--run",
+            mend="leave it out for the newest",
         )
     return known[run_id]
 
@@ -271,6 +272,8 @@ def _scheduler(workload: Workload, settings: Settings, plan: Plan) -> Scheduler:
 
 
 def _prepared(workload: Workload) -> list[PreparedJob]:
+    # Runs of one file may overlap, or one be left behind: what they stage must not meet.
+    token = secrets.token_hex(4)
     outputs: dict[Path, JobId] = {}
     prepared = []
     for job in workload.jobs:
@@ -288,7 +291,7 @@ def _prepared(workload: Workload) -> list[PreparedJob]:
                 mend="give every job an output of its own",
             )
         outputs[output] = job.job_id
-        prepared.append(prepare(job))
+        prepared.append(prepare(job, run_id=token))
     if not prepared:
         raise InvalidInput("jobs is empty", where=workload.source, mend="add a job with `run`")
     return prepared

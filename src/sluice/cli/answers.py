@@ -17,7 +17,7 @@ def print_document(document: Mapping[str, object], *, indent: int | None = None)
 
 
 def console() -> Console:
-    """Stdout for people. Ids are printed as they are: no markup, no guessing at what is a number."""
+    """Stdout for people. Ids are printed as they are: no markup, nothing highlighted."""
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)

@@ -5,8 +5,9 @@ A verb reads and computes first, writes its files next, and prints last.
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,19 +16,18 @@ from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.hints import talk_about
 from sluice.ingest.nearest import suggestion
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from typer import Context
-
     from sluice.reporting.result import RunResult
 
 
 class _Verbs(TyperGroup):
     """The group of all verbs; it names the nearest one to a word that is none."""
 
-    def resolve_command(self, ctx: Context, args: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN201  # its types are click's or Typer's copies, by Typer's version
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
         if self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
             raise InvalidInput(
@@ -39,7 +39,7 @@ class _Verbs(TyperGroup):
 class _WithSettings(TyperCommand):
     """A verb whose help ends in the names of all policies and settings."""
 
-    def format_help(self, ctx, formatter) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as above
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
         from sluice.cli.settings_view import settings_epilog
 
         self.epilog = settings_epilog()
@@ -65,7 +65,9 @@ def _begin(
     context: typer.Context,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Decide which data-processing jobs to admit, in which order to release them, where each task
@@ -79,6 +81,7 @@ def _begin(
 @app.command(cls=_WithSettings)
 def simulate(
     file: given.File,
+    *,
     tasks: given.Tasks = "fifo",
     release: given.Release = "input",
     admission: given.Admission = "all",
@@ -113,19 +116,20 @@ def simulate(
         print_document(result.document())
         return DONE
     _print_result(result)
+    flags = {"tasks": tasks, "release": release, "admission": admission, "seed": seed}
+    talk_about(result, file, flags, settings or [])
     return DONE
 
 
 @app.command(cls=_WithSettings)
 def compare(
     file: given.File,
+    *,
     schedulers: Annotated[
         str,
-        typer.Option(
-            metavar="A,B,...", help="Task policies, or RELEASE+TASKS.", show_default="fifo,fair"
-        ),
+        typer.Option(metavar="A,B,...", help="Task policies, or RELEASE+TASKS."),
     ] = "fifo,fair",
-    seeds: Annotated[int, typer.Option(metavar="N", help="Runs of each, seeds 0 to N-1.")] = 10,
+    seeds: given.Seeds = 10,
     settings: given.Set = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
@@ -142,7 +146,10 @@ def compare(
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
     with waiting(f"simulating {len(names)} schedulers, {seeds} seeds each"):
         comparison = verbs.compare(file, names, seeds=seeds, settings=settings or [])
-    files.write_plot(comparison)
+    if plot is not None:
+        from sluice.reporting.charts.schedulers import schedulers_chart
+
+        files.save(schedulers_chart(comparison))
     if as_json:
         print_document(comparison.document())
     else:
@@ -153,19 +160,11 @@ def compare(
 @app.command(cls=_WithSettings)
 def run(
     file: given.File,
+    *,
     engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the tasks.")] = "local",
-    nodes: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", show_default=False, help="Virtual nodes on this machine."),
-    ] = None,
-    map_slots: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", show_default=False, help="Map slots of each."),
-    ] = None,
-    reduce_slots: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", show_default=False, help="Reduce slots of each."),
-    ] = None,
+    nodes: given.Nodes = None,
+    map_slots: given.MapSlots = None,
+    reduce_slots: given.ReduceSlots = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue FILE's last run, if it did not finish.")
     ] = False,
@@ -186,13 +185,13 @@ def run(
     from sluice.cli.live import live_watcher
 
     files = Files.checked(file, trace=trace, plot=plot)
-    slots = {"map_slots": map_slots, "reduce_slots": reduce_slots}
     with live_watcher() as watcher:
         result = verbs.run(
             file,
             engine=engine,
             nodes=nodes,
-            **{name: value for name, value in slots.items() if value is not None},
+            map_slots=map_slots,
+            reduce_slots=reduce_slots,
             tasks=tasks,
             release=release,
             admission=admission,
@@ -206,12 +205,17 @@ def run(
         print_document(result.document())
     else:
         _print_run(result)
-    return DONE if set(result.states) <= {"done"} else NO
+    if result.extra["was_finished"]:
+        talk("This run had finished before; nothing was done now.")
+        return DONE
+    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
+    return DONE if is_whole else NO
 
 
 @app.command()
 def why(
     job: Annotated[str, typer.Argument(metavar="JOB", show_default=False, help="Id of the job.")],
+    *,
     run: given.Run = None,
     file: given.OfFile = None,
     at_s: given.AtS = None,
@@ -249,6 +253,7 @@ def story(
             metavar="ID", show_default=False, help="Id of a job or a node, or JOB/PHASE/TASK."
         ),
     ],
+    *,
     run: given.Run = None,
     file: given.OfFile = None,
     at_s: given.AtS = None,
@@ -279,7 +284,7 @@ def story(
 
 
 @app.command()
-def validate(file: given.File, as_json: given.AsJson = False) -> int:
+def validate(file: given.File, *, as_json: given.AsJson = False) -> int:
     """Check a workload file, and tell what it was understood to say.
 
     Example: sluice validate jobs.yaml
@@ -294,13 +299,13 @@ def validate(file: given.File, as_json: given.AsJson = False) -> int:
     from sluice.cli.overview_view import overview_views
 
     print_views(*overview_views(overview))
-    if overview.can_simulate:
-        talk(f"Next: sluice simulate {file}")
+    if overview.can_simulate and file != "-":
+        talk(f"Next: sluice simulate {shlex.quote(file)}")
     return DONE
 
 
 @app.command()
-def settings(as_json: given.AsJson = False) -> int:
+def settings(*, as_json: given.AsJson = False) -> int:
     """List what --set and `settings:` of a workload file can change.
 
     Example: sluice settings
@@ -315,7 +320,7 @@ def settings(as_json: given.AsJson = False) -> int:
 
 
 @app.command()
-def schema(_as_json: given.AsJson = False) -> int:
+def schema(*, _as_json: given.AsJson = False) -> int:
     """Print the JSON Schema of the workload file, for editors and other programs.
 
     Example: sluice schema > workload.schema.json
@@ -327,7 +332,7 @@ def schema(_as_json: given.AsJson = False) -> int:
 
 
 @app.command()
-def version(as_json: given.AsJson = False) -> int:
+def version(*, as_json: given.AsJson = False) -> int:
     """Print the version."""
     import sluice
 

@@ -29,21 +29,33 @@ def guarded(work: Callable[[], int]) -> int:
         sys.stdout.flush()
     except typer.Exit as told:
         return int(told.exit_code)
-    except KeyboardInterrupt:
-        return _told(f"Stopped.{_resume_hint()}", INTERRUPTED)
+    except SystemExit as ended:
+        # Rich ends with 1 where whoever read stdout has gone; that is no "no".
+        return PIPE_CLOSED if ended.code == 1 else int(ended.code or 0)
     except BrokenPipeError:
         _abandon_stdout()
         return PIPE_CLOSED
-    except MemoryError:
-        return _told("There is not enough memory for this.", OUTSIDE_FAILED)
-    except OSError as error:
-        _abandon_stdout()
-        return _told(_outside(error), OUTSIDE_FAILED)
-    except SluiceError as error:
-        return _told(str(error), code_of(error))
-    except Exception as error:  # noqa: BLE001  # the last resort: whoever runs it gets a message
-        return _unexpected(error)
+    except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  # the last resort: a message
+        if isinstance(error, OSError):
+            _abandon_stdout()
+        message, code = _verdict(error)
+        sys.stderr.write(f"{_visible(message)}\n")
     return code
+
+
+def _verdict(error: BaseException) -> tuple[str, int]:
+    """What to say, and the exit code."""
+    if isinstance(error, SluiceError):
+        return str(error), code_of(error)
+    if isinstance(error, _USAGE_ERROR):
+        return _usage_complaint(error), BAD_INPUT
+    if isinstance(error, KeyboardInterrupt):
+        return f"Stopped.{_resume_hint()}", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this.", OUTSIDE_FAILED
+    if isinstance(error, OSError):
+        return _outside(error), OUTSIDE_FAILED
+    return _unexpected(error), OUTSIDE_FAILED
 
 
 def code_of(error: SluiceError) -> int:
@@ -57,27 +69,24 @@ def code_of(error: SluiceError) -> int:
     return INTERRUPTED if isinstance(error, RunInterrupted) else OUTSIDE_FAILED
 
 
-def _unexpected(error: Exception) -> int:
-    if isinstance(error, _USAGE_ERROR):
-        return _told(_usage_complaint(error), BAD_INPUT)
+def _unexpected(error: BaseException) -> str:
     if os.environ.get("SLUICE_DEBUG"):
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _told(
+    return (
         f"Sluice has met an error of its own, {what}. Please report it;"
-        " with SLUICE_DEBUG=1 in the environment it shows where it came from.",
-        OUTSIDE_FAILED,
+        " with SLUICE_DEBUG=1 in the environment it shows where it came from."
     )
 
 
-def _usage_complaint(error: Exception) -> str:
+def _usage_complaint(error: BaseException) -> str:
     """What, where and the mend of a wrong option or argument."""
     context = getattr(error, "ctx", None)
-    option = getattr(error, "option_name", None)
     where = context.command_path if context is not None else "sluice"
     mend = f"see {where} --help"
-    known = [name for one in context.command.params for name in one.opts] if context else []
-    if option is not None and option not in known:
+    if hasattr(error, "possibilities") and hasattr(error, "option_name") and context is not None:
+        option: str = error.option_name
+        known = [name for one in context.command.params for name in one.opts]
         what = f"there is no option {option}"
         near = suggestion(option, known)
         mend = f"{near}; {mend}" if near.startswith("perhaps") else mend
@@ -89,8 +98,8 @@ def _usage_complaint(error: Exception) -> str:
 
 
 def _outside(error: OSError) -> str:
-    place = f"{error.filename}: " if error.filename else ""
-    return f"{place}{error.strerror or error}."
+    place = error.filename or "Reading or writing failed"
+    return f"{place}: {error.strerror or error}."
 
 
 def _resume_hint() -> str:
@@ -99,14 +108,12 @@ def _resume_hint() -> str:
     return " If the run had begun, run it again with --resume to continue where it was."
 
 
-def _told(message: str, code: int) -> int:
-    """Say it, with whatever a terminal might obey made visible."""
-    shown = "".join(
+def _visible(message: str) -> str:
+    """The message, with whatever a terminal might obey made visible."""
+    return "".join(
         character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}"
         for character in message
     )
-    sys.stderr.write(f"{shown}\n")
-    return code
 
 
 def _abandon_stdout() -> None:

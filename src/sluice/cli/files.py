@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from sluice.reporting.result import RunResult
 
 PLOT_ENDINGS = (".html", ".png", ".svg", ".json")
-
-
-class _Plotted(Protocol):
-    def plot(self) -> Chart: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +49,14 @@ class Files:
 
             write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")
-        self.write_plot(result)
-
-    def write_plot(self, plotted: _Plotted) -> None:
-        """Write the chart, if one was asked for."""
         if self.plot is not None:
-            plotted.plot().save(self.plot)
-            talk(f"plot: {self.plot}")
+            self.save(result.plot())
+
+    def save(self, chart: Chart) -> None:
+        """Write the chart where --plot says."""
+        assert self.plot is not None
+        chart.save(self.plot)
+        talk(f"plot: {self.plot}")
 
 
 def _check(flag: str, path: str, source: str) -> None:

@@ -100,14 +100,15 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
     from sluice.reporting.tables import measured_table
 
     views: list[RenderableType] = [measured_table(result.measured())]
-    predicted_s = result.extra.get("predicted_makespan_s")
+    return [*views, *(Text(told) for told in _told(result))]
+
+
+def _told(result: RunResult) -> Iterator[str]:
+    predicted_s = result.extra["predicted_makespan_s"]
     if isinstance(predicted_s, int | float) and result.makespan_s is not None:
-        views.append(
-            Text(f"predicted {duration(predicted_s)}, took {duration(result.makespan_s)}")
-        )
-    outputs = result.extra.get("outputs")
-    if isinstance(outputs, Mapping):
-        views += [Text(f"output of {job}: {path}") for job, path in outputs.items()]
-    if run_id := result.extra.get("run_id"):
-        views.append(Text(f"run {run_id}", style="dim"))
-    return views
+        yield f"predicted {duration(predicted_s)}, took {duration(result.makespan_s)}"
+    outputs = result.extra["outputs"]
+    assert isinstance(outputs, Mapping)
+    done = {job.job_id for job in result.jobs if job.state == "done"}
+    yield from (f"{job}: {path}" for job, path in outputs.items() if job in done)
+    yield f"run {result.extra['run_id']}"

@@ -3,14 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import typer
 
 from sluice.model.errors import InvalidInput
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "What if", "Files"
+_SEED_MAX = 2**64 - 1
+
+
+def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], int]:
+    """Reads a whole number. What it returns raises InvalidInput naming the flag.
+
+    >>> whole("--nodes", low=1)("3")
+    3
+    """
+
+    def read(given: object) -> int:
+        text = str(given)  # a default comes as it is
+        # int() would also take 1_000 and digits of other scripts; and 5000 digits are too many.
+        is_plain = text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20  # noqa: PLR2004  # as many as the largest has
+        number = int(text) if is_plain else None
+        if number is None or not low <= number <= high:
+            raise InvalidInput(
+                f"{text[:80]!r} is no whole number from {low} to {high}",
+                where=flag,
+                mend=f"give one, such as {max(low, 1)}",
+            )
+        return number
+
+    return read
+
+
+def instant(flag: str) -> Callable[[str], float]:
+    """Reads seconds since the start of the workload. What it returns raises InvalidInput."""
+
+    def read(text: str) -> float:
+        try:
+            at_s = float(text)
+        except ValueError:
+            at_s = math.nan
+        if not 0 <= at_s < math.inf:
+            raise InvalidInput(
+                f"{text[:80]!r} is no instant", where=flag, mend="give seconds, 0 or more"
+            )
+        return at_s
+
+    return read
+
 
 File = Annotated[
     str,
@@ -41,7 +83,13 @@ Set = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="N", help="Of the random numbers.", rich_help_panel=_WHAT_IF)
+    int,
+    typer.Option(
+        metavar="N",
+        help="Of the random numbers.",
+        parser=whole("--seed", high=_SEED_MAX),
+        rich_help_panel=_WHAT_IF,
+    ),
 ]
 LengthsFrom = Annotated[
     str | None,
@@ -71,7 +119,38 @@ Plot = Annotated[
     ),
 ]
 
-# Of `why` and `story`: None tells that a flag was not given, for each goes with --file alone.
+Nodes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole("--nodes", low=1),
+        show_default=False,
+        help="Virtual nodes on this machine.",
+    ),
+]
+MapSlots = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole("--map-slots"), show_default=False, help="Map slots of each."
+    ),
+]
+ReduceSlots = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole("--reduce-slots"),
+        show_default=False,
+        help="Reduce slots of each.",
+    ),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(
+        metavar="N", parser=whole("--seeds", low=1), help="Runs of each, with seeds 0 to N-1."
+    ),
+]
+
+# Of `why` and `story`, where None tells that a flag was not given: most go with --file alone.
 Run = Annotated[
     str | None,
     typer.Option(metavar="RUN_ID", show_default=False, help="Of this run, not of the newest."),
@@ -82,15 +161,21 @@ OfFile = Annotated[
 ]
 AtS = Annotated[
     float | None,
-    typer.Option("--at-s", metavar="T", min=0, show_default=False, help="At T seconds."),
+    typer.Option(
+        "--at-s",
+        metavar="T",
+        parser=instant("--at-s"),
+        show_default=False,
+        help="As of T seconds.",
+    ),
 ]
 TasksOrNone = Annotated[
     str | None,
     typer.Option(
         "--tasks",
         metavar="NAME",
-        show_default="fifo",
-        help="Which task goes where.",
+        show_default=False,
+        help="Which task goes where; else fifo.",
         rich_help_panel="With --file",
     ),
 ]
@@ -99,8 +184,8 @@ ReleaseOrNone = Annotated[
     typer.Option(
         "--release",
         metavar="NAME",
-        show_default="input",
-        help="Which waiting job is next.",
+        show_default=False,
+        help="Which waiting job is next; else input.",
         rich_help_panel="With --file",
     ),
 ]
@@ -109,8 +194,8 @@ AdmissionOrNone = Annotated[
     typer.Option(
         "--admission",
         metavar="NAME",
-        show_default="all",
-        help="Which jobs are taken.",
+        show_default=False,
+        help="Which jobs are taken; else all.",
         rich_help_panel="With --file",
     ),
 ]
@@ -129,8 +214,9 @@ SeedOrNone = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        show_default="0",
-        help="Of the random numbers.",
+        parser=whole("--seed", high=_SEED_MAX),
+        show_default=False,
+        help="Of the random numbers; else 0.",
         rich_help_panel="With --file",
     ),
 ]
@@ -138,7 +224,7 @@ SeedOrNone = Annotated[
 
 def subject_of(
     *, run: str | None, file: str | None, at_s: float | None, simulation: Mapping[str, object]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What `why` and `story` are about, as arguments of their verbs: a run, or a simulation.
 
     simulation: the flags that go with --file; those that were not given are None or empty.
@@ -149,16 +235,13 @@ def subject_of(
         raise InvalidInput(
             "it is given beside --file", where="--run", mend="ask about one of the two"
         )
-    if at_s is not None and not math.isfinite(at_s):
-        raise InvalidInput(f"{at_s} is no instant", where="--at-s", mend="give seconds, 0 or more")
-    if file is None and (given or at_s is not None):
-        first = next(iter(given), "at-s")
+    if file is None and given:
         raise InvalidInput(
             "it says how to simulate, and there is no --file",
-            where=f"--{first}",
+            where=f"--{next(iter(given))}",
             mend="name the workload with --file, or ask about a run without it",
         )
     if file is None:
-        return {"run_id": run}
+        return {"run_id": run, "at_s": at_s}
     settings = given.pop("set", [])
     return {"source": file, "at_s": at_s, "settings": settings, **given}

@@ -1,7 +1,9 @@
 """What a workload file was understood to say, with what looks unintended in it.
 
-Bounds on time are those of any schedule: a phase takes at least its work spread over all slots of
-its kind, and at least one task's average length. They count tasks at the speed of their profile.
+Bounds on time hold for any schedule: work takes at least its slot-seconds spread over all slots,
+of whatever kind, for some policies run tasks in slots of the other; and a phase takes at least one
+task's average length. They count with the lengths of the profiles, and where policies may place by
+resources there are none, for a node then runs as many tasks as it has resources for.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from sluice import verbs
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
 
 _WARNINGS_MAX = 10
@@ -20,7 +23,7 @@ _TYPED = (SlotKind.MAP, SlotKind.REDUCE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Counts and sums of a workload. work_s: slot-seconds by kind, of phases whose lengths are known.
+    """Counts and sums of a workload. work_s: slot-seconds by kind, where lengths are known.
 
     makespan_lower_s: what no schedule can undercut; None without a cluster or without work.
     unmeasured: jobs with a phase of unknown length; only a real run can tell about them.
@@ -113,26 +116,27 @@ def _cluster_document(cluster: Cluster) -> dict[str, object]:
 
 def _makespan_lower_s(workload: Workload, work_s: Mapping[SlotKind, float]) -> float | None:
     cluster = workload.cluster
-    if cluster is None or not any(work_s.values()):
+    if cluster is None or not _counts_in_slots(cluster) or not any(work_s.values()):
         return None
-    spread_s = [
-        work_s[kind] / slots for kind in work_s if work_s[kind] and (slots := cluster.slots(kind))
-    ]
     first_at_s = min(job.submitted_at_s for job in workload.jobs)
     alone_s = [
         job.submitted_at_s - first_at_s + response_lower_s(job, cluster) for job in workload.jobs
     ]
-    return max([*spread_s, *alone_s])
+    return max(sum(work_s.values()) / cluster.slots(SlotKind.CONTAINER), *alone_s)
+
+
+def _counts_in_slots(cluster: Cluster) -> bool:
+    return all(node.capacity == NOTHING for node in cluster.nodes)
 
 
 def response_lower_s(job: Job, cluster: Cluster) -> float:
     """Seconds that the job takes at least, with the whole cluster to itself."""
+    slots = cluster.slots(SlotKind.CONTAINER)
     ends_s: list[float] = []
     for phase in job.phases:
         begins_s = max((ends_s[before] for before in phase.after), default=0.0)
         # Fetching may overlap the phase before, so that only the work itself is sure to follow.
         length_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
-        slots = cluster.slots(phase.kind) or phase.tasks
         ends_s.append(begins_s + length_s * max(1.0, phase.tasks / slots))
     return max(ends_s, default=0.0)
 
@@ -185,8 +189,8 @@ def _missing_slots(workload: Workload, cluster: Cluster) -> Iterator[str]:
 
 
 def _hopeless_deadlines(workload: Workload, cluster: Cluster) -> Iterator[str]:
-    if workload.settings.get("contention") == "shared":
-        return  # tasks may then run faster than their profile says
+    if not _counts_in_slots(cluster) or workload.settings.get("contention") == "shared":
+        return  # tasks that share a node may run faster than their profile says
     for job in workload.jobs:
         if job.deadline_at_s is None:
             continue

@@ -39,8 +39,10 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
     if workload.pools:
         yield "pools", _listed([pool.pool_id for pool in workload.pools])
     with_deadline = deadlines(workload)
-    yield "jobs", count(len(workload.jobs)) + (
-        f", {count(with_deadline)} with a deadline" if with_deadline else ""
+    yield (
+        "jobs",
+        count(len(workload.jobs))
+        + (f", {count(with_deadline)} with a deadline" if with_deadline else ""),
     )
     yield "tasks", _by_kind({kind: count(tasks) for kind, tasks in overview.tasks.items()})
     yield "work", _by_kind({kind: duration(work_s) for kind, work_s in overview.work_s.items()})

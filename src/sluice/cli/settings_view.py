@@ -42,7 +42,9 @@ def _told(value: object) -> str:
         return "none"
     if isinstance(value, tuple):
         return "..".join(map(_told, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def settings_document() -> dict[str, object]:

@@ -47,4 +47,3 @@ def check_assignment(assignment: Assignment, node: NodeEntry) -> None:
         raise WrongDecision(f"typed slots and containers were mixed on {node.node_id}")
     if reserve is not None and not node.fits(reserve):
         raise WrongDecision(f"{reserve} does not fit on {node.node_id}")
-

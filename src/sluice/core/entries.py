@@ -63,9 +63,7 @@ class PhaseEntry:
         "tasks",
     )  # fmt: skip
 
-    def __init__(
-        self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float
-    ) -> None:
+    def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
         self.job = job
         self.job_id = job.job_id
         self.index = index
@@ -109,9 +107,7 @@ class PhaseEntry:
     def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
         phases = self.job.phases
-        return sum(
-            max(0, phases[index].enough - phases[index].done) for index in self.phase.after
-        )
+        return sum(max(0, phases[index].enough - phases[index].done) for index in self.phase.after)
 
 
 class Backlog:
@@ -236,7 +232,11 @@ class NodeEntry:
         free = self.free
         if free[_CONTAINER] != self.containers:
             return free[_CONTAINER] > 0
-        return free[_MAP] > 0 or free[_REDUCE] > 0 or not (self.node.map_slots or self.node.reduce_slots)
+        return (
+            free[_MAP] > 0
+            or free[_REDUCE] > 0
+            or not (self.node.map_slots or self.node.reduce_slots)
+        )
 
     def is_mixed(self, kind: SlotKind) -> bool:
         """Whether a slot of this kind would stand beside slots used in the other manner."""

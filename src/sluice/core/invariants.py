@@ -154,8 +154,8 @@ def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
     for kind in SlotKind:
         taken = [a.launch.slots for a in attempts if a.launch.slot_kind is kind]
         _check_slots(node, kind, list(chain.from_iterable(taken)))
-    kinds = {attempt.launch.slot_kind for attempt in attempts}
-    assert len(kinds) < 2 or SlotKind.CONTAINER not in kinds, (
+    in_containers = [a.launch.slot_kind is SlotKind.CONTAINER for a in attempts]
+    assert all(in_containers) or not any(in_containers), (
         f"{node.node_id}: typed slots and containers are held at one time"
     )
     held = [a.reserved.amounts() for a in attempts if a.reserved is not None]
@@ -175,7 +175,7 @@ def _check_slots(node: NodeEntry, kind: SlotKind, taken: list[Interval]) -> None
     assert free + used == most, f"{where}: {free} free and {used} held are not {most}"
     spans = [*room, *taken]
     assert _are_disjoint(spans), f"{where}: one is held twice, or held and free: {sorted(spans)}"
-    assert all(0 <= first and first + count <= most for first, count in spans), (
+    assert all(first >= 0 and first + count <= most for first, count in spans), (
         f"{where}: {spans} reach outside 0..{most}"
     )
 

@@ -123,4 +123,3 @@ class PoolPolicy(Protocol):
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> Sequence[Reservation]:
         """Changes to the set of machines; asked once an instant."""
-

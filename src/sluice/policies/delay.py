@@ -29,6 +29,7 @@ class DelayScheduling:
         self._waits: dict[JobEntry, _Wait] = {}
         self._skipped: dict[JobEntry, None] = {}
         self._asked: dict[JobEntry, None] = {}
+        self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
 
     def begin(self, now_s: float) -> None:
@@ -67,8 +68,10 @@ class DelayScheduling:
         for job in self._asked:
             if not job.has_ended:
                 self._skipped[job] = None
-        if len(self._waits) > 2 * len(self._skipped) + 1000:
+        if len(self._waits) > self._waits_max:
             self._waits = {job: wait for job, wait in self._waits.items() if not job.has_ended}
+            # Only twice as many are worth a look again, or 10,000 jobs would be at every heartbeat.
+            self._waits_max = 2 * len(self._waits) + 1000
 
     def wake_at_s(self, now_s: float) -> float | None:
         """When a job that was held back may go further away."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One claimant: tasks it runs, tasks it could start, its weight."""
@@ -87,9 +88,7 @@ def _below(level: float, claim: Claim) -> int:
     return count
 
 
-def fair_shares(
-    slots: float, pools: Sequence[tuple[float, float, float]]
-) -> list[float]:
+def fair_shares(slots: float, pools: Sequence[tuple[float, float, float]]) -> list[float]:
     """Shares of `slots` for pools given as (weight, minimum share, demand).
 
     A pool whose demand is within its minimum gets its demand; the others get

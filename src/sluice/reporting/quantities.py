@@ -9,6 +9,7 @@ NOTHING = "–"
 _BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 _ROUNDED_S = 0.05  # what is nearer to a minute would be told as 60.0 s
+_MILLISECOND_S = 0.001
 _KIBI = 1024
 _FEW = 0.0995  # a share below 10 % is told with a decimal
 _CENT_USD = 0.01
@@ -26,8 +27,8 @@ def duration(seconds: float | None) -> str:
 
 
 def _span(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms" if seconds else "0 s"
+    if seconds < 1 - _ROUNDED_S / 100:
+        return _instant(seconds)
     if seconds < _MINUTE_S - _ROUNDED_S:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     if round(seconds) < _HOUR_S:
@@ -35,6 +36,13 @@ def _span(seconds: float) -> str:
     if round(seconds / _MINUTE_S) * _MINUTE_S < _DAY_S:
         return _pair(round(seconds / _MINUTE_S), 60, "h", "m")
     return _pair(round(seconds / _HOUR_S), 24, "d", "h")
+
+
+def _instant(seconds: float) -> str:
+    """Less than a second."""
+    if seconds == 0:
+        return "0 s"
+    return f"{seconds * 1000:.0f} ms" if seconds >= _MILLISECOND_S else "<1 ms"
 
 
 def _pair(whole: int, base: int, large: str, small: str) -> str:

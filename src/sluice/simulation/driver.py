@@ -154,9 +154,7 @@ class Simulation:
         self._efforts.add(job)
         locations = self._placement.of(job)
         alike = (
-            not locations
-            and not self._settings.tells_tasks_apart
-            and self._efforts.are_alike(job)
+            not locations and not self._settings.tells_tasks_apart and self._efforts.are_alike(job)
         )
         self._handle(JobSubmitted(now_s, job, locations, alike))
 

@@ -117,9 +117,7 @@ class Efforts:
         if self._recorded is not None:
             known = [self._recorded(job.job_id, phase.name, task) for task in range(tasks)]
             base = each_s or [mean_s] * tasks
-            each_s = array(
-                "d", [b if k is None else k for k, b in zip(known, base, strict=True)]
-            )
+            each_s = array("d", [b if k is None else k for k, b in zip(known, base, strict=True)])
         return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after))
 
     def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:

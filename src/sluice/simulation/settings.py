@@ -64,4 +64,8 @@ class SimulationSettings:
     @property
     def failure_rate_per_s(self) -> float:
         """Failures of one node per second; 0 for never."""
-        return 0.0 if self.node_mtbf_s is None or math.isinf(self.node_mtbf_s) else 1 / self.node_mtbf_s
+        return (
+            0.0
+            if self.node_mtbf_s is None or math.isinf(self.node_mtbf_s)
+            else 1 / self.node_mtbf_s
+        )

@@ -133,12 +133,15 @@ class Shuffle:
 
     def placed(self, phase: PhaseEntry, more: int, now_s: float) -> None:
         """So many more tasks of a phase run (fewer, below 0): fetching from it takes more."""
-        before = {later: self._copies(later) for later in phase.needed_by}
+        readers = [later for later in phase.needed_by if _grows(later)]
+        if not readers:
+            return
+        before = {later: self._copies(later) for later in readers}
         self._placed[phase] += more
         if not self._placed[phase]:
             del self._placed[phase]
-        for later, copies in before.items():
-            if copies != self._copies(later) and not later.phase.demand.fetch_per_map.is_zero:
+        for later in readers:
+            if self._copies(later) != before[later]:
                 for fetch in list(self._fetches.get(later, {}).values()):
                     fetch.interrupt(now_s)
                     self._go_on(fetch, now_s)
@@ -179,7 +182,7 @@ class Shuffle:
     def _load(self, run: Run) -> Load:
         """What a task takes of its node while it fetches."""
         demand = run.phase.phase.demand
-        if demand.fetch_per_map.is_zero:
+        if not _grows(run.phase):
             return run.node.load(demand.fetch)
         more = demand.fetch_per_map.scaled(self._copies(run.phase))
         return run.node.load(demand.fetch + more)
@@ -192,6 +195,11 @@ class Shuffle:
 
 def _sources(phase: PhaseEntry) -> list[PhaseEntry]:
     return [phase.job.phases[index] for index in phase.phase.after]
+
+
+def _grows(later: PhaseEntry) -> bool:
+    """Whether fetching takes more of a node the more of the earlier tasks are placed."""
+    return not later.phase.demand.fetch_per_map.is_zero
 
 
 def _is_simulated(job: Job, phase: int) -> bool:

@@ -34,6 +34,14 @@ def encode(value: Any) -> bytes:  # noqa: ANN401  # any value of the user's
     return encoder(value) if encoder is not None else _encode_relative(value)
 
 
+def encode_texts(texts: Sequence[str]) -> list[bytes]:
+    """`encode` of several texts, at one go where they are as plain as most are."""
+    together = "".join(texts)
+    if together.isprintable():
+        return ("s" + "\ns".join(texts)).encode().split(b"\n")
+    return [_encode_str(text) for text in texts]
+
+
 def encode_values(values: Sequence[Any]) -> bytes:
     """Several values of one key, with TABs between."""
     if len(values) == 1:
@@ -49,8 +57,7 @@ def decode(text: bytes) -> Any:  # noqa: ANN401  # any value of the user's
     return _DECODERS[text[0]](text[1:])
 
 
-def encode_str(value: str) -> bytes:
-    """`encode` of what is known to be text: most keys are."""
+def _encode_str(value: str) -> bytes:
     if value.isprintable():
         return b"s" + value.encode()
     try:
@@ -114,7 +121,7 @@ def _unmarked(value: Any) -> Any:  # noqa: ANN401  # any value of the user's
 
 
 _ENCODERS: dict[type, Callable[[Any], bytes]] = {
-    str: encode_str,
+    str: _encode_str,
     int: lambda value: b"i%d" % value,
     float: lambda value: b"f" + repr(value).encode(),
     bool: lambda value: b"T" if value else b"F",

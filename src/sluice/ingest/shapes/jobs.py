@@ -150,7 +150,9 @@ class RunShape(Shape):
     mapper: Text | None = Field(None, description="a command line: lines in, key TAB value out")
     combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
     reducer: Text | None = Field(None, description="a command line: sorted lines in, lines out")
-    python: Text | None = Field(None, description="FILE.py or FILE.py:NAME, as in wordcount.py:WordCount")
+    python: Text | None = Field(
+        None, description="FILE.py or FILE.py:NAME, as in wordcount.py:WordCount"
+    )
     split_bytes: BytesAboveZero = Field(
         32 * 1024 * 1024, description="the bytes of a split, 1 or more"
     )

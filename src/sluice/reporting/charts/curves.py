@@ -48,10 +48,12 @@ def utilisation_chart(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
         of_kind = changes.setdefault(launch.slot_kind, [])
         of_kind.append((attempt.started_at_s, launch.tasks))
         of_kind.append((attempt.finished_at_s, -launch.tasks))
-    kinds = [kind for kind in SlotKind if kind in changes]
-    series, note = _series([(_KINDS[kind][0], changes[kind]) for kind in kinds], axis)
+    kinds = [kind for kind in SlotKind if kind in changes] or [SlotKind.MAP, SlotKind.REDUCE]
+    series, note = _series([(_KINDS[kind][0], changes.get(kind, [])) for kind in kinds], axis)
     view = _stack(series, [_KINDS[kind] for kind in kinds], axis)
-    total = sum(result.cluster.slots(kind) for kind in kinds)
+    # Every slot counts as a container, too.
+    all_kinds = [SlotKind.CONTAINER] if SlotKind.CONTAINER in kinds else kinds
+    total = sum(result.cluster.slots(kind) for kind in all_kinds)
     if total:
         view["layer"].append(_line_of(total, axis))
     return {"title": titled("Busy slots", [note]), **view}

@@ -150,7 +150,7 @@ def _has_wide(drawn: SlotBars, axis: TimeAxis) -> bool:
 
 def _looks(jobs: Sequence[str]) -> dict[str, Any]:
     """Colour by job and, where that tells enough of them apart, a legend; shade by phase."""
-    if len(jobs) <= _LEGEND_JOBS_MAX:
+    if 0 < len(jobs) <= _LEGEND_JOBS_MAX:
         color: dict[str, Any] = {
             "field": "job",
             "type": "nominal",

@@ -1,0 +1,55 @@
+"""What the first run measured, as a prediction of the next, and how far off that was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sluice.engines.work.layout import prepare
+from sluice.estimate.measured import relative_error
+from sluice.model.workload import Workload
+from sluice.reporting.quantities import NOTHING, duration
+from sluice.reporting.result import RunResult
+from sluice.store.past_lengths import with_past_lengths
+from sluice.store.runs import Runs
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Row = tuple[str, float | None, float | None, float | None]
+
+
+def with_measured_lengths(workload: Workload) -> Workload:
+    """The jobs as they would run, each task as long as the mean of its phase in the last run.
+
+    `sluice run` predicts its makespan from the same lengths.
+    """
+    jobs = [prepare(job).job for job in workload.jobs]
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, Runs())))
+
+
+def ends(before: RunResult, predicted: RunResult, measured: RunResult) -> Iterator[Row]:
+    """For each job, then for all: when it ended before, should end now, and did end. Seconds."""
+    for was, should, did in zip(before.jobs, predicted.jobs, measured.jobs, strict=True):
+        assert was.job_id == should.job_id == did.job_id
+        yield was.job_id, was.finished_at_s, should.finished_at_s, did.finished_at_s
+    yield "all (makespan)", before.makespan_s, predicted.makespan_s, measured.makespan_s
+
+
+def prediction_table(rows: Iterator[Row]) -> Table:
+    """The ends of jobs under two schedulers; the error is a share of what was measured."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    table.add_column("job", style="bold")
+    for name in ("ended, fifo", "predicted, fair", "ended, fair", "error"):
+        table.add_column(name, justify="right")
+    for name, before_s, predicted_s, measured_s in rows:
+        if name.startswith("all"):
+            table.add_section()
+        error = measured_s and relative_error(predicted_s, measured_s)
+        told = NOTHING if error is None else f"{error:+.0%}".replace("%", " %")
+        table.add_row(name, duration(before_s), duration(predicted_s), duration(measured_s), told)
+    return table

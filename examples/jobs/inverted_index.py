@@ -1,0 +1,24 @@
+"""Inverted index: in which files each name stands. The engine tells a map what file it reads."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def mapper(line: str) -> list[tuple[str, str]]:
+    """Each name of a line, with the file it stands in."""
+    file = Path(os.environ["mapreduce_map_input_file"]).stem
+    return [(name, file) for name in set(NAME.findall(line))]
+
+
+def combiner(name: str, files: Iterable[str]) -> list[tuple[str, str]]:
+    """Each file once."""
+    return [(name, file) for file in set(files)]
+
+
+def reducer(name: str, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """All files of a name, in order."""
+    yield name, " ".join(sorted(set(files)))

@@ -1,0 +1,34 @@
+"""What to ask next, as a command that can be pasted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sluice.cli.answers import talk
+
+if TYPE_CHECKING:
+    from sluice.reporting.result import RunResult
+
+_DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
+
+
+def talk_about(
+    result: RunResult, file: str, flags: Mapping[str, object], settings: Sequence[str]
+) -> None:
+    """Say how to learn more about the first job that did not go well, if there is one.
+
+    file, flags, settings: as they were given to `simulate`.
+    """
+    stuck = next((job for job in result.jobs if job.finished_at_s is None), None)
+    late = next((job for job in result.jobs if job.deadline_met is False), None)
+    if file == "-" or (stuck or late) is None:
+        return
+    job = stuck or late
+    assert job is not None
+    verb, what = ("why", "never ended") if stuck else ("story", "is late")
+    asked = [f"--{name}={value}" for name, value in flags.items() if value != _DEFAULTS[name]]
+    asked += [f"--set={setting}" for setting in settings]
+    words = ["sluice", verb, f"--file={file}", *asked, "--", job.job_id]
+    talk(f"A job {what}. To learn more: {shlex.join(words)}")

@@ -1,0 +1,243 @@
+"""What the verbs print: tables for people, and one JSON document for programs."""
+
+import json
+from textwrap import dedent
+
+import pytest
+from tests.cli.terminal import SMALL, sluice
+
+import sluice as package
+
+
+def text(block):
+    """The block without the indentation it has in this file."""
+    return dedent(block).removeprefix("\n")
+
+
+def document(*words, **options):
+    """The one JSON document that `sluice WORDS --json` prints."""
+    answer = sluice(*words, "--json", **options)
+    assert (0, 1) == (answer.code, answer.out.count("\n")), answer
+    return json.loads(answer.out, parse_constant=lambda name: pytest.fail(name))
+
+
+# --- for people -----------------------------------------------------------------------------------
+
+
+def test_simulate_prints_jobs_and_a_summary(small):
+    answer = sluice("simulate", small)
+
+    assert 0 == answer.code
+    assert answer.out == "\n" + text("""
+         job    pool   submitted  waited  ran  finished  state
+         ──────────────────────────────────────────────────────────
+         words  etl           0s      0s  25s       25s  done, met
+         sort   adhoc         5s     15s  30s       50s  done, late
+
+        ╭─ run ────────────────────────────────────────────╮
+        │ makespan       50 s                              │
+        │ mean response  35 s                              │
+        │ deadlines met  1 of 2                            │
+        │ slots in use   map slots 60 %, reduce slots 50 % │
+        │ jobs           2 done                            │
+        │ attempts       16 done                           │
+        ╰──────────────────────────────────────────────────╯
+        """)
+
+
+def test_a_late_job_leads_to_its_story(small):
+    """The command can be pasted as it is, and simulates the same run."""
+    answer = sluice("simulate", small, "--tasks", "fair", "--seed", "3", "--set", "jitter=0.1")
+    words = answer.err.split("sluice ", 1)[1].split()
+
+    assert "A job is late." in answer.err
+    assert ["story", "--file=small.yaml", "--tasks=fair", "--seed=3", "--set=jitter=0.1"] == words[
+        :5
+    ]
+    assert "deadline missed" in sluice(*words).out
+
+
+def test_compare_marks_the_best(small):
+    answer = sluice("compare", small, "--schedulers", "fifo,yarn-like", "--seeds", "1")
+    rows = {line.split()[0]: line for line in answer.out.splitlines() if line.strip()}
+
+    assert 0 == answer.code
+    assert "makespan" in rows["scheduler"]
+    assert "*" in rows["yarn-like"] + rows["fifo"]
+
+
+def test_validate_tells_what_it_understood(small):
+    answer = sluice("validate", small)
+
+    assert 0 == answer.code
+    assert answer.out == text("""
+        small.yaml is a valid workload.
+        cluster   4 map slots and 2 reduce slots
+        pools     etl, adhoc
+        jobs      2, 2 with a deadline
+        tasks     12 map, 4 reduce
+        work      2 m 00 s map, 50 s reduce
+        makespan  at least 35 s, whatever the schedule
+        warning: job 'sort' cannot meet its deadline: 10 s are given, and it takes 30 s
+        with the whole cluster to itself
+        """)
+    assert answer.err == "Next: sluice simulate small.yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "warning"),
+    [
+        (("map_slots_min: 1", "map_slots_min: 9"), "guaranteed 9 map slots together"),
+        (("{id: adhoc}", "{id: adhoc}, {id: idle}"), "no job is in pool 'idle'"),
+        (("reduce_slots: 2", "reduce_slots: 0"), "no reduce slots, and 2 jobs have"),
+    ],
+)
+def test_validate_warns_of_what_looks_unintended(change, warning):
+    answer = sluice("validate", "-", stdin=SMALL.replace(*change).encode())
+
+    assert 0 == answer.code
+    assert warning in " ".join(answer.out.split())
+
+
+def test_why_and_story_explain_a_simulation(small):
+    why = sluice("why", "sort", "--file", small, "--at-s", "12")
+    story = sluice("story", "sort", "--file", small)
+
+    assert (0, 0) == (why.code, story.code)
+    assert "all 4 map slots are busy" in why.out
+    assert "submitted: to pool adhoc" in story.out
+
+
+def test_every_setting_is_listed_with_its_default():
+    from sluice.ingest.settings import SETTINGS
+
+    answer = sluice("settings")
+
+    assert 0 == answer.code
+    assert [] == [name for name in SETTINGS if f" {name} " not in answer.out]
+
+
+def test_an_id_is_printed_as_it_is(tmp_path):
+    """Neither markup nor an emoji code in an id is obeyed."""
+    path = tmp_path / "w.json"
+    job = {"id": "[red]:smile:[/]", "maps": {"tasks": 1, "avg_s": 1}, "pool": "[b]"}
+    workload = {"version": 1, "cluster": {"map_slots": 1}, "jobs": [job], "pools": [{"id": "[b]"}]}
+    path.write_text(json.dumps(workload))
+
+    for words in (["simulate", path], ["validate", path], ["why", job["id"], "--file", path]):
+        answer = sluice(*words)
+        assert 0 == answer.code
+        assert "[b]" in answer.out or "[red]:smile:[/]" in answer.out
+
+
+# --- for programs ---------------------------------------------------------------------------------
+
+
+def test_the_document_of_simulate_is_that_of_the_contract(small):
+    told = document("simulate", small)
+
+    assert {"makespan_s", "total_completion_s", "total_response_s", "events", "digest", "seed"} <= {
+        *told
+    }
+    assert (50.0, 75.0, 70.0) == (
+        told["makespan_s"], told["total_completion_s"], told["total_response_s"],
+    )  # fmt: skip
+    assert told["digest"].startswith("sha256:")
+    assert {"map_slots", "reduce_slots"} <= {*told["utilisation"]}
+    keys = {"submitted_at_s", "started_at_s", "finished_at_s", "deadline_met", "state"}
+    assert all(keys <= {*job} for job in told["jobs"].values())
+    assert {"words": True, "sort": False} == {
+        job: row["deadline_met"] for job, row in told["jobs"].items()
+    }
+
+
+def test_the_document_of_compare_is_that_of_the_contract(small):
+    rows = document("compare", small, "--schedulers", "fifo,fair", "--seeds", "2")["rows"]
+
+    assert ["fifo", "fair"] == [row["scheduler"] for row in rows]
+    assert all(
+        {"makespan_s", "total_response_s", "deadlines_met", "cost_usd"} <= {*row} for row in rows
+    )
+
+
+def test_the_document_of_validate_counts(small):
+    told = document("validate", small)
+
+    assert told["valid"] is True
+    assert {"map": 12, "reduce": 4} == told["tasks"]
+    assert {"map": 120.0, "reduce": 50.0} == told["work_s"]
+    assert 1 == len(told["warnings"])
+
+
+def test_why_story_settings_and_version_have_documents(small):
+    assert "sort" == document("why", "sort", "--file", small)["job"]
+    assert "sort/map/1" == document("story", "sort/map/1", "--file", small)["id"]
+    assert 1.0 == document("settings")["settings"]["slowstart"]["default"]
+    assert package.__version__ == document("version")["version"]
+
+
+def test_the_schema_is_json():
+    answer = sluice("schema")
+
+    assert 0 == answer.code
+    assert "Sluice workload file" == json.loads(answer.out)["title"]
+
+
+def test_a_workload_may_come_from_standard_input():
+    assert 50.0 == document("simulate", "-", stdin=SMALL.encode())["makespan_s"]
+    assert 0 == sluice("validate", "-", stdin=SMALL.encode()).code
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_the_trace_gives_the_digest_and_the_lengths(small, tmp_path):
+    """A replay of a trace under the same policy is the same run."""
+    first = document("simulate", small, "--set", "jitter=0.3", "--trace", "out.jsonl")
+    again = document("simulate", small, "--lengths-from", "out.jsonl")
+
+    assert 16 == len((tmp_path / "out.jsonl").read_text().splitlines())
+    assert first["digest"] == again["digest"]
+
+
+def test_charts_are_written_beside_the_answer(small, tmp_path):
+    run = sluice("simulate", small, "--plot", "run.json")
+    compared = sluice("compare", small, "--seeds", "2", "--plot", "compared.json")
+
+    assert "plot: run.json\n" in run.err
+    assert "plot: compared.json\n" in compared.err
+    for name in ("run.json", "compared.json"):
+        assert "vega-lite" in json.loads((tmp_path / name).read_text())["$schema"]
+
+
+def test_every_chart_that_can_be_saved_can_be_asked_for():
+    from sluice.cli.files import PLOT_ENDINGS
+    from sluice.reporting.charts.chart import _FORMATS
+
+    assert set(_FORMATS) == set(PLOT_ENDINGS)
+
+
+# --- help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["simulate", "compare", "run", "why", "story", "validate", "settings", "schema"],
+)
+def test_help_gives_an_example(verb):
+    answer = sluice(verb, "--help")
+
+    assert 0 == answer.code
+    assert f"Example: sluice {verb}" in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 80
+
+
+def test_help_of_simulate_names_policies_and_settings():
+    answer = sluice("simulate", "--help")
+
+    assert "yarn-like" in answer.out
+    assert "node_mtbf_s" in answer.out
+
+
+def test_without_a_verb_help_is_printed():
+    assert sluice("--help").out.strip() == sluice().out.strip()

@@ -1,0 +1,189 @@
+"""The real thing: `python -m sluice` as a process, with its pipes, signals and imports."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.cli.terminal import PLAIN, SMALL, sluice_process
+
+HEAVY = (
+    "pydantic",
+    "yaml",
+    "vl_convert",
+    "pandas",
+    "sqlite3",
+    "sluice.simulation",
+    "sluice.engines",
+)
+
+WORDS = """\
+version: 1
+jobs:
+  - id: words
+    reduces: {tasks: 2}
+    run: {input: [in.txt], output: out, mapper: cat, reducer: cat}
+"""
+
+
+def imported_by(script):
+    """Which heavy modules a fresh interpreter holds after the script."""
+    after = f"{script}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", after], capture_output=True, check=True, text=True)
+    modules = set(json.loads(done.stderr.splitlines()[-1]))
+    assert "sluice" in modules
+    return [name for name in HEAVY if name in modules]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import sluice",
+        "import sluice; sluice.SluiceError",
+        "import sluice.cli",
+        "from sluice.cli import main; main(['--help'])",
+        "from sluice.cli import main; main(['version'])",
+        "from sluice.cli import main; main(['simulat'])",
+    ],
+)
+def test_what_answers_at_once_imports_nothing_heavy(script):
+    """Start-up time, held by what is imported instead of by a clock."""
+    assert [] == imported_by(script)
+
+
+def test_the_guard_sees_what_is_heavy():
+    assert {"pydantic", "yaml", "sluice.simulation"} <= {*imported_by("import sluice.verbs")}
+
+
+def test_the_console_answers_as_in_process(tmp_path):
+    (tmp_path / "small.yaml").write_text(SMALL)
+    answer = sluice_process("simulate", "small.yaml", "--json", cwd=tmp_path)
+
+    assert (0, "") == (answer.code, answer.err)
+    assert 50.0 == json.loads(answer.out)["makespan_s"]
+
+
+def test_the_same_run_in_two_processes_has_the_same_digest(tmp_path):
+    words = ["simulate", "-", "--json", "--set", "jitter=0.2", "--tasks", "fair"]
+    answers = [
+        sluice_process(*words, input=SMALL, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")
+    ]
+
+    assert answers[0] == answers[1]
+
+
+def test_an_unknown_verb_is_one_message():
+    answer = sluice_process("simulat", "x.yaml")
+
+    assert (2, "") == (answer.code, answer.out)
+    assert answer.err == "sluice: there is no verb 'simulat'. Perhaps simulate was meant.\n"
+
+
+def test_python_without_assertions_is_refused():
+    answer = sluice_process("version", flags=["-O"])
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "without -O" in answer.err
+
+
+def test_a_reader_that_leaves_early_gets_no_complaint():
+    """As in `sluice schema | head -1`."""
+    command = [sys.executable, "-m", "sluice", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        complaint = process.stderr.read()
+
+    assert b"" == complaint
+    assert 141 == process.returncode
+
+
+def test_a_full_disk_behind_stdout_is_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sluice", "version"],
+            stdout=full, stderr=subprocess.PIPE, check=False, text=True,
+        )  # fmt: skip
+
+    assert 3 == done.returncode
+    assert "No space left" in done.stderr
+    assert 1 == done.stderr.count("\n")
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_closed_streams_do_no_harm(closed):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m sluice validate - {closed}>&-', sys.executable],
+        input=SMALL, capture_output=True, check=False, text=True,
+    )  # fmt: skip
+
+    assert (2 if closed == 0 else 0) == done.returncode
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_of_few_letters_shows_what_it_can():
+    answer = sluice_process("simulate", "-", input=SMALL, env={"PYTHONIOENCODING": "ascii"})
+
+    assert 0 == answer.code
+    assert "done, late" in answer.out
+
+
+# --- real runs ------------------------------------------------------------------------------------
+
+
+def test_a_run_tells_what_it_did_and_is_not_done_twice(tmp_path):
+    (tmp_path / "in.txt").write_text("b\na\n")
+    (tmp_path / "words.yaml").write_text(WORDS)
+
+    first = sluice_process("run", "words.yaml", "--json", cwd=tmp_path)
+    told = json.loads(first.out)
+
+    assert 0 == first.code
+    assert "done" == told["jobs"]["words"]["state"]
+    assert {"predicted_makespan_s", "measured", "outputs", "run_id"} <= {*told}
+    assert (
+        "run " + told["run_id"] in sluice_process("run", "words.yaml", "--resume", cwd=tmp_path).out
+    )
+    assert "has ended" in sluice_process("why", "words", cwd=tmp_path).out
+    again = sluice_process("run", "words.yaml", cwd=tmp_path)
+    assert (2, "") == (again.code, again.out)
+    assert "exists" in again.err
+
+
+def test_a_failed_job_is_a_true_no(tmp_path):
+    (tmp_path / "in.txt").write_text("b\na\n")
+    (tmp_path / "words.yaml").write_text(WORDS.replace("mapper: cat", "mapper: 'false'"))
+
+    answer = sluice_process("run", "words.yaml", cwd=tmp_path)
+
+    assert 1 == answer.code
+    assert "1 failed" in answer.out
+    assert "failed 4 times" in sluice_process("why", "words", cwd=tmp_path).out
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path, home):
+    (tmp_path / "in.txt").write_text("b\na\n")
+    (tmp_path / "words.yaml").write_text(WORDS.replace("mapper: cat", "mapper: 'sleep 60'"))
+    command = [sys.executable, "-m", "sluice", "run", "words.yaml"]
+
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | PLAIN,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        wait_for(lambda: "first of 1 tasks" in sluice_process("story", "words", cwd=tmp_path).out)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert (130, "") == (process.returncode, out)
+    assert "--resume" in err
+    assert "Traceback" not in err
+
+
+def wait_for(happened, seconds=60.0):
+    """Until it has happened, or the test has failed."""
+    gives_up_at = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < gives_up_at
+        time.sleep(0.05)

@@ -1,0 +1,244 @@
+"""Whatever is wrong: one message that says what, where and how to mend it, and an exit code."""
+
+import json
+import os
+import sys
+
+import pytest
+from tests.cli.terminal import sluice
+from tests.ingest.bad_workloads.cases import CASES
+
+from sluice import bootstrap
+from sluice.cli import application, failures
+from sluice.engines.interruption import RunInterrupted
+from sluice.model.errors import (
+    EngineUnavailable,
+    Infeasible,
+    InvalidInput,
+    SluiceError,
+    StoreCorrupt,
+)
+
+
+def refused(answer, *fragments):
+    """The answer is exit 2, nothing on stdout, and a message that holds every fragment."""
+    assert (2, "") == (answer.code, answer.out), answer
+    assert [] == [fragment for fragment in fragments if fragment not in answer.err], answer.err
+    assert "Traceback" not in answer.err
+    assert answer.err.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_bad_workload_is_refused(case, tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(case.content)
+
+    refused(sluice("validate", path), f"{path} ", *case.fragments)
+
+
+WRONG_WORDS = [
+    # verbs and flags
+    (["simulat", "small.yaml"], ["sluice", "'simulat'", "simulate was meant"]),
+    (["frobnicate"], ["'frobnicate'", "simulate, compare, run"]),
+    (["--verion"], ["--verion", "--version was meant"]),
+    (["-x"], ["no option -x", "sluice --help"]),
+    (["simulate"], ["sluice simulate", "FILE", "simulate --help"]),
+    (["simulate", "small.yaml", "--taks", "fair"], ["--taks", "--tasks was meant"]),
+    (["simulate", "small.yaml", "--sed=1"], ["--sed", "Perhaps --seed", "simulate --help"]),
+    (["simulate", "small.yaml", "--json=1"], ["--json", "value"]),
+    (["simulate", "small.yaml", "--set"], ["--set", "argument"]),
+    (["simulate", "small.yaml", "more.yaml"], ["more.yaml", "simulate --help"]),
+    (["compare", "small.yaml", "--tasks", "fair"], ["--tasks", "compare --help"]),
+    (["validate", "small.yaml", "--seed", "1"], ["--seed", "validate --help"]),
+    (["why"], ["sluice why", "JOB"]),
+    (["version", "now"], ["now"]),
+    # values
+    (["simulate", "small.yaml", "--tasks", "fifoo"], ["--tasks", "'fifoo'", "fifo"]),
+    (["simulate", "small.yaml", "--tasks", ""], ["--tasks", "fair, fifo"]),
+    (["simulate", "small.yaml", "--tasks", "../../etc"], ["--tasks", "'../../etc'"]),
+    (["simulate", "small.yaml", "--release", "inputs"], ["--release", "input"]),
+    (["simulate", "small.yaml", "--admission", "some"], ["--admission", "'some'", "all"]),
+    (["simulate", "small.yaml", "--seed", "x"], ["--seed", "'x'"]),
+    (["simulate", "small.yaml", "--seed", "-1"], ["--seed", "'-1'", "from 0"]),
+    (["simulate", "small.yaml", "--seed", "1.5"], ["--seed", "'1.5'"]),
+    (["simulate", "small.yaml", "--seed", "9" * 5000], ["--seed", "'999"]),
+    (["simulate", "small.yaml", "--seed", "٣"], ["--seed", "'٣'"]),
+    (["compare", "small.yaml", "--seeds", "0"], ["--seeds", "'0'", "from 1"]),
+    (["compare", "small.yaml", "--seeds", "many"], ["--seeds", "'many'"]),
+    (["compare", "small.yaml", "--schedulers", ""], ["--schedulers", "fifo"]),
+    (["compare", "small.yaml", "--schedulers", ",,"], ["--schedulers"]),
+    (["compare", "small.yaml", "--schedulers", "fifo,fare"], ["'fare'", "fair"]),
+    (["compare", "small.yaml", "--schedulers", "mr+fifo"], ["--release", "'mr'"]),
+    (["run", "small.yaml", "--engine", "rai"], ["--engine", "'rai'", "local"]),
+    (["run", "small.yaml", "--nodes", "0"], ["--nodes", "'0'", "from 1"]),
+    (["run", "small.yaml", "--map-slots", "two"], ["--map-slots", "'two'"]),
+    (["run", "small.yaml", "--reduce-slots", "-1"], ["--reduce-slots", "'-1'"]),
+    (["run", "small.yaml"], ["job 'words'", "run is missing", "simulate"]),
+    # settings
+    (["simulate", "small.yaml", "--set", "jitter"], ["--set jitter", "key=value"]),
+    (["simulate", "small.yaml", "--set", "jiter=0.1"], ["jiter", "jitter"]),
+    (["simulate", "small.yaml", "--set", "jitter=2"], ["jitter is 2", "below 1"]),
+    (["simulate", "small.yaml", "--set", "jitter=nan"], ["jitter is", "nan"]),
+    (["simulate", "small.yaml", "--set", "jitter="], ["jitter is"]),
+    (["simulate", "small.yaml", "--set", "=1"], ["--set =1"]),
+    (["simulate", "small.yaml", "--set", "slowstart=-1"], ["slowstart is -1", "0 to 1"]),
+    (["simulate", "small.yaml", "--set", "contention=some"], ["contention is", "none or shared"]),
+    (["simulate", "small.yaml", "--set", "replicas=1.5"], ["replicas is 1.5", "whole"]),
+    (["simulate", "small.yaml", "--set", "fare.jitter=0.1"], ["'fare'", "fair"]),
+    (["simulate", "small.yaml", "--set", "jitter=[["], ["jitter is"]),
+    (["simulate", "small.yaml", "--set", "jitter=" + "[" * 100_000], ["jitter is"]),
+    (["simulate", "small.yaml", "--set", "\x1b[31m=1"], ["--set \\x1b[31m=1"]),
+    # files that are read
+    (["simulate", "missing.yaml"], ["missing.yaml", "No such file"]),
+    (["validate", "."], [".: ", "directory"]),
+    (["validate", ""], ["cannot be read"]),
+    (["validate", "nul\0.yaml"], ["nul\\x00.yaml", "cannot be read"]),
+    (["validate", "x" * 5000], ["xxx", "File name too long"]),
+    (["validate", "small.yaml/w.yaml"], ["small.yaml/w.yaml", "cannot be read"]),
+    (["validate", "\x1b]0;gone\x07.yaml"], ["\\x1b]0;gone\\x07.yaml"]),
+    (["simulate", "small.yaml", "--lengths-from", "no.jsonl"], ["no.jsonl", "No such file"]),
+    (["simulate", "small.yaml", "--lengths-from", "small.yaml"], ["small.yaml line 1", "trace"]),
+    # files that are written
+    (["simulate", "small.yaml", "--trace", "no/out.jsonl"], ["--trace", "no folder no"]),
+    (["simulate", "small.yaml", "--trace", "."], ["--trace", "folder"]),
+    (["simulate", "small.yaml", "--trace", "-"], ["--trace", "'-'"]),
+    (["simulate", "small.yaml", "--trace", ""], ["--trace", "''"]),
+    (["simulate", "small.yaml", "--trace", "a\0b"], ["--trace", "NUL"]),
+    (["simulate", "small.yaml", "--trace", "./small.yaml"], ["--trace", "overwritten"]),
+    (["simulate", "small.yaml", "--plot", "out.pdf"], ["--plot", "out.pdf", ".svg"]),
+    (["simulate", "small.yaml", "--plot", "out"], ["--plot", ".html"]),
+    (["simulate", "small.yaml", "--plot", "no/out.json"], ["--plot", "no folder no"]),
+    (["compare", "small.yaml", "--plot", "out.gif"], ["--plot", "out.gif"]),
+    (["simulate", "small.yaml", "--trace", "a.json", "--plot", "a.json"], ["--plot", "trace"]),
+    # why and story
+    (["why", "word", "--file", "small.yaml"], ["'word'", "words"]),
+    (["why", "words"], ["no run is recorded", "--file"]),
+    (["why", "words", "--run", "x"], ["--run", "'x'"]),
+    (["why", "words", "--run", "../../etc"], ["--run", "'../../etc'"]),
+    (["why", "words", "--run", "x", "--file", "small.yaml"], ["--run", "--file"]),
+    (["why", "words", "--tasks", "fair"], ["--tasks", "--file"]),
+    (["story", "words", "--set", "jitter=0"], ["--set", "--file"]),
+    (["why", "words", "--file", "small.yaml", "--at-s", "-1"], ["--at-s", "'-1'"]),
+    (["why", "words", "--file", "small.yaml", "--at-s", "nan"], ["--at-s", "'nan'"]),
+    (["why", "words", "--file", "small.yaml", "--at-s", "noon"], ["--at-s", "'noon'"]),
+    (["story", "words/map/99", "--file", "small.yaml"], ["'words/map/99'"]),
+    (["story", "\x1b[2J", "--file", "small.yaml"], ["x1b[2J"]),
+]
+
+
+@pytest.mark.parametrize(("words", "fragments"), WRONG_WORDS, ids=lambda part: str(part)[:60])
+def test_a_wrong_command_line_is_refused(words, fragments, small):
+    refused(sluice(*words), *fragments)
+
+
+def test_a_wrong_file_on_standard_input_is_named_so():
+    refused(sluice("simulate", "-", stdin=b"\x00\xff\x7fELF"), "standard input line 1")
+    refused(sluice("validate", "-", stdin=b""), "standard input", "empty")
+
+
+def test_refusals_are_no_documents_even_with_json(small):
+    refused(sluice("simulate", small, "--json", "--trace", "no/out.jsonl"), "--trace")
+    refused(sluice("validate", "missing.yaml", "--json"), "missing.yaml")
+
+
+def test_nothing_is_written_where_an_answer_is_refused(small, tmp_path):
+    refused(sluice("simulate", small, "--trace", "out.jsonl", "--tasks", "fifoo"), "fifoo")
+
+    assert ["small.yaml"] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_named(small, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+
+    refused(sluice("simulate", small, "--trace", locked / "out.jsonl"), "permission denied")
+
+
+def test_jobs_without_room_are_named(tmp_path):
+    path = tmp_path / "w.json"
+    job = {"id": "a", "maps": {"tasks": 1, "avg_s": 1}}
+    path.write_text(json.dumps({"version": 1, "cluster": {"reduce_slots": 1}, "jobs": [job]}))
+
+    refused(sluice("simulate", path), "job 'a'", "map_slots")
+
+
+# --- whatever else goes wrong ---------------------------------------------------------------------
+
+
+def answering(error, monkeypatch):
+    """The answer of a verb that raises the error."""
+
+    def fail(_file):
+        raise error
+
+    monkeypatch.setattr("sluice.verbs.validate", fail)
+    return sluice("validate", "any.yaml")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (InvalidInput("x is 5", where="f line 1", mend="give 4"), 2, "f line 1: x is 5. Give 4."),
+        (Infeasible("Nobody can do this."), 1, "Nobody can do this."),
+        (EngineUnavailable("No node is up."), 3, "No node is up."),
+        (StoreCorrupt("row 3 is damaged."), 3, "row 3 is damaged."),
+        (RunInterrupted("The run was stopped."), 130, "The run was stopped."),
+        (SluiceError("Something else."), 3, "Something else."),
+        (KeyboardInterrupt(), 130, "Stopped."),
+        (MemoryError(), 3, "There is not enough memory for this."),
+        (OSError(28, "No space left on device", "out"), 3, "out: No space left on device."),
+        (ZeroDivisionError("by zero"), 3, "ZeroDivisionError: by zero. Please report it"),
+        (RecursionError(), 3, "RecursionError. Please report it"),
+    ],
+    ids=lambda part: type(part).__name__ if isinstance(part, BaseException) else None,
+)
+def test_every_error_has_one_message_and_an_exit_code(error, code, message, monkeypatch):
+    answer = answering(error, monkeypatch)
+
+    assert (code, "") == (answer.code, answer.out)
+    assert message in answer.err
+    assert 1 == answer.err.count("\n")
+    assert "Traceback" not in answer.err
+
+
+def test_a_reader_that_went_away_is_no_error(monkeypatch):
+    answer = answering(BrokenPipeError(), monkeypatch)
+
+    assert (failures.PIPE_CLOSED, "", "") == answer
+
+
+def test_the_place_of_an_error_of_our_own_is_shown_on_demand(monkeypatch):
+    monkeypatch.setenv("SLUICE_DEBUG", "1")
+
+    assert "Traceback" in answering(ZeroDivisionError(), monkeypatch).err
+
+
+def test_ctrl_c_in_a_run_tells_how_to_go_on(monkeypatch):
+    def stop(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sluice.verbs.run", stop)
+    monkeypatch.setattr(sys, "argv", ["sluice", "run", "any.yaml"])
+
+    answer = sluice("run", "any.yaml")
+
+    assert 130 == answer.code
+    assert "--resume" in answer.err
+
+
+def test_a_missing_extra_is_told_before_the_work(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+    answer = sluice("simulate", small, "--plot", "out.png")
+
+    assert (3, "") == (answer.code, answer.out)
+    assert 'pip install "sluice[plot]"' in answer.err
+
+
+def test_every_verb_is_reached_by_its_name():
+    """The list of verbs in a refusal is the list of verbs in the help."""
+    verbs = [command.callback.__name__ for command in application.app.registered_commands]
+
+    assert ", ".join(verbs) in sluice("frobnicate").err
+    assert "fifo" in bootstrap.policy_names("tasks")

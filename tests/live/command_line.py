@@ -1,0 +1,151 @@
+"""The real command line in processes of its own, on a folder of a test's own."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import sluice
+
+PATIENCE_S = 120.0
+GONE_WITHIN_S = 5.0
+
+
+class Place:
+    """A folder with a workload file, its input, its output, and the state of its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.file = folder / "jobs.json"
+
+    def write(self, jobs, **more):
+        """The workload file: two nodes with two map slots and a reduce slot each, by default."""
+        node = {"map_slots": 2, "reduce_slots": 1}
+        workload = {"version": 1, "cluster": {"nodes": 2, "node": node}, "jobs": jobs} | more
+        self.file.write_text(json.dumps(workload))
+
+    def write_input(self, name, *contents):
+        """Files in a folder."""
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        for number, content in enumerate(contents):
+            data = content if isinstance(content, bytes) else content.encode()
+            (folder / f"file-{number}").write_bytes(data)
+
+    def started(self, *words, killed_at=None, **more):
+        """`sluice WORDS` as a process. killed_at: (audit event, how many), as in `dying_at`."""
+        program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
+        words = [*words] if killed_at is None else [*map(str, killed_at), *words]
+        return subprocess.Popen(
+            [sys.executable, *program, *words],
+            cwd=self.folder,
+            env=environment(self.home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        )
+
+    def sluice(self, *words, **more):
+        """(exit code, stdout, stderr) of `sluice WORDS`."""
+        process = self.started(*words, **more)
+        told, complained = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, told, complained
+
+    def run(self, *words, **more):
+        """`sluice run FILE WORDS`."""
+        return self.sluice("run", str(self.file), *words, **more)
+
+    def document(self, *words):
+        """The exit code and the JSON document of `sluice run FILE --json WORDS`."""
+        code, told, complained = self.run("--json", *words)
+        assert told, complained
+        return code, json.loads(told)
+
+    def story(self, job_id):
+        """What `sluice story` tells of a job of the newest run, as one text."""
+        code, told, complained = self.sluice("story", "--json", "--", job_id)
+        assert code == 0, complained
+        return "\n".join(line["why"] for line in json.loads(told)["lines"])
+
+    def outputs(self, name="out"):
+        """Every file below the output folder, hidden ones too, with its bytes."""
+        folder = self.folder / name
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+    def lines(self, output):
+        """All lines of a job's part files."""
+        parts = sorted((self.folder / output).glob("part-*"))
+        return [line for part in parts for line in part.read_bytes().splitlines()]
+
+    @property
+    def runs(self):
+        """The folders of its runs, oldest first."""
+        return sorted((self.home / "runs").glob("*"))
+
+    def remains(self):
+        """What a run that is over must not leave: scratch folders and staging folders."""
+        scratch = list(self.home.glob("runs/*/scratch"))
+        return scratch + [path for path in self.folder.rglob(".*.sluice-*") if path.is_dir()]
+
+    def processes(self):
+        """Processes that were started for a node of one of its runs."""
+        return marked(f"SLUICE_NODE={self.home}")
+
+    def processes_left(self):
+        """Those that are still there when they have had a few seconds to go."""
+        until_s = time.monotonic() + GONE_WITHIN_S
+        while (left := self.processes()) and time.monotonic() < until_s:
+            time.sleep(0.02)
+        return {pid: told_of(pid) for pid in left}
+
+
+def environment(home):
+    """That of a user whose Sluice is this one."""
+    source = Path(sluice.__path__[0]).parent
+    paths = [str(source), str(Path(__file__).parents[2])]
+    return os.environ | {
+        "SLUICE_HOME": str(home),
+        "SLUICE_DEBUG": "1",
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
+
+
+def marked(mark):
+    """Living processes that were started with a word in their environment that begins so."""
+    wanted = os.fsencode(mark)
+    return [pid for pid in all_pids() if any(w.startswith(wanted) for w in words_of(pid))]
+
+
+def all_pids():
+    """Every process there is."""
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def words_of(pid, file="environ"):
+    """The environment of a process, or its command line; nothing of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def told_of(pid):
+    """The command line of a process, for a message."""
+    return shlex.join(os.fsdecode(word) for word in words_of(pid, "cmdline")[:-1])
+
+
+def awaited(claim, what, patience_s=PATIENCE_S):
+    """The first true answer of `claim`, asked again and again."""
+    until_s = time.monotonic() + patience_s
+    while not (answer := claim()):
+        assert time.monotonic() < until_s, f"waited in vain for {what}"
+        time.sleep(0.005)
+    return answer

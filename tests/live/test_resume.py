@@ -1,0 +1,202 @@
+"""`sluice run FILE --resume`, as the contract has it, through the command line."""
+
+import signal
+
+import pytest
+from tests.live.command_line import Place, awaited
+from tests.live.recorded_lives import lives_of
+
+# Waits for a file named `go` wherever a line says "wait"; everything else passes at once.
+PATIENT_SH = """\
+read line
+echo "$line"
+[ "$line" != wait ] || while [ ! -e go ]; do sleep 0.02; done
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    """One map-only job of three lines in three files, one of which waits until it may go on."""
+    place = Place(tmp_path)
+    place.write_input("in", "one\n", "wait\n", "three\n")
+    (tmp_path / "patient.sh").write_text(PATIENT_SH)
+    run = {"input": ["in"], "output": "out/patient", "mapper": "sh patient.sh"}
+    place.write([{"id": "patient", "run": run}])
+    return place
+
+
+def let_go(place):
+    (place.folder / "go").touch()
+
+
+def waiting(place):
+    """A run of which all is done but the map that waits."""
+    process = place.started("run", str(place.file))
+    awaited(lambda: finished(place) == 2, "two maps")
+    return process
+
+
+def finished(place):
+    """Tasks that the newest run's journal knows to be done."""
+    if not place.runs or not (place.runs[-1] / "journal.db").exists():
+        return 0
+    return len(lives_of(place.runs[-1]).finished)
+
+
+def killed(place):
+    """A run that was killed while a map waited."""
+    process = waiting(place)
+    process.kill()
+    process.communicate()
+    assert place.processes_left() == {}
+
+
+def test_a_killed_run_is_continued(place):
+    killed(place)
+    let_go(place)
+    code, document = place.document("--resume")
+
+    assert code == 0
+    assert not document["was_finished"]
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+    (run,) = place.runs
+    assert lives_of(run).epochs == 2
+    assert lives_of(run).rerun == []
+    assert place.remains() == []
+
+
+def test_with_nothing_to_resume_a_run_begins(place):
+    let_go(place)
+    code, document = place.document("--resume")
+
+    assert code == 0
+    assert not document["was_finished"]
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+def test_a_finished_run_is_told_so_and_nothing_changes(place):
+    let_go(place)
+    _, first = place.document()
+    before = everything(place)
+    code, told, complained = place.run("--resume")
+    again, document = place.document("--resume")
+
+    assert (code, again) == (0, 0)
+    assert "finished" in told + complained
+    assert document["was_finished"]
+    assert document["run_id"] == first["run_id"]
+    assert document["digest"] == first["digest"]
+    assert everything(place) == before
+
+
+def everything(place):
+    """All files but the lock, which names its last holder, with bytes and times."""
+    files = (path for path in place.folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_a_second_process_that_resumes_is_refused_and_harms_nothing(place):
+    killed(place)
+    first = place.started("run", str(place.file), "--resume")
+    awaited(lambda: lives_of(place.runs[-1]).epochs == 2 and place.processes(), "a second life")
+    code, told, complained = place.run("--resume")
+    let_go(place)
+    first.communicate()
+
+    assert (code, told) == (3, "")
+    assert f"process {first.pid}" in complained
+    assert first.returncode == 0
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+def test_a_file_that_changed_under_an_unfinished_run_is_refused(place):
+    killed(place)
+    before = place.file.read_bytes()
+    place.file.write_bytes(before + b"\n")
+    code, told, complained = place.run("--resume")
+
+    assert (code, told) == (2, "")
+    assert str(place.file) in complained
+    assert "changed" in complained
+
+    place.file.write_bytes(before)
+    let_go(place)
+    assert place.run("--resume")[0] == 0
+
+
+def test_an_output_that_exists_is_refused_and_named(place):
+    """Also on a plain run after one that finished; nothing is run, nothing is recorded."""
+    let_go(place)
+    assert place.run()[0] == 0
+    before = everything(place)
+    code, told, complained = place.run()
+
+    assert (code, told) == (2, "")
+    assert "out/patient" in complained
+    assert everything(place) == before
+
+
+def test_an_output_that_appears_meanwhile_is_not_overwritten_and_the_run_can_be_completed(place):
+    process = waiting(place)
+    foreign = place.folder / "out" / "patient"
+    foreign.mkdir(parents=True)
+    (foreign / "mine").write_text("keep")
+    let_go(place)
+    _, complained = process.communicate()
+
+    assert process.returncode != 0
+    assert "out/patient" in complained
+    assert [path.name for path in foreign.iterdir()] == ["mine"]
+
+    (foreign / "mine").unlink()
+    foreign.rmdir()
+    assert place.run("--resume")[0] == 0
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+    assert place.remains() == []
+
+
+def test_two_runs_of_one_file_at_once_do_not_meet(place):
+    """The first to end has the output; the other is told so, and neither mixes with it."""
+    first = waiting(place)
+    second = waiting_beside(place)
+    let_go(place)
+    told = [process.communicate()[1] for process in (first, second)]
+
+    codes = [first.returncode, second.returncode]
+    assert codes.count(0) == 1, (codes, told)
+    assert "out/patient" in told[codes.index(max(codes))]
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+def waiting_beside(place):
+    """Another run of the same file, as far as `waiting`."""
+    known = place.runs
+    process = place.started("run", str(place.file))
+    awaited(lambda: len(place.runs) > len(known) and finished(place) == 2, "two maps")
+    return process
+
+
+def test_a_plain_run_beside_an_abandoned_one_starts_anew(place):
+    """What the abandoned run had left does not get into the output."""
+    killed(place)
+    let_go(place)
+    code, _ = place.document()
+
+    assert code == 0
+    assert len(place.runs) == 2
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_asked_to_stop_says_how_to_go_on(place, number):
+    process = waiting(place)
+    process.send_signal(number)
+    told, complained = process.communicate()
+
+    assert process.returncode == 130
+    assert told == ""
+    assert "--resume" in complained
+    assert "Traceback" not in complained
+    assert place.processes_left() == {}
+    let_go(place)
+    assert place.run("--resume")[0] == 0
