@@ -50,7 +50,7 @@ class CompiledModules(BuildHookInterface[Any]):
         self._folder = tempfile.TemporaryDirectory()
         try:
             made = compiled_into(Path(self._folder.name), Path(self.root, "src"))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # no compiler is no reason to fail
             self.app.display_warning(f"Sluice is built without compiled modules: {error}")
             return
         build_data["pure_python"] = False

@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from examples.forecast import ends, prediction_table, with_measured_lengths
 from examples.gantt import gantt
 from examples.volumes import VOLUME_BYTES, write_volumes
 from examples.workload_document import write_workload
+from sluice.cli.live import live_watcher
 from sluice.ingest.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
@@ -41,8 +43,9 @@ TRACE = EXAMPLES / "swim" / "FB-2009_samples_24_times_1hr_0_first50jobs.tsv"
 SCHEDULERS = ("fifo", "fair", "yarn-like")
 SEEDS = 10
 SHORTEST = "grep"
+WIDTH = 80
 
-console = Console(width=80, highlight=False, markup=False, emoji=False)
+console = Console(width=WIDTH, highlight=False, markup=False, emoji=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,11 @@ class Files:
         """The trace of the real cluster, to be simulated."""
         return self.folder / "facebook.json"
 
+    @property
+    def state(self) -> Path:
+        """Sluice's own memory of the runs, so that the user's stays as it is."""
+        return self.folder / "state"
+
     def told(self, path: Path) -> str:
         """The path as somebody in the checkout would type it."""
         return os.path.relpath(path, EXAMPLES.parent)
@@ -75,15 +83,12 @@ def demo(folder: Path, *, volume_bytes: int = VOLUME_BYTES, library: Path | None
     """Tell the whole story. folder: made anew; whatever stood there is gone."""
     began_s = time.monotonic()
     files = Files(folder)
-    os.environ["SLUICE_HOME"] = str(folder / "state")  # the user's own history stays as it is
+    os.environ["SLUICE_HOME"] = str(files.state)
     lay_out(files, volume_bytes=volume_bytes, library=library)
     fifo = first_run(files)
     fair = second_run(files, fifo)
-    print("T", time.monotonic() - began_s)
     draw({"fifo": fifo, "fair": fair}, files)
-    print("T", time.monotonic() - began_s)
     replay(files)
-    print("T", time.monotonic() - began_s)
     try_next(files)
     say(f"\nThe demo took {duration(time.monotonic() - began_s)}.")
 
@@ -100,7 +105,7 @@ def lay_out(files: Files, *, volume_bytes: int, library: Path | None) -> None:
     code = files.folder / "jobs"
     shutil.copytree(EXAMPLES / "jobs", code, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(EXAMPLES / "standard_library.yaml", files.jobs)
-    heading("The text")
+    heading("Real text")
     text_bytes = sum(volume.stat().st_size for volume in volumes)
     say(
         f"The sources of Python {platform.python_version()}'s own standard library, bound into"
@@ -139,6 +144,10 @@ def second_run(files: Files, fifo: RunResult) -> RunResult:
     fair = run(files, "fair")
     say("Predicted against measured:")
     show(prediction_table(ends(fifo, predicted, fair)))
+    say(
+        "The prediction counts work. Starting tasks and interpreters comes on top, and so does"
+        " whatever else this machine does meanwhile; short jobs feel it most."
+    )
     say(f"{told_of_shortest(fifo, fair)} {told_of_outputs(files)}")
     say("\nWhat they found:")
     for job, found in findings(files.folder / "fair"):
@@ -148,7 +157,8 @@ def second_run(files: Files, fifo: RunResult) -> RunResult:
 
 def run(files: Files, tasks: str) -> RunResult:
     """Run the workload for real, show what came of it, and put its output aside."""
-    result = sluice.run(files.jobs, tasks=tasks)
+    with live_watcher() as watcher:
+        result = sluice.run(files.jobs, tasks=tasks, watcher=watcher)
     show(job_table(result))
     failed = [f"{job.job_id}: {job.reason}" for job in result.jobs if job.state != "done"]
     if failed:
@@ -241,12 +251,10 @@ def told_of_halves(files: Files) -> str:
 def try_next(files: Files) -> None:
     """Commands that work now, in this checkout."""
     heading("What to try next")
-    home = f"SLUICE_HOME={files.told(files.folder / 'state')} \\\n   "
-    for told, words in next_commands(files):
-        say(f"# {told}")
-        say(
-            f"{home if not words.startswith(('sim', 'comp', 'why')) else ''}.venv/bin/sluice {words}"
-        )
+    typed(f'export SLUICE_HOME="$PWD/{files.told(files.state)}" PATH="$PWD/.venv/bin:$PATH"')
+    for purpose, words in next_commands(files):
+        say(f"\n# {purpose}")
+        typed(f"sluice {words}")
 
 
 def next_commands(files: Files) -> Sequence[tuple[str, str]]:
@@ -254,29 +262,34 @@ def next_commands(files: Files) -> Sequence[tuple[str, str]]:
     jobs, measured, facebook = map(files.told, (files.jobs, files.measured, files.facebook))
     chart = files.told(files.folder / "facebook.html")
     return (
-        (
-            "a third scheduler, for real, predicted from the runs before",
-            f"run {jobs} --tasks yarn-like",
-        ),
-        ("what happened to a job in the last run", f"story {SHORTEST}"),
-        ("why it would wait for its turn under fifo", f"why {SHORTEST} --file {measured} --at-s 2"),
-        ("what if every node had a bad day?", f"simulate {measured} --tasks fair --set p_slow=0.1"),
+        ("a third scheduler for real, predicted too", f"run {jobs} --tasks yarn-like"),
+        ("what happened to a job in that run", f"story {SHORTEST}"),
+        ("why it waits under fifo", f"why {SHORTEST} --file {measured} --at-s 1"),
+        ("what if one task in ten were slow?", f"simulate {measured} --set p_slow=0.1"),
         ("Facebook's jobs as a chart", f"simulate {facebook} --tasks fair --plot {chart}"),
     )
 
 
+# --- on paper -------------------------------------------------------------------------------------
+
+
 def heading(text: str) -> None:
     console.print()
-    console.rule(text, align="left", characters="─", style="dim")
+    console.rule(text, align="left", style="dim")
 
 
 def say(text: str) -> None:
-    console.print(text)
+    typed(textwrap.fill(text, WIDTH, break_on_hyphens=False, replace_whitespace=False))
+
+
+def typed(line: str, style: str = "") -> None:
+    """As it stands, however long: it may be copied."""
+    console.print(line, style=style, soft_wrap=True)
 
 
 def command(words: str) -> None:
-    """What gives the same at a terminal."""
-    console.print(f"\n$ sluice {words}", style="bold")
+    """What does the same at a terminal."""
+    typed(f"\n$ sluice {words}", style="bold")
 
 
 def show(table: RenderableType) -> None:

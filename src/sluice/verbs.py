@@ -7,7 +7,7 @@ keys, here over those of the file. Results have `.document()`, `.to_frame()` and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice import bootstrap
@@ -18,9 +18,9 @@ from sluice.core.story import story as story_of
 from sluice.core.why import Why
 from sluice.core.why import why as why_of
 from sluice.engines.progress import Watcher
+from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.schema import json_schema
 from sluice.ingest.settings import Settings, resolve_settings
-from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
@@ -31,6 +31,18 @@ from sluice.reporting.trace import read_trace
 from sluice.simulation.driver import Observer, Simulation
 
 Source = str | Path | Workload
+GivenSettings = Mapping[str, object] | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """Which policies decide, with which settings, from which seed."""
+
+    tasks: str = "fifo"
+    release: str = "input"
+    admission: str = "all"
+    settings: GivenSettings = ()
+    seed: int = 0
 
 
 def workload_of(source: Source) -> Workload:
@@ -54,7 +66,7 @@ def simulate(
     tasks: str = "fifo",
     release: str = "input",
     admission: str = "all",
-    settings: Mapping[str, object] | Sequence[str] = (),
+    settings: GivenSettings = (),
     seed: int = 0,
     lengths_from: str | Path | None = None,
     observer: Observer | None = None,
@@ -66,45 +78,27 @@ def simulate(
     observer: is told (now_s, tasks ended) now and then.
     Raises InvalidInput.
     """
-    return _simulated(source, tasks, release, admission, settings, seed, lengths_from, observer)[1]
+    how = Scheduling(tasks, release, admission, settings, seed)
+    return _simulated(source, how, lengths_from=lengths_from, observer=observer)[1]
 
 
-def simulated(
+def _simulated(
     source: Source,
+    how: Scheduling,
     *,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
-    settings: Mapping[str, object] | Sequence[str] = (),
-    seed: int = 0,
-    until_s: float | None = None,
-) -> Scheduler:
-    """The scheduler as it stands when the simulated run is over, or at an instant before."""
-    return _simulated(
-        source, tasks, release, admission, settings, seed, None, None, until_s=until_s
-    )[0]
-
-
-def _simulated(  # noqa: PLR0913  # the union of what the two above take
-    source: Source,
-    tasks: str,
-    release: str,
-    admission: str,
-    settings: Mapping[str, object] | Sequence[str],
-    seed: int,
-    lengths_from: str | Path | None,
-    observer: Observer | None,
-    *,
+    lengths_from: str | Path | None = None,
+    observer: Observer | None = None,
     until_s: float | None = None,
 ) -> tuple[Scheduler, RunResult]:
+    """The scheduler as it stands when the simulation is over, or at an instant before."""
     workload = workload_of(source)
-    resolved = settings_of(workload, settings)
+    resolved = settings_of(workload, how.settings)
     cluster = workload.required_cluster()
     scheduler = bootstrap.scheduler_for(
         settings=resolved,
-        tasks=tasks,
-        release=release,
-        admission=admission,
+        tasks=how.tasks,
+        release=how.release,
+        admission=how.admission,
         pools=workload.pools,
     )
     check_runnable(workload, scheduler)
@@ -112,13 +106,13 @@ def _simulated(  # noqa: PLR0913  # the union of what the two above take
         scheduler,
         cluster,
         workload.jobs,
-        settings=bootstrap.simulation_settings(resolved.for_policy(tasks)),
-        seed=seed,
+        settings=bootstrap.simulation_settings(resolved.for_policy(how.tasks)),
+        seed=how.seed,
         recorded=None if lengths_from is None else read_trace(lengths_from),
         observer=observer,
     )
     simulation.run(until_s=until_s)
-    result = RunResult.of(scheduler.state, cluster, seed=seed, events=scheduler.events)
+    result = RunResult.of(scheduler.state, cluster, seed=how.seed, events=scheduler.events)
     return scheduler, result
 
 
@@ -127,7 +121,7 @@ def compare(
     schedulers: Sequence[str],
     *,
     seeds: int = 10,
-    settings: Mapping[str, object] | Sequence[str] = (),
+    settings: GivenSettings = (),
 ) -> Comparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
@@ -223,7 +217,7 @@ def why(
     tasks: str = "fifo",
     release: str = "input",
     admission: str = "all",
-    settings: Mapping[str, object] | Sequence[str] = (),
+    settings: GivenSettings = (),
     seed: int = 0,
 ) -> Why:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
@@ -231,7 +225,8 @@ def why(
     run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
     Raises InvalidInput where there is no such job or run.
     """
-    scheduler = _scheduler_at(source, run_id, at_s, tasks, release, admission, settings, seed)
+    how = Scheduling(tasks, release, admission, settings, seed)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
     return why_of(job_id, scheduler.state, scheduler.policies.tasks)
 
 
@@ -244,35 +239,24 @@ def story(
     tasks: str = "fifo",
     release: str = "input",
     admission: str = "all",
-    settings: Mapping[str, object] | Sequence[str] = (),
+    settings: GivenSettings = (),
     seed: int = 0,
 ) -> Story:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
-    scheduler = _scheduler_at(source, run_id, at_s, tasks, release, admission, settings, seed)
+    how = Scheduling(tasks, release, admission, settings, seed)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
     return story_of(subject, scheduler.state)
 
 
 def _scheduler_at(
-    source: Source | None,
-    run_id: str | None,
-    at_s: float | None,
-    tasks: str,
-    release: str,
-    admission: str,
-    settings: Mapping[str, object] | Sequence[str],
-    seed: int,
+    source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling
 ) -> Scheduler:
     if source is None:
         return live.replayed(live.recorded(run_id), until_s=at_s)
-    return simulated(
-        source, tasks=tasks, release=release, admission=admission, settings=settings, seed=seed,
-        until_s=at_s,
-    )  # fmt: skip
+    return _simulated(source, how, until_s=at_s)[0]
 
 
-def settings_of(
-    workload: Workload, settings: Mapping[str, object] | Sequence[str] = ()
-) -> Settings:
+def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
     """The settings of the file with these over them. Raises InvalidInput."""
     policies = [name for kind in ("tasks", "release") for name in bootstrap.policy_names(kind)]
     if isinstance(settings, Mapping):

@@ -71,7 +71,7 @@ def scheduler_for(
 
 def simulation_settings(settings: Settings) -> SimulationSettings:
     """The part of the settings that describes the simulated world."""
-    values = settings.values()
+    values: dict[str, Any] = settings.values()
     return SimulationSettings(
         **{field.name: values[field.name] for field in fields(SimulationSettings)}
     )

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.composition import scheduler_for, simulation_settings
+from sluice.bootstrap.composition import policy_names, scheduler_for, simulation_settings
 from sluice.core.scheduler import Scheduler
 from sluice.engines.base import Engine, Limits
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
@@ -26,6 +26,7 @@ from sluice.engines.run_clock import RunClock
 from sluice.engines.work.layout import PreparedJob, prepare
 from sluice.engines.workshop import Workshop
 from sluice.ingest.settings import Settings, resolve_settings
+from sluice.ingest.workload import load_workload
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
@@ -79,9 +80,9 @@ class Plan:
     @classmethod
     def of(cls, header: RunHeader) -> Plan:
         """The plan that a journal's header tells."""
-        told: dict[str, Any] = dict(header.settings)
+        told: dict[str, Any] = {**header.policies, **header.settings}
         overrides = told.pop("set")
-        return cls(**header.policies, **told, settings=tuple(overrides))
+        return cls(**told, settings=tuple(overrides))
 
     def cluster(self, workload: Workload) -> Cluster:
         """The virtual nodes of the run; by default one, with a slot of each kind per processor."""
@@ -218,17 +219,10 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     The run itself is not disturbed, even while it goes on.
     """
     plan = Plan.of(run.header)
-    pools = ()
-    settings = resolve_settings({}, [])
+    workload = Workload(cluster=None, jobs=())
     if Path(run.header.source).is_file():
-        from sluice.ingest.workload import load_workload
-
         workload = load_workload(run.header.source)
-        pools, settings = workload.pools, _settings(workload, plan)
-    scheduler = scheduler_for(
-        settings=settings, tasks=plan.tasks, release=plan.release, admission=plan.admission,
-        pools=pools, is_live=True,
-    )  # fmt: skip
+    scheduler = _scheduler(workload, _settings(workload, plan), plan)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:
             event = entry.event()
@@ -254,8 +248,6 @@ def _check_engine(plan: Plan) -> None:
 
 
 def _settings(workload: Workload, plan: Plan) -> Settings:
-    from sluice.bootstrap.composition import policy_names
-
     policies = [name for kind in ("tasks", "release") for name in policy_names(kind)]
     return resolve_settings(workload.settings, plan.settings, policies=policies)
 

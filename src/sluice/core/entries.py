@@ -17,7 +17,7 @@ from sluice.core.events import AttemptKey, Usage
 from sluice.core.pending import PendingTasks
 from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import SLOTS_MAX, Node, Pool
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
 

@@ -135,8 +135,9 @@ class LocatedTasks(PendingTasks):
             return None
         if node_id in places:
             return Locality.NODE
-        if any(self._rack_of.get(place) == rack for place in places):
-            return Locality.RACK
+        for place in places:  # not `any`: delay scheduling asks this of every job it holds back
+            if self._rack_of.get(place) == rack:
+                return Locality.RACK
         return Locality.ANY
 
     def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources

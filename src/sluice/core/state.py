@@ -241,7 +241,7 @@ class ClusterState:
     def _leave(self, attempt: Attempt, at_s: float) -> None:
         launch, phase = attempt.launch, attempt.phase
         # Reports of start and end may disagree; no attempt has a negative length.
-        attempt.finished_at_s = at_s if at_s > attempt.started_at_s else attempt.started_at_s
+        attempt.finished_at_s = max(attempt.started_at_s, at_s)
         self.closed.append(attempt)
         del self.running[launch.key]
         attempt.node.give_back(launch.slot_kind, launch.slots)
@@ -296,10 +296,11 @@ class ClusterState:
         """The attempt whose output stands for a done task; None if there is none."""
         for node in self.nodes.values():
             for attempt in node.done:
-                phase, key = attempt.phase, attempt.launch.key
-                if phase.job is job and phase.index == index and not attempt.is_undone:
-                    if key.task <= task < key.task + attempt.launch.tasks:
-                        return attempt
+                phase, first = attempt.phase, attempt.launch.key.task
+                if phase.job is not job or phase.index != index or attempt.is_undone:
+                    continue
+                if first <= task < first + attempt.launch.tasks:
+                    return attempt
         return None
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:

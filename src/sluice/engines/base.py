@@ -55,7 +55,8 @@ class Attempt:
     @property
     def attempt_id(self) -> str:
         """Unique over the lives of the core; fit for a file name whatever the job is called."""
-        return f"{self.work['job_name']}-{self.key.phase}-{self.key.task}-{self.key.attempt}-e{self.epoch}"
+        _, phase, task, attempt = self.key
+        return f"{self.work['job_name']}-{phase}-{task}-{attempt}-e{self.epoch}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

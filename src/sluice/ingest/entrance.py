@@ -155,8 +155,9 @@ class Entrance:
 
 
 def _prices(shape: WorkloadShape) -> Prices | None:
-    if shape.prices is None or shape.prices.vm_hour_usd is None:
-        return None
     given = shape.prices
-    billing_s = {} if given.billing_s is None else {"billing_s": given.billing_s}
-    return Prices(vm_hour_usd=given.vm_hour_usd, **billing_s)
+    if given is None or given.vm_hour_usd is None:
+        return None
+    if given.billing_s is None:
+        return Prices(vm_hour_usd=given.vm_hour_usd)
+    return Prices(vm_hour_usd=given.vm_hour_usd, billing_s=given.billing_s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from sluice.model.errors import InvalidInput
@@ -129,7 +130,7 @@ class TableLengths:
         if not self.rows:
             raise InvalidInput("rows is empty", where="rows", mend="give at least one row")
         counts = [row[0] for row in self.rows]
-        if counts[0] < 1 or any(a >= b for a, b in zip(counts, counts[1:], strict=False)):
+        if counts[0] < 1 or any(a >= b for a, b in pairwise(counts)):
             raise InvalidInput(
                 f"rows has the task counts {counts}",
                 where="rows",

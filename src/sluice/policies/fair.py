@@ -40,6 +40,7 @@ class Fair:
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
+        self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
     def build(cls, settings: Mapping[str, Any]) -> Self:
@@ -61,6 +62,7 @@ class Fair:
             return
         if self._delay is not None:
             self._delay.begin(now_s)
+            self._refused.clear()
         while (next_kind := self._next_kind(node, room)) is not None:
             assignment = self._pick(node, next_kind)
             if assignment is None:
@@ -104,10 +106,13 @@ class Fair:
             for phase in share.phases():
                 if self._delay is None:
                     return Assignment(phase, kind, reason)
+                if phase in self._refused:  # for an earlier slot of the node; nothing has changed
+                    continue
                 locality = phase.pending.nearest(node.node_id, node.rack)
                 if self._delay.allows(phase.job, locality):
                     self._delay.started(phase.job, locality)
                     return Assignment(phase, kind, reason)
+                self._refused.add(phase)
         return None
 
     def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:

@@ -70,6 +70,7 @@ class Simulation:
         self._placement = BlockPlacement(cluster, settings, seed)
         self._observer = observer
         self._to_come = 0
+        self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet
         self._execution: Execution = OwnSpeed(self._agenda, self._efforts, settings, self._state)
         if settings.contention == "shared":
             from sluice.simulation.contention import SharedNodes
@@ -135,12 +136,17 @@ class Simulation:
         if abandoned and end.key in abandoned:
             abandoned.discard(end.key)
         elif self._heartbeats.interval_s:
-            node_id = self._state.running[end.key].node.node_id
-            self._heartbeats.keep(node_id, end, now_s)
+            self._report(end, now_s)
         else:
             self._tell(end, now_s)
 
+    def _report(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
+        """An attempt has ended; its node tells of it when it speaks next."""
+        self._untold.add(end.key)
+        self._heartbeats.keep(self._state.running[end.key].node.node_id, end, now_s)
+
     def _tell(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
+        self._untold.discard(end.key)
         attempt = self._state.running[end.key]
         commands = self._scheduler.handle(end)
         if commands:
@@ -187,11 +193,14 @@ class Simulation:
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """An attempt is ended from outside; its end is told like any other."""
+        if key in self._untold:
+            return  # it has ended already
         self._execution.abandon(key, now_s)
         end = TaskFailed(now_s, key, now_s, FailureKind.KILLED)
         if self._heartbeats.interval_s:
-            self._heartbeats.keep(self._state.running[key].node.node_id, end, now_s)
+            self._report(end, now_s)
         else:
+            self._untold.add(key)
             self._agenda.add(now_s, TASK_RANK, partial(self._tell, end))
 
     # --- what faults ask --------------------------------------------------------------------
@@ -200,7 +209,11 @@ class Simulation:
         """A node stops, with all that runs on it; nobody is told of it yet."""
         self._heartbeats.silence(node_id)
         for key, attempt in self._state.running.items():
-            if attempt.node.node_id == node_id:
+            if attempt.node.node_id != node_id:
+                continue
+            if key in self._untold:
+                self._untold.discard(key)  # what it had to tell died with the node
+            else:
                 self._execution.abandon(key, now_s)
 
     def tell_node(self, event: NodeJoined | NodeLost) -> None:

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from sluice.core.commands import Launch
 from sluice.core.entries import PhaseEntry
-from sluice.core.entries import PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId

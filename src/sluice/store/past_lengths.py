@@ -81,7 +81,7 @@ def _lengths(took_s: list[float]) -> ConstantLengths:
     # A clock may tell no time at all for an empty task.
     took_s = [max(length_s, 1e-6) for length_s in took_s]
     average_s = math.fsum(took_s) / len(took_s)
-    return ConstantLengths(average_s, max(max(took_s), average_s))
+    return ConstantLengths(average_s, max(*took_s, average_s))
 
 
 def _filled(job: Job, lengths: PhaseLengths) -> Job:

@@ -16,7 +16,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import sluice
 from sluice.engines.work import loading
 from sluice.engines.work.order import Step
 from sluice.model.errors import InvalidInput
@@ -54,7 +53,7 @@ def inspect_python(
 
 
 def _python_path(env: Mapping[str, str]) -> str:
-    house = str(Path(sluice.__path__[0]).parent)
+    house = str(Path(__file__).parents[3])  # where the package `sluice` lies
     given = env.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
     return os.pathsep.join(filter(None, (house, given)))
 
