@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from rich.console import Console, RenderableType
-from rich.table import Table
-
-import sluice
 from examples.findings import findings
 from examples.forecast import ends, prediction_table, with_measured_lengths
 from examples.gantt import gantt
 from examples.volumes import VOLUME_BYTES, write_volumes
 from examples.workload_document import write_workload
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+import sluice
 from sluice.cli.live import live_watcher
 from sluice.ingest.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
@@ -266,7 +266,7 @@ def next_commands(files: Files) -> Sequence[tuple[str, str]]:
         ("what happened to a job in that run", f"story {SHORTEST}"),
         ("why it waits under fifo", f"why {SHORTEST} --file {measured} --at-s 1"),
         ("what if one task in ten were slow?", f"simulate {measured} --set p_slow=0.1"),
-        ("Facebook's jobs as a chart", f"simulate {facebook} --tasks fair --plot {chart}"),
+        ("Facebook's jobs under fifo, as a chart", f"simulate {facebook} --plot {chart}"),
     )
 
 
@@ -274,11 +274,13 @@ def next_commands(files: Files) -> Sequence[tuple[str, str]]:
 
 
 def heading(text: str) -> None:
+    """A new part of the story."""
     console.print()
     console.rule(text, align="left", style="dim")
 
 
 def say(text: str) -> None:
+    """Prose, in lines that fit."""
     typed(textwrap.fill(text, WIDTH, break_on_hyphens=False, replace_whitespace=False))
 
 
@@ -293,6 +295,7 @@ def command(words: str) -> None:
 
 
 def show(table: RenderableType) -> None:
+    """A table."""
     console.print(table)
 
 

@@ -20,16 +20,15 @@ EVENTFUL = {
 }
 
 
-def run(policy, seed, heartbeat_s):
-    """Faults, stragglers and hangs on a cluster with racks."""
+def run(policy, seed, heartbeat_s, **more):
+    """Faults, stragglers and hangs on a cluster with racks; `more` settings win."""
     jobs = [
         map_reduce(f"job-{index}", 6 + index, 3.0, 3, 4.0, pool=f"p{index % 3}", at_s=index * 1.5)
         for index in range(8)
     ]
     cluster = even_nodes(5, 2, 1, racks=2)
-    return simulate(
-        cluster, jobs, task_policy(policy), seed=seed, heartbeat_s=heartbeat_s, **EVENTFUL
-    )
+    settings = EVENTFUL | more | {"heartbeat_s": heartbeat_s}
+    return simulate(cluster, jobs, task_policy(policy), seed=seed, **settings)
 
 
 if __name__ == "__main__":

@@ -19,13 +19,16 @@ AT_ONCE_S = st.just(0.0)
 
 @st.composite
 def clusters(draw, *, nodes_max=3, slots_max=4, kinds_min=1, racks_max=1):
-    """Nodes with typed slots; over all nodes at least `kinds_min` slots of each kind."""
+    """Nodes with typed slots, at least one each; the first has `kinds_min` or more of each kind.
+
+    A node without slots would be another thing: one that is limited by its resources alone.
+    """
     count = draw(st.integers(1, nodes_max))
     nodes = []
     for index in range(count):
         least = kinds_min if index == 0 else 0
         map_slots = draw(st.integers(least, slots_max))
-        reduce_slots = draw(st.integers(least, slots_max))
+        reduce_slots = draw(st.integers(least if map_slots else 1, slots_max))
         rack = f"r{index % racks_max}"
         nodes.append(
             Node(
@@ -41,18 +44,12 @@ def clusters(draw, *, nodes_max=3, slots_max=4, kinds_min=1, racks_max=1):
 @st.composite
 def phases(draw, kind, *, after=(), tasks_max=8, listed=None):
     """A phase, its tasks alike or listed one by one (`listed` None: either)."""
+    part = {"name": kind.value, "kind": kind, "after": after}
     if draw(st.booleans()) if listed is None else listed:
         each_s = tuple(draw(st.lists(lengths_s, min_size=1, max_size=tasks_max)))
-        return Phase(
-            name=kind.value,
-            kind=kind,
-            tasks=len(each_s),
-            lengths=ListedLengths(each_s),
-            after=after,
-        )
+        return Phase(tasks=len(each_s), lengths=ListedLengths(each_s), **part)
     tasks, length_s = draw(st.integers(1, tasks_max)), draw(lengths_s)
-    lengths = ConstantLengths(length_s, length_s)
-    return Phase(name=kind.value, kind=kind, tasks=tasks, lengths=lengths, after=after)
+    return Phase(tasks=tasks, lengths=ConstantLengths(length_s, length_s), **part)
 
 
 @st.composite

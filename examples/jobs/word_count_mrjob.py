@@ -8,7 +8,7 @@ from mrjob.job import MRJob
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-class WordCount(MRJob):
+class WordCount(MRJob):  # type: ignore[misc]  # mrjob has no types
     """How often each name stands in the text."""
 
     def mapper(self, _: None, line: str) -> Iterator[tuple[str, int]]:

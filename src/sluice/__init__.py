@@ -1,7 +1,7 @@
 """Sluice: which jobs to admit, what to rent, in which order to release, and where each task runs.
 
 The verbs of the command line are functions here. What is asked for is imported when it is asked
-for, so that `import sluice` costs nothing.
+for, so that `import sluice` costs nothing; `__init__.pyi` tells the types.
 
 >>> import sluice
 >>> workload = sluice.parse_workload(
@@ -12,31 +12,6 @@ for, so that `import sluice` costs nothing.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sluice.engines.interruption import RunInterrupted as RunInterrupted
-    from sluice.ingest.workload import load_workload as load_workload
-    from sluice.ingest.workload import parse_workload as parse_workload
-    from sluice.model.errors import EngineUnavailable as EngineUnavailable
-    from sluice.model.errors import Infeasible as Infeasible
-    from sluice.model.errors import InvalidInput as InvalidInput
-    from sluice.model.errors import SluiceError as SluiceError
-    from sluice.model.errors import StoreCorrupt as StoreCorrupt
-    from sluice.model.workload import Workload as Workload
-    from sluice.reporting.extras import MissingExtra as MissingExtra
-    from sluice.reporting.result import RunResult as RunResult
-    from sluice.store.database import StoreUnavailable as StoreUnavailable
-    from sluice.verbs import compare as compare
-    from sluice.verbs import run as run
-    from sluice.verbs import schema as schema
-    from sluice.verbs import simulate as simulate
-    from sluice.verbs import story as story
-    from sluice.verbs import validate as validate
-    from sluice.verbs import why as why
-
-    __version__: str
 
 _HOMES = {
     "EngineUnavailable": "sluice.model.errors",

@@ -12,7 +12,7 @@ def home(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.fixture()
+@pytest.fixture
 def small(tmp_path, monkeypatch):
     """The file's name, relative, so that it looks the same in every answer."""
     monkeypatch.chdir(tmp_path)

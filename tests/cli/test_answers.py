@@ -18,7 +18,7 @@ def document(*words, **options):
     """The one JSON document that `sluice WORDS --json` prints."""
     answer = sluice(*words, "--json", **options)
     assert (0, 1) == (answer.code, answer.out.count("\n")), answer
-    return json.loads(answer.out, parse_constant=lambda name: pytest.fail(name))
+    return json.loads(answer.out, parse_constant=pytest.fail)
 
 
 # --- for people -----------------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def test_a_missing_extra_is_told_before_the_work(small, monkeypatch):
 
 def test_every_verb_is_reached_by_its_name():
     """The list of verbs in a refusal is the list of verbs in the help."""
-    verbs = [command.callback.__name__ for command in application.app.registered_commands]
+    verbs = [getattr(verb.callback, "__name__", "") for verb in application.app.registered_commands]
 
     assert ", ".join(verbs) in sluice("frobnicate").err
     assert "fifo" in bootstrap.policy_names("tasks")

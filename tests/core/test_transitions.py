@@ -70,15 +70,17 @@ class Assassin(Fifo):
         return told
 
 
+def a_job():
+    phase = Phase(name="map", kind=SlotKind.MAP, tasks=2)
+    return Job(job_id=JobId("j"), pool=PoolId("p"), phases=(phase,))
+
+
 def attempt_in(state):
     """A scheduler with one attempt, brought into a state by events."""
     policy = Assassin()
     scheduler = scheduler_of(policy)
     scheduler.handle(ev.NodeJoined(0.0, Node(node_id=NodeId("n"), map_slots=1)))
-    phase = Phase(name="map", kind=SlotKind.MAP, tasks=2)
-    scheduler.handle(
-        ev.JobSubmitted(0.0, Job(job_id=JobId("j"), pool=PoolId("p"), phases=(phase,)))
-    )
+    scheduler.handle(ev.JobSubmitted(0.0, a_job()))
     (launch,) = scheduler.handle(ev.Tick(0.0))
     attempt = scheduler.state.running[launch.key]
     for cause in WAYS[state]:
@@ -141,10 +143,7 @@ def test_an_attempt_follows_its_table(state, cause):
 def test_a_job_cannot_move_but_by_its_table(state, cause):
     """The one place that moves jobs raises where there is no row: a bug, never an event."""
     scheduler = scheduler_of()
-    phase = Phase(name="map", kind=SlotKind.MAP, tasks=1)
-    job = scheduler.state.add_job(
-        Job(job_id=JobId("j"), pool=PoolId("p"), phases=(phase,)), {}, alike=True
-    )
+    job = scheduler.state.add_job(a_job(), {}, alike=True)
     job.state = state
     after = JOB_TRANSITIONS[cause].get(state)
 

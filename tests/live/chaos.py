@@ -17,31 +17,30 @@ LIFE_S_MAX = 2.5
 STRIKES_MAX = 20  # sightings of a victim before it is struck
 INTERRUPTED = 130
 # How often a life does them, so that any of the times may be the last.
-EVENTS = {"open": 400, "os.rename": 16, "os.remove": 12, "os.mkdir": 12, "shutil.rmtree": 24}
+EVENTS = {"open": 250, "os.rename": 10, "os.remove": 6, "os.mkdir": 8, "shutil.rmtree": 12}
 # What a request to stop may come to: done before, answered, or heard before anybody listened.
 STOPPED = {0, INTERRUPTED, -signal.SIGTERM, -signal.SIGINT}
 
 
 class Chaos:
-    """One run of a place's workload. kills: times that its driver was ended by `kill -9`.
+    """One run of a place's workload.
 
-    log: what was done, and the exit codes that came of it.
+    kills: times that its driver was ended by `kill -9`.  log: what was done, and the exit codes.
     """
 
     def __init__(self, place, rng):
         self.place = place
         self.kills = 0
-        self.nodes_struck = 0
         self.log = []
         self._rng = rng
 
     def run(self, kills_max):
         """To the end of the run; undisturbed once there were enough kills."""
-        kills = [self._die_at_event] * 6 + [self._die_at_instant] * 4 + [self._die_committing] * 2
-        others = [self._stop, self._strike_attempt, self._strike_host, self._strike_agent]
+        ways = [self._die_at_event] * 6 + [self._die_at_instant] * 4 + [self._die_committing] * 2
+        ways += [self._stop, self._strike_attempt, self._strike_host, self._strike_agent]
         code = None
         while code != 0:
-            way = self._rng.choice(kills + others)
+            way = self._rng.choice(ways)
             process = way() if self.kills < kills_max else self._begun()
             code = self._ended(process)
 
@@ -98,15 +97,12 @@ class Chaos:
 
     def _strike_attempt(self):
         """The whole process group of a mapper or reducer."""
-        return self._struck("attempt", self._at_work, lambda pid, number: os.killpg(
-            os.getpgid(pid), number
-        ))  # fmt: skip
+        return self._struck("attempt", self._at_work, _kill_group)
 
     def _strike_host(self):
         return self._struck("host", lambda: self._named("sluice-host"), os.kill)
 
     def _strike_agent(self):
-        self.nodes_struck += 1
         return self._struck("agent", lambda: self._named("sluice-agent"), os.kill)
 
     def _at_work(self):
@@ -127,6 +123,10 @@ class Chaos:
                 with contextlib.suppress(ProcessLookupError):
                     kill(self._rng.choice(victims), signal.SIGKILL)
         return process
+
+
+def _kill_group(pid, number):
+    os.killpg(os.getpgid(pid), number)
 
 
 def name_of(pid):

@@ -36,19 +36,21 @@ class Place:
             data = content if isinstance(content, bytes) else content.encode()
             (folder / f"file-{number}").write_bytes(data)
 
-    def started(self, *words, killed_at=None, **more):
-        """`sluice WORDS` as a process. killed_at: (audit event, how many), as in `dying_at`."""
+    def started(self, *words, killed_at=None, before=()):
+        """`sluice WORDS` as a process.
+
+        killed_at: (audit event, how many), as in `dying_at`.  before: words of another command.
+        """
         program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
         words = [*words] if killed_at is None else [*map(str, killed_at), *words]
         return subprocess.Popen(
-            [sys.executable, *program, *words],
+            [*before, sys.executable, *program, *words],
             cwd=self.folder,
             env=environment(self.home),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **more,
         )
 
     def sluice(self, *words, **more):
@@ -80,9 +82,10 @@ class Place:
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
     def lines(self, output):
-        """All lines of a job's part files."""
+        """All lines of a job's part files; only a newline ends one."""
         parts = sorted((self.folder / output).glob("part-*"))
-        return [line for part in parts for line in part.read_bytes().splitlines()]
+        texts = [part.read_bytes().removesuffix(b"\n") for part in parts if part.stat().st_size]
+        return [line for text in texts for line in text.split(b"\n")]
 
     @property
     def runs(self):

@@ -89,14 +89,14 @@ JOBS = (
 )
 
 
-def write_four_jobs(place):
-    """Their files, input and workload."""
+def write_four_jobs(place, jobs=JOBS):
+    """Their files, input and workload, or one of some of them."""
     place.folder.mkdir(exist_ok=True)
     place.write_input("in", *(f"{WORDS}\n" * 3 + f"file {number}\n" for number in range(4)))
     (place.folder / "count.py").write_text(COUNT_PY)
     (place.folder / "steps.py").write_text(TWO_STEPS_PY)
     (place.folder / "command.sh").write_text(COMMAND_SH)
-    place.write(JOBS)
+    place.write(jobs)
 
 
 class Told(NamedTuple):

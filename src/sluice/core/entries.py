@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from sluice.core.commands import Interval, Launch
 from sluice.core.events import AttemptKey, Usage
 from sluice.core.pending import PendingTasks
+from sluice.core.reasons import Reason
 from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import SLOTS_MAX, Node, Pool
 from sluice.model.ids import JobId, PoolId
@@ -37,6 +38,7 @@ class Attempt:
     usage: Usage | None = None
     outputs: tuple[str, ...] = ()
     detail: str = ""
+    kill_reason: Reason | None = None  # why it was asked to end
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
     is_undone: bool = False  # it was done, and its output is lost
     reserved: Resources | None = None

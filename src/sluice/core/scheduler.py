@@ -347,6 +347,7 @@ class Scheduler:
     def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
         if attempt.state is not _KILLING:
             attempt.state = _KILLING
+            attempt.kill_reason = reason
             self._commands.append(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.names import nearest_of
-from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState, JobState
+from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 
@@ -152,13 +151,9 @@ def tasks_text(attempt: Attempt) -> str:
 
 def ending_text(attempt: Attempt) -> str:
     """Why an attempt ended otherwise than well; "" where nobody said."""
-    if attempt.detail or attempt.state is not AttemptState.KILLED or not attempt.is_moot:
+    if attempt.detail or attempt.kill_reason is None:
         return attempt.detail
-    job = attempt.phase.job
-    ended_badly = job.has_ended and job.state is not JobState.DONE
-    if ended_badly and attempt.finished_at_s >= job.finished_at_s:
-        return ReasonCode.JOB_ENDED.value
-    return ReasonCode.TWIN_FINISHED.value
+    return attempt.kill_reason.text()
 
 
 def _try(attempt: Attempt) -> str:

@@ -208,21 +208,25 @@ class Simulation:
     def node_dies(self, node_id: NodeId, now_s: float) -> None:
         """A node stops, with all that runs on it; nobody is told of it yet."""
         self._heartbeats.silence(node_id)
-        for key, attempt in self._state.running.items():
-            if attempt.node.node_id != node_id:
-                continue
-            if key in self._untold:
-                self._untold.discard(key)  # what it had to tell died with the node
-            else:
+        for key in self._keys_on(node_id):
+            # What had ended there, and was untold, died with the node: untold it stays.
+            if key not in self._untold:
                 self._execution.abandon(key, now_s)
+                self._untold.add(key)
 
     def tell_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns that a node is there, or is gone."""
-        if type(event) is NodeJoined:
+        if isinstance(event, NodeJoined):
             self._heartbeats.awaken(event.node.node_id)
-        self._handle(event)
-        if type(event) is NodeLost:
+            self._handle(event)
+        else:
+            self._untold.difference_update(self._keys_on(event.node_id))
+            self._handle(event)
             self._execution.outputs_lost(event.at_s)
+
+    def _keys_on(self, node_id: NodeId) -> list[AttemptKey]:
+        running = self._state.running.items()
+        return [key for key, attempt in running if attempt.node.node_id == node_id]
 
 
 @contextmanager

@@ -128,7 +128,12 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
     reduces = _wanted_reduces(job)
     name = job_name(job.job_id, run_id)
     return PreparedJob(
-        job=replace(job, phases=_phases(job, steps, len(splits), reduces)),
+        # Told from wherever it is started, so that a later run knows it again.
+        job=replace(
+            job,
+            run=replace(run, folder=str(Path(run.folder).resolve())),
+            phases=_phases(job, steps, len(splits), reduces),
+        ),
         name=name,
         staging=Staging.beside(output, name),
         steps=steps,

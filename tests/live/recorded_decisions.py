@@ -1,0 +1,58 @@
+"""What a scheduler decides on the recorded events of a live run.
+
+    python -m tests.live.recorded_decisions RUN_FOLDER
+
+prints a digest of all decisions, for processes with other hash seeds to be compared.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from sluice import bootstrap
+from sluice.bootstrap import live
+from sluice.core.codec import decision_line
+from sluice.engines.ledger import Ledger
+from sluice.engines.recovery import replay
+from sluice.ingest.settings import resolve_settings
+from sluice.ingest.workload import load_workload
+from sluice.store.rows import EntryKind, entries, header_and_end
+
+
+def events_of(run):
+    """The events that the journal of a run holds."""
+    return [entry.event() for entry in entries(run) if entry.kind is EntryKind.EVENT]
+
+
+def decisions(run, *, is_live, **settings):
+    """What is decided on each event, as lines, by a fresh scheduler like that of the run."""
+    scheduler = scheduler_like(run, is_live=is_live, **settings)
+    return [decision_line(scheduler.handle(event)) for event in events_of(run)]
+
+
+def scheduler_like(run, *, is_live, **settings):
+    """A fresh scheduler with the policies and settings of a run, and these over them."""
+    header, _ = header_and_end(run)
+    plan, told = live.Plan.of(header), load_workload(header.source).settings
+    return bootstrap.scheduler_for(
+        settings=resolve_settings(told | settings, plan.settings),
+        tasks=plan.tasks,
+        release=plan.release,
+        admission=plan.admission,
+        is_live=is_live,
+    )
+
+
+def checks_out(run):
+    """Whether a replay finishes, each decision being the one that was noted; raises if not."""
+    return replay(entries(run), Ledger(scheduler_like(run, is_live=True)))
+
+
+def main():
+    """Print the digest."""
+    lines = decisions(Path(sys.argv[1]), is_live=True)
+    print(len(lines), hashlib.sha256("\n".join(lines).encode()).hexdigest())
+
+
+if __name__ == "__main__":
+    main()
