@@ -8,8 +8,19 @@ copies and kills attempts by whim. After every event the conservation laws are r
 something that does not run is counted in `state.ignored` and changes nothing. In the end the
 world calms down, and everything that was not killed or failed gets done, each task once.
 
-That these properties bite was tried by planting bugs in the core, one at a time, by hand; see
-`PLANTED` at the end of this file.
+That these properties bite was tried by planting bugs, one at a time; caught by
+ - slots not given back: the slot recount, at the first end of an attempt;
+ - a task launched twice, attempt numbers used twice: "a task runs or is done twice", `every_launch`;
+ - a task lost on failure, or with its node: "n wait, n run, n are done, of n tasks";
+ - outputs of a lost node kept: "output of .. is gone, and a phase needs it";
+ - outputs lost while not needed, forgotten: the same, with jobs of three phases or more;
+ - the twin of a winner not moot: "a task runs or is done twice";
+ - a late moot twin that ends its successors: "closed and KILLING", tasks that never end;
+ - phases not closed when what they read is lost: the recount of `is_open`;
+ - a repeated start not counted: `tell_of`, told that it must be ignored once;
+ - waiting tasks of an ended job kept: "has ended, n tasks wait";
+ - a phase not put back in line: "is_queued is False with n waiting tasks";
+ - ends before starts: "ended at .., before ..".
 """
 
 import random

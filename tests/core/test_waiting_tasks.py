@@ -122,7 +122,7 @@ class WaitingTasks(RuleBasedStateMachine):
 
 
 TestWaitingTasks = WaitingTasks.TestCase
-TestWaitingTasks.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+TestWaitingTasks.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
 class Thing:

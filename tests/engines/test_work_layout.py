@@ -111,6 +111,16 @@ def test_a_prepared_job_survives_a_restart(tmp_path):
     assert PreparedJob.from_json(job, record) == prepared
 
 
+def test_a_job_is_the_same_from_whatever_folder_it_is_started(tmp_path, monkeypatch):
+    """What a run measures predicts the next, also when that one is started elsewhere."""
+    write_input(tmp_path, "x")
+    named = job_in(tmp_path, mapper=CAT)
+    monkeypatch.chdir(tmp_path)
+    beside = replace(named, run=replace(named.run, folder="."))
+
+    assert prepare(named).job == prepare(beside).job
+
+
 def test_names_for_files_keep_jobs_and_runs_apart():
     """Whatever a job is called, its name fits into a file name."""
     names = {

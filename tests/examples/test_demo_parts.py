@@ -1,6 +1,7 @@
 """The parts of the demo, each by itself."""
 
 import io
+from collections import defaultdict
 
 import pytest
 from examples.findings import findings
@@ -89,9 +90,9 @@ def test_the_index_names_each_file_of_a_word_once(first, second):
 
 def reduced(reducer, pairs):
     """All pairs by key, each key's values through the reducer, in order of the keys."""
-    groups = {}
+    groups = defaultdict(list)
     for key, value in pairs:
-        groups.setdefault(key, []).append(value)
+        groups[key].append(value)
     return [pair for key in sorted(groups) for pair in reducer(key, iter(groups[key]))]
 
 

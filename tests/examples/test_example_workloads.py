@@ -31,7 +31,7 @@ def test_an_example_is_valid(path):
 def test_the_worked_example_takes_44_s_and_40_s_in_the_better_order():
     """Source: ordering spec, worked example A and G1."""
     workload = sluice.load_workload(str(EXAMPLES / "worked_example.yaml"))
-    jobs = {job.job_id: job for job in workload.jobs}
+    jobs = {str(job.job_id): job for job in workload.jobs}
     better = type(workload)(
         cluster=workload.cluster, jobs=tuple(jobs[name] for name in ("J2", "J3", "J4", "J1"))
     )

@@ -21,6 +21,13 @@ class Place:
         self.folder = folder
         self.home = folder / "home"
         self.file = folder / "jobs.json"
+        self._processes = []
+
+    def end(self):
+        """Kill whatever a test that failed has left running."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
 
     def write(self, jobs, **more):
         """The workload file: two nodes with two map slots and a reduce slot each, by default."""
@@ -43,7 +50,7 @@ class Place:
         """
         program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
         words = [*words] if killed_at is None else [*map(str, killed_at), *words]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*before, sys.executable, *program, *words],
             cwd=self.folder,
             env=environment(self.home),
@@ -52,6 +59,8 @@ class Place:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._processes.append(process)
+        return process
 
     def sluice(self, *words, **more):
         """(exit code, stdout, stderr) of `sluice WORDS`."""

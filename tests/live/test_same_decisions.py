@@ -25,7 +25,7 @@ def job(name, mapper, reducer=None, **more):
     return {"id": name, "run": run | ({"reducer": reducer} if reducer else {}), **more}
 
 
-def write_eventful(place, **settings):
+def write_eventful(place, **more):
     """Jobs that succeed, succeed late, and fail."""
     place.write_input("in", *[LINES] * 4)
     (place.folder / "second.sh").write_text(SECOND_TRY_SH)
@@ -35,7 +35,7 @@ def write_eventful(place, **settings):
         job("quick", "sh -c 'sleep 0.1; cat'", "sort", pool="other"),
         job("later", "cat", "sort", submitted_at_s=0.5, pool="other"),
     ]
-    place.write(jobs, settings={"failures_max": 2, **settings})
+    place.write(jobs, settings={"failures_max": 2}, **more)
 
 
 def check_outputs(place, document):
@@ -68,6 +68,7 @@ def eventful(tmp_path_factory):
     awaited(lambda: lives_of(place.runs[0]).finished, "a task that is done")
     process.kill()
     process.communicate()
+    assert place.processes_left() == {}
     process = place.started("run", str(place.file), "--resume")
     agents = awaited(
         lambda: [pid for pid in place.processes() if name_of(pid) == "sluice-agent"], "an agent"
@@ -102,6 +103,22 @@ def test_decisions_do_not_depend_on_the_hash_seed(eventful):
         )  # fmt: skip
         told.add(answer.stdout)
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("now", ["gone", "changed", "broken"])
+def test_what_is_told_of_a_run_does_not_depend_on_what_became_of_its_file(tmp_path, now):
+    """Settings and pools of the file decide; what counts is what they were then."""
+    place = Place(tmp_path)
+    write_eventful(place, pools=[{"id": "other", "weight": 3, "order": "fifo"}])
+    assert place.run("--tasks", "fair")[0] == 1
+    if now == "gone":
+        place.file.unlink()
+    elif now == "changed":
+        place.write([job("other", "cat")], settings={"failures_max": 3})
+    else:
+        place.file.write_text("{")
+
+    assert "failed 2 times, last: mapper exited with 1" in place.story("hopeless")
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def hold_the_referee_right(jobs, map_slots, reduce_slots):
     assert expected == ends_of(simulate(totals(map_slots, reduce_slots), jobs), jobs)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(job_lists(), slots, slots)
 def test_every_job_ends_when_the_referee_says(jobs, map_slots, reduce_slots):
     hold_the_referee_right(jobs, map_slots, reduce_slots)
@@ -43,7 +43,7 @@ def test_every_job_ends_when_the_referee_says_a_thousand_times(jobs, map_slots, 
     hold_the_referee_right(jobs, map_slots, reduce_slots)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(job_lists(), st.integers(1, 5), st.integers(1, 3), st.integers(1, 3))
 def test_where_the_slots_stand_does_not_matter_at_heartbeat_0(jobs, nodes, map_slots, reduce_slots):
     """Without locality and heartbeats, nodes are only a way to write down totals."""
@@ -77,7 +77,7 @@ def tasks_one_by_one(state):
     return sorted(rows)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(job_lists(listed=False), slots, slots, st.integers(1, 3))
 def test_counted_tasks_run_as_they_would_one_by_one(jobs, map_slots, reduce_slots, nodes):
     """Counting is a shortcut, never another result: same task, same slot, same instants."""

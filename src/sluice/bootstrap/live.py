@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,7 @@ from sluice.engines.run_clock import RunClock
 from sluice.engines.work.layout import PreparedJob, prepare
 from sluice.engines.workshop import Workshop
 from sluice.ingest.settings import Settings, resolve_settings
-from sluice.ingest.workload import load_workload
-from sluice.model.cluster import Cluster, Node
+from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
@@ -40,6 +39,7 @@ from sluice.store.runs import RunInfo, Runs
 
 ENGINES = ("local",)
 _SCRATCH = "scratch"
+_OF_FILE = "of_file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,10 @@ class Plan:
     settings: tuple[str, ...] = ()
     seed: int = 0
 
-    def header(self, source: str, content: bytes) -> RunHeader:
-        """The first row of the journal."""
+    def header(self, workload: Workload, content: bytes) -> RunHeader:
+        """The first row of the journal; it holds all that makes the same scheduler again."""
         return RunHeader(
-            source=source,
+            source=_source(workload.source),
             sha256=hashlib.sha256(content).hexdigest(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             policies={name: getattr(self, name) for name in ("tasks", "release", "admission")},
@@ -74,6 +74,12 @@ class Plan:
                 "reduce_slots": self.reduce_slots,
                 "set": list(self.settings),
                 "seed": self.seed,
+                _OF_FILE: {
+                    "settings": dict(workload.settings),
+                    "pools": [
+                        asdict(pool) | {"order": pool.order.value} for pool in workload.pools
+                    ],
+                },
             },
         )
 
@@ -82,6 +88,7 @@ class Plan:
         """The plan that a journal's header tells."""
         told: dict[str, Any] = {**header.policies, **header.settings}
         overrides = told.pop("set")
+        told.pop(_OF_FILE, None)
         return cls(**told, settings=tuple(overrides))
 
     def cluster(self, workload: Workload) -> Cluster:
@@ -154,9 +161,8 @@ def begin(
     prepared = _prepared(workload)
     jobs = with_past_lengths([each.job for each in prepared], runs)
     predicted_s = _predicted_s(workload, jobs, cluster, settings, plan)
-    source = _source(workload.source)
     records = {each.job.job_id: each.to_json() for each in prepared}
-    journal = runs.create(plan.header(source, content), records)
+    journal = runs.create(plan.header(workload, content), records)
     return Assembly(
         run_id=journal.folder.name,
         cluster=cluster,
@@ -218,10 +224,7 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
 
     The run itself is not disturbed, even while it goes on.
     """
-    plan = Plan.of(run.header)
-    workload = Workload(cluster=None, jobs=())
-    if Path(run.header.source).is_file():
-        workload = load_workload(run.header.source)
+    plan, workload = Plan.of(run.header), _file_of(run.header)
     scheduler = _scheduler(workload, _settings(workload, plan), plan)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:
@@ -230,6 +233,13 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
                 break
             scheduler.handle(event)
     return scheduler
+
+
+def _file_of(header: RunHeader) -> Workload:
+    """What the workload file said of the scheduler when the run began, whatever it says now."""
+    told: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
+    pools = (Pool(**{**pool, "order": PoolOrder(pool["order"])}) for pool in told["pools"])
+    return Workload(cluster=None, jobs=(), pools=tuple(pools), settings=told["settings"])
 
 
 def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:

@@ -15,7 +15,7 @@ class Resources:
     Finite and at least 0. Source: RAS, spec section 3 (`cap`, `Gamma`).
 
     >>> Resources(cpu=30, io=45) + Resources(cpu=25, memory=10)
-    Resources(cpu=55, io=45, memory=10, network=0.0)
+    Resources(cpu=55, io=45.0, memory=10.0, network=0.0)
     """
 
     cpu: float = 0.0

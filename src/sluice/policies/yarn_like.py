@@ -69,12 +69,14 @@ class YarnLike:
 
     def _limit(self, phase: PhaseEntry) -> float:
         """Containers a phase may hold while the phases it reads from are unfinished."""
-        job = phase.job
-        if all(job.phases[index].is_done for index in phase.phase.after):
+        if phase.has_inputs:
             return math.inf
-        weights = math.fsum(other.job.weight for other in self._state.active.values())
-        share = self._state.slots[_CONTAINER] * job.job.weight / weights
-        return max(1, math.floor(self._ramp * share))
+        jobs, containers = self._state.active.values(), self._state.slots[_CONTAINER]
+        share = containers * phase.job.job.weight / math.fsum(job.job.weight for job in jobs)
+        ramp = max(1, math.floor(self._ramp * share))
+        # Many small ramps must not add up to every container: one stays for the maps at least.
+        most = min(math.floor(self._ramp * containers), containers - 1)
+        return min(ramp, phase.running + most - sum(map(_running_early, jobs)))
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if phase.running >= self._limit(phase):
@@ -95,6 +97,11 @@ class YarnLike:
 
 def _running(job: JobEntry) -> int:
     return sum(phase.running for phase in job.phases)
+
+
+def _running_early(job: JobEntry) -> int:
+    """Tasks of a job that run while phases they read from are unfinished."""
+    return sum(phase.running for phase in job.phases if not phase.has_inputs)
 
 
 def _key(job: JobEntry) -> tuple[float, int] | None:

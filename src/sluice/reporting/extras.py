@@ -12,7 +12,7 @@ class MissingExtra(SluiceError):
     """Something was asked for that needs a library which is not installed."""
 
 
-def required(module: str, *, extra: str, what: str) -> Any:  # noqa: ANN401  any library's module
+def required(module: str, *, extra: str, what: str) -> Any:  # noqa: ANN401  # any library's module
     """The module, imported now. Raises MissingExtra, naming the extra, where it is not there."""
     try:
         return importlib.import_module(module)

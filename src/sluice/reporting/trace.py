@@ -52,7 +52,7 @@ def lines(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[s
         place = places.get((node, kind)) or wording.place(attempt)
         shuffled_at_s = attempt.shuffled_at_s
         # NaN alone is not itself; asking math.isnan takes twice as long.
-        shuffled = _NULL if shuffled_at_s != shuffled_at_s else repr(shuffled_at_s)  # noqa: PLR0124
+        shuffled = _NULL if shuffled_at_s != shuffled_at_s else repr(shuffled_at_s)  # noqa: PLR0124  # only NaN differs from itself
         between = f',"attempt":{key[3]}{place}'
         after = (
             f',"started_at_s":{attempt.started_at_s!r},"finished_at_s":{attempt.finished_at_s!r}'
@@ -78,7 +78,7 @@ def slot_indexes(slots: Iterable[Interval]) -> Iterator[int]:
 class _Wording:
     """The parts of lines that many attempts share, each worded once."""
 
-    def __init__(self, is_totals: bool) -> None:  # noqa: FBT001  private, one caller
+    def __init__(self, is_totals: bool) -> None:  # noqa: FBT001  # private, one caller
         self._is_totals = is_totals
         self.phases: dict[object, str] = {}
         self.places: dict[object, str] = {}

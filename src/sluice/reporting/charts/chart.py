@@ -79,7 +79,7 @@ def _title(spec: Mapping[str, Any]) -> str:
     return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
-def _renderer() -> Any:  # noqa: ANN401  a module of compiled functions
+def _renderer() -> Any:  # noqa: ANN401  # a module of compiled functions
     return required("vl_convert", extra="plot", what="drawing a chart")
 
 
