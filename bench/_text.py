@@ -9,8 +9,8 @@ import numpy as np
 
 FILES = 4
 WORDS_PER_LINE = 12
-VOCABULARY = 1_500_000
-EXPONENT = 1.05  # with this, 30 million words are about a million different ones
+VOCABULARY = 1_100_000
+EXPONENT = 1.05  # with these, 28 million words are about a million different ones
 CHUNK_WORDS = 1_200_000
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
 
@@ -29,12 +29,12 @@ def made(folder: Path, megabytes: int) -> list[Path]:
 
 
 def vocabulary() -> list[bytes]:
-    """Different words, the frequent ones short: numbers in a shuffled base of letters."""
+    """Different words of random letters, the frequent ones short, as in a language."""
     draw = random.Random(1)
     words: dict[bytes, None] = {}
     while len(words) < VOCABULARY:
-        longest = 2 + len(words).bit_length() // 4
-        length = draw.randint(max(1, longest - 3), longest)
+        longest = 4 + len(words).bit_length() // 2
+        length = draw.randint(longest // 2, longest)
         words["".join(draw.choices(LETTERS, k=length)).encode()] = None
     return list(words)
 

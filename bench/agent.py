@@ -20,8 +20,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from bench._figures import quantile, verdict
+
 from sluice.core.events import AttemptKey, NodeJoined, TaskFailed, TaskFinished
 from sluice.engines.agent import kernel
 from sluice.engines.base import Attempt
@@ -72,7 +74,7 @@ class Bench:
         self._engine = LocalEngine(tuple(self._nodes), scratch, 1, time.monotonic)
         self._launched = 0
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> Self:
         self._engine.start()
         up = 0
         while up < len(self._nodes):
@@ -171,9 +173,7 @@ def measured(nodes: int, rounds: int) -> bool:
     p95_s = min(quantile(times_s, 0.95) for times_s in alone_s)
     is_busy = base_rate < BUSY_BASE_RATE
     fits_rate = rate >= RATE_MIN or (is_busy and rate >= BUSY_SHARE_MIN * base_rate)
-    fits_median = median_s < MEDIAN_S_MAX or (
-        is_busy and median_s < BUSY_MEDIAN_MAX * base_alone_s
-    )
+    fits_median = median_s < MEDIAN_S_MAX or (is_busy and median_s < BUSY_MEDIAN_MAX * base_alone_s)
     each = [
         min(getattr(burst, name) for burst in bursts) / ATTEMPTS * 1e3
         for name in ("engine_s", "agents_s", "children_s")
@@ -192,6 +192,7 @@ def measured(nodes: int, rounds: int) -> bool:
 
 
 def main() -> int:
+    """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds

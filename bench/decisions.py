@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bench._figures import quantile, verdict
+
 from sluice.bootstrap.composition import scheduler_for
 from sluice.core.commands import Command, Launch
 from sluice.core.events import (
@@ -200,6 +201,7 @@ def measure(case: Case, jobs: int, rounds: int) -> tuple[list[float], list[float
 
 
 def main() -> int:
+    """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", choices=[case.name for case in CASES])
     parser.add_argument("--jobs", type=int, choices=JOBS)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench._figures import Spent, best_of, verdict
+
 from sluice.bootstrap.composition import scheduler_for
 from sluice.core.codec import encode
 from sluice.core.commands import Launch
@@ -145,6 +146,7 @@ def measured_reading(place: Path) -> bool:
 
 
 def main() -> int:
+    """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("build/bench"), help="on a real disk")
     arguments = parser.parse_args()

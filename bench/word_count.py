@@ -34,8 +34,8 @@ SPLIT_BYTES = 26 << 20
 REDUCES, SLOTS = 4, 2
 SUM = (
     'BEGIN { FS = OFS = "\\t" } function told() { if (NR > 1) print word, count }'
-    ' (first = $1) != word || NR == 1 { told(); word = first; count = 0 }'
-    ' { count += NF > 1 ? $2 : 1 } END { if (NR) print word, count }'
+    " (first = $1) != word || NR == 1 { told(); word = first; count = 0 }"
+    " { count += NF > 1 ? $2 : 1 } END { if (NR) print word, count }"
 )
 WORDS_TO_LINES = r"tr -s ' ' '\n'"
 
@@ -265,6 +265,7 @@ def judged(spent: dict[str, Spent]) -> bool:
 
 
 def main() -> int:
+    """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--only", nargs="+", choices=[way.name for way in WAYS])
@@ -283,7 +284,7 @@ def main() -> int:
     before = compared(ours, _text.made(folder, small), folder, arguments.rounds)
     for name, at_small in before.items():
         wall, cpu = spent[name].wall_s / at_small.wall_s, spent[name].cpu_s / at_small.cpu_s
-        print(f"{name:26} 10 times the text takes {wall:.1f} times as long, {cpu:.1f} times the CPU")
+        print(f"{name:26} 10 times the text: {wall:.1f} times as long, {cpu:.1f} times the CPU")
     return 0 if judged(spent) else 1
 
 

@@ -8,19 +8,19 @@ copies and kills attempts by whim. After every event the conservation laws are r
 something that does not run is counted in `state.ignored` and changes nothing. In the end the
 world calms down, and everything that was not killed or failed gets done, each task once.
 
-That these properties bite was tried by planting bugs, one at a time; caught by
- - slots not given back: the slot recount, at the first end of an attempt;
- - a task launched twice, attempt numbers used twice: "a task runs or is done twice", `every_launch`;
- - a task lost on failure, or with its node: "n wait, n run, n are done, of n tasks";
- - outputs of a lost node kept: "output of .. is gone, and a phase needs it";
- - outputs lost while not needed, forgotten: the same, with jobs of three phases or more;
- - the twin of a winner not moot: "a task runs or is done twice";
- - a late moot twin that ends its successors: "closed and KILLING", tasks that never end;
- - phases not closed when what they read is lost: the recount of `is_open`;
- - a repeated start not counted: `tell_of`, told that it must be ignored once;
- - waiting tasks of an ended job kept: "has ended, n tasks wait";
- - a phase not put back in line: "is_queued is False with n waiting tasks";
- - ends before starts: "ended at .., before ..".
+That these properties bite was tried by planting bugs, one at a time. Each was caught by:
+- slots not given back: "n free and n held are not n";
+- a task launched twice, an attempt number used twice: "running is n, attempts run m";
+- a task lost on failure, or with its node: "n wait, n run, n are done, of n tasks";
+- outputs of a lost node kept: "output of .. is gone, and a phase needs it";
+- outputs forgotten that were lost while nothing needed them: the same, three phases or more;
+- the twin of a winner not moot: "a task runs or is done twice";
+- a late moot twin that ends its successors: "is closed and KILLING";
+- a phase left open when what it reads is lost: "is_open is True .. 1 tasks are left before it";
+- a repeated start not counted: "was ignored 0 times";
+- waiting tasks of an ended job kept: "has ended, n tasks wait";
+- a phase not put back in line: "is_queued is False with n waiting tasks";
+- an end before its start: "ended at .., before ..".
 """
 
 import random

@@ -25,12 +25,14 @@ STOPPED = {0, INTERRUPTED, -signal.SIGTERM, -signal.SIGINT}
 class Chaos:
     """One run of a place's workload.
 
-    kills: times that its driver was ended by `kill -9`.  log: what was done, and the exit codes.
+    kills: times that its driver was ended by `kill -9`.  agents_struck: lives whose agent was.
+    log: what was done, and the exit codes.
     """
 
     def __init__(self, place, rng):
         self.place = place
         self.kills = 0
+        self.agents_struck = 0
         self.log = []
         self._rng = rng
 
@@ -43,6 +45,10 @@ class Chaos:
             way = self._rng.choice(ways)
             process = way() if self.kills < kills_max else self._begun()
             code = self._ended(process)
+
+    def live_until(self, event, number):
+        """One life, killed when it does something for the nth time; returns the exit code."""
+        return self._ended(self._begun(killed_at=(event, number)))
 
     def _begun(self, **more):
         return self.place.started("run", str(self.place.file), "--resume", **more)
@@ -103,6 +109,7 @@ class Chaos:
         return self._struck("host", lambda: self._named("sluice-host"), os.kill)
 
     def _strike_agent(self):
+        self.agents_struck += 1
         return self._struck("agent", lambda: self._named("sluice-agent"), os.kill)
 
     def _at_work(self):

@@ -21,7 +21,7 @@ class Place:
         self.folder = folder
         self.home = folder / "home"
         self.file = folder / "jobs.json"
-        self._processes = []
+        self._processes: list[subprocess.Popen[str]] = []
 
     def end(self):
         """Kill whatever a test that failed has left running."""
@@ -49,9 +49,9 @@ class Place:
         killed_at: (audit event, how many), as in `dying_at`.  before: words of another command.
         """
         program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
-        words = [*words] if killed_at is None else [*map(str, killed_at), *words]
+        moment = () if killed_at is None else map(str, killed_at)
         process = subprocess.Popen(
-            [*before, sys.executable, *program, *words],
+            [*before, sys.executable, *program, *moment, *words],
             cwd=self.folder,
             env=environment(self.home),
             stdin=subprocess.DEVNULL,
@@ -98,8 +98,8 @@ class Place:
 
     @property
     def runs(self):
-        """The folders of its runs, oldest first."""
-        return sorted((self.home / "runs").glob("*"))
+        """The folders of its runs, oldest first; one that died before its journal never began."""
+        return sorted(path.parent for path in self.home.glob("runs/*/journal.db"))
 
     def remains(self):
         """What a run that is over must not leave: scratch folders and staging folders."""

@@ -1,9 +1,12 @@
 """Jobs that misbehave, one misdeed each, with what should come of them."""
 
+import os
 import string
 from typing import NamedTuple
 
 LINES = "one two\nbad three\nfour five\n" * 4
+# A length of sleep that is this process's own, so that nobody else's sleep is taken for ours.
+LONG_S = f"{70_000_000 + os.getpid()}"
 BINARY = bytes(range(256)) * 200
 LONG_LINE = b"x" * 8_000_000 + b" end"
 
@@ -15,11 +18,11 @@ class Hostile(NamedTuple):
     """
 
     name: str
-    run: dict
-    told: tuple = ()
+    run: dict[str, str]
+    told: tuple[str, ...] = ()
     code: str = ""
-    output: list | None = None
-    content: object = LINES
+    output: list[bytes] | None = None
+    content: str | bytes = LINES
     files: int = 1
 
     @property
@@ -42,40 +45,54 @@ def python(name, code, *, reducer=SUM, **more):
     return Hostile(name, {}, code=text, **more)
 
 
+READ = LINES.encode().splitlines()
 COUNTED = sorted(f"{word}\t4".encode() for word in ("one", "two", "bad", "three", "four", "five"))
 COUNT = "for word in line.split():\n    yield word, 1"
 
 FAILING = (
-    commands("exits with 1", "sh -c 'echo last words >&2; exit 1'", told=("exited with 1", "last words")),
+    commands(
+        "exits with 1", "sh -c 'echo last words >&2; exit 1'", told=("exited with 1", "last words")
+    ),
     commands("killed by a signal", "sh -c 'kill -SEGV $$'", told=("SIGSEGV",)),
     commands("kills its group", "sh -c 'kill -KILL 0'", told=("SIGKILL",)),
     commands("kills its parent", "sh -c 'kill -KILL $PPID'", told=("SIGKILL",)),
     commands("refuses to read", "sh -c 'exec <&-; exit 3'", told=("exited with 3",)),
     commands(
-        "removes itself", "./self.sh", told=("No such file",), files=6,
-    ),
-    commands(
-        "removes its input", "sh -c 'rm -f in/removes*/file-5; cat'", told=("cannot read", "file-5"),
+        "removes itself",
+        "./self.sh",
+        told=("No such file",),
         files=6,
     ),
     commands(
-        "reducer fails on one key", "cat",
-        "awk '/^bad/ {print \"cannot do \" $0 > \"/dev/stderr\"; exit 9} {print}'",
+        "removes its input",
+        "sh -c 'rm -f in/removes*/file-5; cat'",
+        told=("cannot read", "file-5"),
+        files=6,
+    ),
+    commands(
+        "reducer fails on one key",
+        "cat",
+        'awk \'/^bad/ {print "cannot do " $0 > "/dev/stderr"; exit 9} {print}\'',
         told=("reducer exited with 9", "cannot do bad three"),
     ),
     Hostile(
-        "combiner fails", {"mapper": "cat", "combiner": "sh -c 'exit 4'", "reducer": "cat"},
+        "combiner fails",
+        {"mapper": "cat", "combiner": "sh -c 'exit 4'", "reducer": "cat"},
         told=("combiner exited with 4",),
     ),
     commands(
-        "last words are binary", r"sh -c 'printf \\377\\000\\033[31mred >&2; exit 1'",
+        "last words are binary",
+        r"sh -c 'printf \\377\\000\\033[31mred >&2; exit 1'",
         told=("exited with 1", "red"),
     ),
     commands(
-        "talks without end", "sh -c 'yes nonsense | head -c 3000000 >&2; exit 6'",
+        "talks without end",
+        "sh -c 'yes nonsense | head -c 3000000 >&2; exit 6'",
         told=("exited with 6", "nonsense"),
     ),
-    python("raises", "raise ValueError('bad ' + line)", told=("ValueError: bad one two", "raises.py:4")),
+    python(
+        "raises", "raise ValueError('bad ' + line)", told=("ValueError: bad one two", "raises.py:4")
+    ),
     python("yields no pairs", "yield 5", told=("TypeError", "map")),
     python("yields an object", "yield line, object()", told=("type object cannot go",)),
     python("imports nothing", "import no_such_module_at_all", told=("No module named",)),
@@ -84,7 +101,7 @@ FAILING = (
     python("sys.exit", "sys.exit(5)", told=("SystemExit: 5",)),
     python("recursion", "return mapper(line)", told=("RecursionError",)),
     python("closes every file", "os.closerange(0, 100)\nyield 1, 1", told=("map",)),
-)  # fmt: skip
+)
 
 SUCCEEDING = (
     commands("reads one line", "head -n 1", content=LINES * 20_000, output=[b"one two"]),
@@ -92,44 +109,84 @@ SUCCEEDING = (
     commands("is told nothing", "cat", "cat", content="", output=[]),
     commands("binary", "cat", "cat", content=BINARY, output=BINARY.split(b"\n")),
     commands("one long line", "cat", "cat", content=LONG_LINE, output=[LONG_LINE]),
-    commands("talks a lot", "sh -c 'yes nonsense | head -c 3000000 >&2; cat'", "cat", output=sorted(LINES.encode().splitlines())),
-    commands("leaves a process", "sh -c 'sleep 98765 >&- 2>&- <&- & exec cat'", output=LINES.encode().splitlines()),
     commands(
-        "leaves a daemon", "sh -c 'env -i setsid -f sh -c \"sleep 98765\" >&- 2>&- <&-; exec cat'",
-        output=LINES.encode().splitlines(),
+        "talks a lot", "sh -c 'yes nonsense | head -c 3000000 >&2; cat'", "cat", output=sorted(READ)
+    ),
+    commands("leaves a process", f"sh -c 'sleep {LONG_S} >&- 2>&- <&- & exec cat'", output=READ),
+    commands(
+        "leaves a daemon",
+        f"sh -c 'env -i setsid -f sleep {LONG_S} >&- 2>&- <&-; exec cat'",
+        output=READ,
     ),
     python("prints", "print('noise', line)\n" + COUNT, output=COUNTED),
-    python("writes to its stdout", "os.write(1, b'noise\\n')\nsys.__stdout__.write('noise')\n" + COUNT, output=COUNTED),
-    python("leaves a thread", "threading.Thread(target=time.sleep, args=(98765,)).start()\n" + COUNT, output=COUNTED),
+    python(
+        "writes to its stdout",
+        "os.write(1, b'noise\\n')\nsys.__stdout__.write('noise')\n" + COUNT,
+        output=COUNTED,
+    ),
+    python(
+        "leaves a thread",
+        f"threading.Thread(target=time.sleep, args=({LONG_S},)).start()\n" + COUNT,
+        output=COUNTED,
+    ),
     python("moves away", "os.chdir('/')\nos.environ.clear()\n" + COUNT, output=COUNTED),
-    python("ignores SIGTERM", "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + COUNT, output=COUNTED),
-    python("huge values", "yield 'x' * 3_000_000, 1", content="a\nb\n", output=[b"x" * 3_000_000 + b"\t2"]),
-    python("is told bytes", "yield line, 1", content=b"\xff\xfe\x00\n\r\n", output=sorted([b"\xff\xfe\x00\t1", b"\t1"])),
-)  # fmt: skip
+    python(
+        "ignores SIGTERM",
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + COUNT,
+        output=COUNTED,
+    ),
+    python(
+        "huge values",
+        "yield 'x' * 3_000_000, 1",
+        content="a\nb\n",
+        output=[b"x" * 3_000_000 + b"\t2"],
+    ),
+    python(
+        "is told bytes",
+        "yield line, 1",
+        content=b"\xff\xfe\x00\n\r\n",
+        output=sorted([b"\xff\xfe\x00\t1", b"\t1"]),
+    ),
+)
 
 # Under the limits of LIMITS.
 UNLIMITED = (
-    commands("never exits", "sleep 98765", told=("wall_s=4",)),
+    commands("never exits", f"sleep {LONG_S}", told=("wall_s=4",)),
     commands(
-        "ignores SIGTERM too", "sh -c 'trap \"\" TERM; while :; do sleep 1; done'", told=("wall_s=4",)
+        "ignores SIGTERM too",
+        "sh -c 'trap \"\" TERM; while :; do sleep 1; done'",
+        told=("wall_s=4",),
     ),
-    commands("daemon holds its stdout", "sh -c 'setsid sleep 98765 & cat'", "cat", told=("wall_s=4",)),
+    commands(
+        "daemon holds its stdout", f"sh -c 'setsid sleep {LONG_S} & cat'", "cat", told=("wall_s=4",)
+    ),
     commands("fills the disk", "yes", told=("2000000 bytes, its limit",)),
     commands("fills the disk before sort", "yes", "cat", told=("2000000 bytes",)),
-    python("fills the disk itself", "for i in range(10**9): yield i, 'x' * 99", reducer="", told=("2000000 bytes",)),
-    python("fills a file of its own", "with open('big', 'wb') as big:\n    big.write(bytes(10**7))\nyield 1, 1", told=("2000000",)),
+    python(
+        "fills the disk itself",
+        "for i in range(10**9): yield i, 'x' * 99",
+        reducer="",
+        told=("2000000 bytes",),
+    ),
+    python(
+        "fills a file of its own",
+        "with open('big', 'wb') as big:\n    big.write(bytes(10**7))\nyield 1, 1",
+        told=("2000000",),
+    ),
     python("never returns", "while True:\n    time.sleep(1)", told=("wall_s=4",)),
     python("takes memory", "yield line, len(bytearray(10**10))", told=("MemoryError",)),
     commands("takes memory by command", "python -c 'bytearray(10**10)'", told=("MemoryError",)),
-)  # fmt: skip
+)
 LIMITS = {
-    "failures_max": 1, "task_wall_s": 4, "task_output_bytes_max": 2_000_000,
+    "failures_max": 1,
+    "task_wall_s": 4,
+    "task_output_bytes_max": 2_000_000,
     "task_memory_bytes_max": 400_000_000,
-}  # fmt: skip
+}
 
 GOOD = (
     python("good python", COUNT, output=COUNTED),
-    commands("good commands", "cat", "cat", output=sorted(LINES.encode().splitlines())),
+    commands("good commands", "cat", "cat", output=sorted(READ)),
 )
 
 

@@ -2,7 +2,8 @@
 
     python -m tests.live.recorded_decisions RUN_FOLDER
 
-prints a digest of all decisions, for processes with other hash seeds to be compared.
+prints how many decisions there are and their digest, for processes with other hash seeds to be
+compared.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ def scheduler_like(run, *, is_live, **settings):
     header, _ = header_and_end(run)
     plan, told = live.Plan.of(header), load_workload(header.source).settings
     return bootstrap.scheduler_for(
-        settings=resolve_settings(told | settings, plan.settings),
+        settings=resolve_settings({**told, **settings}, plan.settings),
         tasks=plan.tasks,
         release=plan.release,
         admission=plan.admission,
@@ -49,9 +50,10 @@ def checks_out(run):
 
 
 def main():
-    """Print the digest."""
+    """Print how many there are, and their digest."""
     lines = decisions(Path(sys.argv[1]), is_live=True)
-    print(len(lines), hashlib.sha256("\n".join(lines).encode()).hexdigest())
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    sys.stdout.write(f"{len(lines)} {digest}\n")
 
 
 if __name__ == "__main__":

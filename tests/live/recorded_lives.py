@@ -1,6 +1,6 @@
 """What a run's journal tells about its lives, read row by row, without the scheduler's help."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.core.events import NodeLost, TaskFailed, TaskFinished, TaskStarted
 from sluice.store.rows import EntryKind, entries
@@ -13,17 +13,18 @@ class Lives(NamedTuple):
     """
 
     epochs: int
-    finished: list
-    rerun: list
-    ends: list
+    finished: list[Any]
+    rerun: list[Any]
+    ends: list[Any]
     nodes_lost: int
 
 
 def lives_of(folder):
     """Those of the run in a folder."""
     epochs, nodes_lost = {1}, 0
-    done: dict = {}
-    finished, rerun, ended, twice = [], [], set(), []
+    done: set[Any] = set()
+    ended: set[Any] = set()
+    finished, rerun, twice = [], [], []
     for entry in entries(folder):
         epochs.add(entry.epoch)
         if entry.kind is not EntryKind.EVENT:
@@ -31,12 +32,12 @@ def lives_of(folder):
         event = entry.event()
         if isinstance(event, NodeLost):
             nodes_lost += 1
-            done.clear()  # what lay there may be gone: for these runs the state is asked instead
+            done.clear()  # what lay there may be gone, and is made again
         elif isinstance(event, TaskStarted) and event.key[:3] in done:
             rerun.append(event.key)
         elif isinstance(event, TaskFinished):
             finished.append(event.key[:3])
-            done[event.key[:3]] = event.key
+            done.add(event.key[:3])
         if isinstance(event, TaskFinished | TaskFailed):
             if event.key in ended:
                 twice.append(event.key)

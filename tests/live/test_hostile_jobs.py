@@ -5,11 +5,18 @@ All jobs of a kind run beside good ones in one run, and each is then asked for i
 
 import json
 import os
-import shutil
 
 import pytest
 from tests.live.command_line import Place, all_pids, words_of
-from tests.live.hostile_jobs import FAILING, GOOD, LIMITS, SUCCEEDING, UNLIMITED, write_jobs
+from tests.live.hostile_jobs import (
+    FAILING,
+    GOOD,
+    LIMITS,
+    LONG_S,
+    SUCCEEDING,
+    UNLIMITED,
+    write_jobs,
+)
 
 from sluice import verbs
 
@@ -51,7 +58,7 @@ class Ran:
 
 def sleepers():
     """Processes that hostile jobs have started to outlive them."""
-    return [pid for pid in all_pids() if b"98765" in words_of(pid, "cmdline")]
+    return [pid for pid in all_pids() if LONG_S.encode() in words_of(pid, "cmdline")]
 
 
 @pytest.fixture(scope="module")

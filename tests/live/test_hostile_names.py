@@ -42,7 +42,7 @@ def test_no_id_becomes_a_path_or_an_option(tmp_path):
 
 
 def test_paths_are_taken_as_they_stand(tmp_path):
-    place = Place(tmp_path / "-in side's \"home\"\n*")
+    place = Place(tmp_path / '-in side\'s "home"\n*')
     place.folder.mkdir()
     for name in ("-n", "new\nline", "it's", "a b", "back\\slash", "[x]"):
         place.write_input(f"in put/{name}", f"{name!r}\n")

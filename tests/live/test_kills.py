@@ -1,4 +1,4 @@
-"""`kill -9` at any moment of a live run: nothing done is lost or done twice, and the end is the same.
+"""`kill -9` at any moment of a live run: nothing is lost or done twice, and the end is the same.
 
 Ten seeds of ten kills and more each; a seed that fails is repeated by the command that it prints.
 """
@@ -12,6 +12,7 @@ from tests.live.four_jobs import JOBS, overlaps, write_four_jobs
 from tests.live.recorded_lives import lives_of
 
 KILLS_MAX_PER_RUN = 6
+RENAMINGS = 6  # of the driver of the third job alone: its journal, four part files, the output
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -36,10 +37,11 @@ def check_the_end(chaos, undisturbed):
     lives = lives_of(run)
     assert place.outputs() == undisturbed.outputs, chaos.log
     assert place.remains() == [], chaos.log
+    assert chaos.agents_struck or not lives.nodes_lost, chaos.log
     assert lives.ends == [], chaos.log
     assert lives.rerun == [], chaos.log
     assert overlaps(place) == [], chaos.log
-    if not lives.nodes_lost:
+    if not lives.nodes_lost:  # else maps are made again, and there is more than one of some
         assert sorted(lives.finished) == undisturbed.tasks, chaos.log
 
 
@@ -66,9 +68,9 @@ def killed_runs(folder, jobs, seed, kills):
 
 def check_seed(request, folder, undisturbed, seed):
     """All that is claimed, for one seed and ten kills."""
-    print(f"to repeat: python -m pytest '{request.node.nodeid}'")
+    # pytest shows what was printed only where the test fails.
+    print(f"to repeat: python -m pytest '{request.node.nodeid}'")  # noqa: T201  # as said above
     for chaos in killed_runs(folder, undisturbed.jobs, seed, kills=10):
-        print(chaos.kills, "kills:", chaos.log)
         check_the_end(chaos, undisturbed)
         check_nothing_changes(chaos.place)
 
@@ -77,6 +79,19 @@ def test_ten_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, tmp_path
     """Without mrjob, which takes long to load."""
     undisturbed = Undisturbed(tmp_path_factory.mktemp("undisturbed"), JOBS[:3])
     check_seed(request, tmp_path, undisturbed, seed=20_011)
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_each_renaming_comes_to_the_same_end(tmp_path, tmp_path_factory):
+    """Renaming is how output is handed over and committed: no step of it may count twice."""
+    undisturbed = Undisturbed(tmp_path_factory.mktemp("undisturbed"), JOBS[2:3])
+    for number in range(1, RENAMINGS + 2):
+        place = Place(tmp_path / str(number))
+        write_four_jobs(place, undisturbed.jobs)
+        chaos = Chaos(place, random.Random(number))
+        assert chaos.live_until("os.rename", number) == (-9 if number <= RENAMINGS else 0)
+        chaos.run(kills_max=0)
+        check_the_end(chaos, undisturbed)
 
 
 @pytest.fixture(scope="module")

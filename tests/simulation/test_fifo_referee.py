@@ -96,3 +96,13 @@ def test_the_referee_itself_knows_example_a():
     jobs = [map_reduce(f"J{index}", *row) for index, row in enumerate(rows)]
 
     assert [16, 8, 26, 44] == referee.completions_s(jobs, 8, 4)
+
+
+def test_a_reduce_takes_no_slot_before_the_last_map_of_its_job_has_ended():
+    """j0's last map ends at 9; until then the one reduce slot is j1's, which is ready at 2."""
+    jobs = [
+        map_reduce("j0", 5, (1.0, 1.0, 1.0, 1.0, 9.0), 1, 1.0),
+        map_reduce("j1", 1, 1.0, 1, 5.0),
+    ]
+
+    assert [10, 7] == ends_of(simulate(totals(5, 1), jobs), jobs)

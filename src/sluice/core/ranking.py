@@ -83,12 +83,18 @@ class Ranking(Generic[T]):
             heapq.heappop(heap)
         return None
 
-    def first_two(self) -> tuple[T | None, T | None]:
-        """The first and the second, as far as there are any."""
-        order = self.in_order()
-        first, second = next(order, None), next(order, None)
-        order.close()
-        return first, second
+    def first_and_bound(self) -> tuple[T | None, tuple[Any, ...] | None]:
+        """The thing with the least key, and a key that none of the others is below.
+
+        The bound is None where there are no others. It may lie lower than it must, for stale
+        entries of the heap count too.
+        """
+        best, heap = self.first(), self._heap
+        if best is None:
+            return None, None
+        # What keeps its old place (see `_best_touched`) is not on top, or bounds itself as well.
+        rest = heap[:1] if self._touched else heap[1:3]
+        return best, min([entry[0] for entry in rest], default=None)
 
     def in_order(self) -> Generator[T, None, None]:
         """All things by ascending key, as they stand at the call; costs only what is consumed."""

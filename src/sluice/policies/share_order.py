@@ -77,12 +77,12 @@ class PoolShare:
 
     def divide(self, slots: int) -> Iterator[tuple[PhaseEntry, int]]:
         """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
+        alone = self._first_alone(slots)
+        if alone is not None:
+            yield alone, min(slots, alone.pending.count)
+            return
         phases = list(self.pool.backlogs[self.kind].in_order())
         if self.jobs is not None and len(phases) > 1:
-            first = self._first_alone(slots)
-            if first is not None:
-                yield first, min(slots, first.pending.count)
-                return
             jobs = list(dict.fromkeys(phase.job for phase in phases))
             claims = [_claim(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
@@ -97,15 +97,14 @@ class PoolShare:
 
     def _first_alone(self, slots: int) -> PhaseEntry | None:
         """The phase that gets all the slots, if one is that far behind the others."""
-        assert self.jobs is not None
-        first, second = self.jobs.first_two()
-        if first is None or len(first.siblings) > 1:
+        if self.jobs is None or len(self.pool.jobs) == 1:
+            first = self.pool.backlogs[self.kind].first()
+            return first if first is not None and first.pending.count >= slots else None
+        first, bound = self.jobs.first_and_bound()
+        if first is None or first.pending.count < slots or len(first.siblings) > 1:
             return None
-        if first.pending.count >= slots:
-            last = _key_at(first, first.running + slots - 1)
-            if second is None or last < _key_at(second, _running(second)):
-                return first
-        return first if second is None else None
+        last = _key_at(first, first.running + slots - 1)
+        return first if bound is None or last < bound else None
 
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is inside the pool."""
@@ -219,12 +218,14 @@ class ShareOrder:
 
     def first_alone(self, kind: SlotKind, slots: int) -> PoolShare | None:
         """The pool that gets all of these slots, if one is that far behind the others."""
-        first, second = self._rankings[kind].first_two()
-        if first is None or (second is not None and first.waiting < slots):
+        if self._touched:
+            self.settle()
+        first, bound = self._rankings[kind].first_and_bound()
+        if first is None or first.waiting < slots:
             return None
-        last = first.key_at(first.running + min(slots, first.waiting) - 1)
-        rival = None if second is None else second.key()
-        return first if rival is None or (last is not None and last < rival) else None
+        last = first.key_at(first.running + slots - 1)
+        assert last is not None, "it has work for all of them"
+        return first if bound is None or last < bound else None
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
         """All pools that can start something, in order, as they stand at the call."""

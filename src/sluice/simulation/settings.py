@@ -58,7 +58,6 @@ class SimulationSettings:
             or self.p_slow
             or self.p_hang
             or self.task_failure
-            or self.contention != "none"
         )
 
     @property
