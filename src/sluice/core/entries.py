@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from sluice.core.commands import Interval, Launch
 from sluice.core.events import AttemptKey, Usage
 from sluice.core.pending import PendingTasks
+from sluice.core.ranking import in_heap_order
 from sluice.core.reasons import Reason
 from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import SLOTS_MAX, Node, Pool
@@ -141,21 +142,13 @@ class Backlog:
         return None
 
     def in_order(self) -> Iterator[PhaseEntry]:
-        """All of them in order, as they stand at the call; costs only what is consumed."""
-        heap = self._heap
-        seen: list[tuple[tuple[int, int], int, PhaseEntry]] = []
+        """All of them in order; costs only what is consumed. Change nothing meanwhile."""
         last: PhaseEntry | None = None
-        try:
-            while heap:
-                entry = heapq.heappop(heap)
-                # A phase may have left and come back: then it stands here twice.
-                if entry[2].is_queued and entry[2] is not last:
-                    last = entry[2]
-                    seen.append(entry)
-                    yield last
-        finally:
-            for entry in seen:
-                heapq.heappush(heap, entry)
+        for _, _, phase in in_heap_order(self._heap):
+            # A phase may have left and come back: then it stands here twice.
+            if phase.is_queued and phase is not last:
+                last = phase
+                yield phase
 
 
 class JobEntry:

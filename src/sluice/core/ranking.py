@@ -7,10 +7,28 @@ the order. Each change costs O(log n) at most, however many changes fall between
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+E = TypeVar("E")
+
+
+def in_heap_order(heap: list[E]) -> Iterator[E]:
+    """The entries of a heap in ascending order, the heap left as it is.
+
+    k entries cost O(k log k), whatever the size of the heap.
+
+    >>> list(in_heap_order([1, 3, 2, 7]))
+    [1, 2, 3, 7]
+    """
+    frontier = [(heap[0], 0)] if heap else []
+    while frontier:
+        entry, position = heapq.heappop(frontier)
+        yield entry
+        for child in (2 * position + 1, 2 * position + 2):
+            if child < len(heap):
+                heapq.heappush(frontier, (heap[child], child))
 
 
 class Ranking(Generic[T]):
@@ -96,21 +114,14 @@ class Ranking(Generic[T]):
         rest = heap[:1] if self._touched else heap[1:3]
         return best, min([entry[0] for entry in rest], default=None)
 
-    def in_order(self) -> Generator[T, None, None]:
-        """All things by ascending key, as they stand at the call; costs only what is consumed."""
+    def in_order(self) -> Iterator[T]:
+        """All things by ascending key; costs only what is consumed. Touch nothing meanwhile."""
         if self._touched:
             self._settle()
-        heap, current = self._heap, self._current
-        seen: list[tuple[tuple[Any, ...], int, T]] = []
-        try:
-            while heap:
-                entry = heapq.heappop(heap)
-                if current.get(entry[2]) is entry[0]:
-                    seen.append(entry)
-                    yield entry[2]
-        finally:
-            for entry in seen:
-                heapq.heappush(heap, entry)
+        current = self._current
+        for key, _, thing in in_heap_order(self._heap):
+            if current.get(thing) is key:
+                yield thing
 
     def __len__(self) -> int:
         if self._touched:
