@@ -18,6 +18,7 @@ import sys
 import time
 
 from bench._peers import Lengths, simpy_fifo
+
 from sluice.bootstrap import scheduler_for
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node
@@ -110,6 +111,7 @@ def measure(tasks: int, policy: str, *, alike: bool) -> dict[str, object]:
 
 
 def main() -> int:
+    """Every cell, or the one asked for; 1 if a budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cell", nargs=3, metavar=("TASKS", "POLICY", "ALIKE"))
     arguments = parser.parse_args()

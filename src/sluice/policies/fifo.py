@@ -1,12 +1,14 @@
 """FIFO: jobs in the order of their release; a free slot goes to the first that can use it.
 
 Source: ordering spec, section 3 (the exact model at heartbeat 0) and dynamicmr spec, section 5.1
-(FIFO variant: the nearest task is taken at once; at most one remote map per heartbeat).
+(FIFO variant: the nearest task is taken at once; at most one remote map per heartbeat, which
+has no meaning where a freed slot is refilled at once).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sluice.core.commands import Locality
 from sluice.core.entries import NodeEntry, PhaseEntry
@@ -24,6 +26,14 @@ class Fifo:
 
     name = "fifo"
 
+    def __init__(self, *, by_heartbeat: bool = False) -> None:
+        self._by_heartbeat = by_heartbeat
+
+    @classmethod
+    def build(cls, settings: Mapping[str, Any]) -> Fifo:
+        """From the settings of a workload file."""
+        return cls(by_heartbeat=settings.get("heartbeat_s", 0.0) > 0)
+
     def attach(self, state: ClusterState) -> None:
         """Needs no index beyond the state's own backlogs."""
 
@@ -40,7 +50,7 @@ class Fifo:
                 elif phase.pending.is_placed:
                     is_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
                     yield Assignment(phase, kind, _FIRST)
-                    if is_remote:
+                    if is_remote and self._by_heartbeat:
                         break
                 else:
                     yield Assignment(phase, kind, _FIRST)

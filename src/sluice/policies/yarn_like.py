@@ -47,6 +47,8 @@ class YarnLike:
         self._jobs.touch(phase.job)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        if not node.node.slots(_CONTAINER):
+            return  # a node that is limited by its resources alone
         while node.free[_CONTAINER]:
             phase = self._next()
             if phase is None:

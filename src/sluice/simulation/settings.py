@@ -53,11 +53,7 @@ class SimulationSettings:
     def tells_tasks_apart(self) -> bool:
         """Whether two tasks of one phase may end at different times though alike in profile."""
         return bool(
-            self.jitter
-            or self.spread != "fixed"
-            or self.p_slow
-            or self.p_hang
-            or self.task_failure
+            self.jitter or self.spread != "fixed" or self.p_slow or self.p_hang or self.task_failure
         )
 
     @property
