@@ -6,12 +6,13 @@ keys, here over those of the file. Results have `.document()`, `.to_frame()` and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice import bootstrap
 from sluice.bootstrap import live
+from sluice.bootstrap.preconditions import check_simulable
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
@@ -23,7 +24,6 @@ from sluice.ingest.schema import json_schema
 from sluice.ingest.settings import Settings, resolve_settings
 from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.comparison import Comparison, compared
 from sluice.reporting.result import RunResult
@@ -101,12 +101,13 @@ def _simulated(
         admission=how.admission,
         pools=workload.pools,
     )
-    check_runnable(workload, scheduler)
+    world = bootstrap.simulation_settings(resolved.for_policy(how.tasks))
+    check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
     simulation = Simulation(
         scheduler,
         cluster,
         workload.jobs,
-        settings=bootstrap.simulation_settings(resolved.for_policy(how.tasks)),
+        settings=world,
         seed=how.seed,
         recorded=None if lengths_from is None else read_trace(lengths_from),
         observer=observer,
@@ -122,10 +123,12 @@ def compare(
     *,
     seeds: int = 10,
     settings: GivenSettings = (),
+    observer: Callable[[str, int], None] | None = None,
 ) -> Comparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: names of task policies; `release+tasks`, as in `mrorder+fifo`, names both.
+    observer: is told (scheduler, seed) before each simulation.
     Raises InvalidInput.
     """
     if seeds < 1:
@@ -136,16 +139,12 @@ def compare(
     runs: dict[str, list[RunResult]] = {}
     for name in dict.fromkeys(schedulers):
         release, plus, tasks = name.rpartition("+")
-        runs[name] = [
-            simulate(
-                workload,
-                tasks=tasks,
-                release=release if plus else "input",
-                settings=settings,
-                seed=seed,
-            )
-            for seed in range(seeds)
-        ]
+        how = Scheduling(tasks, release if plus else "input", settings=settings)
+        runs[name] = []
+        for seed in range(seeds):
+            if observer is not None:
+                observer(name, seed)
+            runs[name].append(_simulated(workload, replace(how, seed=seed))[1])
     return compared(runs, workload)
 
 
@@ -201,7 +200,7 @@ def run(
         "run_id": assembly.run_id,
         "was_finished": done.was_finished,
         "predicted_makespan_s": assembly.predicted_makespan_s,
-        "measured": result.measured(),
+        "measured": result.measured(assembly.predicted),
         "outputs": outputs,
         "uncommitted": dict(done.uncommitted),
     }
@@ -252,8 +251,12 @@ def _scheduler_at(
     source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling
 ) -> Scheduler:
     if source is None:
-        return live.replayed(live.recorded(run_id), until_s=at_s)
-    return _simulated(source, how, until_s=at_s)[0]
+        scheduler = live.replayed(live.recorded(run_id), until_s=at_s)
+    else:
+        scheduler = _simulated(source, how, until_s=at_s)[0]
+    if at_s is not None:
+        scheduler.pass_time(at_s)
+    return scheduler
 
 
 def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
@@ -262,24 +265,3 @@ def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
     if isinstance(settings, Mapping):
         return resolve_settings({**workload.settings, **settings}, (), policies=policies)
     return resolve_settings(workload.settings, list(settings), policies=policies)
-
-
-def check_runnable(workload: Workload, scheduler: Scheduler) -> None:
-    """Refuse work that could never start: a kind of slot of which the cluster has none.
-
-    Raises InvalidInput naming job and field.
-    """
-    cluster = workload.required_cluster()
-    uses = getattr(scheduler.policies.tasks, "uses", "typed slots")
-    if uses == "resources":
-        return
-    for job in workload.jobs:
-        for phase in job.phases:
-            kind = phase.kind if uses == "typed slots" else SlotKind.CONTAINER
-            if not cluster.slots(kind):
-                raise InvalidInput(
-                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
-                    f" and {kind.value}_slots of the cluster is 0",
-                    where=workload.source,
-                    mend=f"give the cluster {kind.value} slots, or the job no {phase.name} tasks",
-                )

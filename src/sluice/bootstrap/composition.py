@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import fields
 from importlib import import_module, metadata
 from typing import Any
 
 from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.ingest.nearest import suggestion
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
@@ -39,9 +39,9 @@ def _foreign(kind: str, name: str) -> str:
         if entry.name == f"{kind}.{name}":
             return entry.value
     known = policy_names(kind)
-    near = difflib.get_close_matches(name, known, n=1)
-    mend = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
-    raise InvalidInput(f"{name!r} is no known policy", where=f"--{kind}", mend=mend)
+    raise InvalidInput(
+        f"{name!r} is no known policy", where=f"--{kind}", mend=suggestion(name, known)
+    )
 
 
 def scheduler_for(

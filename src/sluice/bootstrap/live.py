@@ -11,12 +11,13 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.composition import policy_names, scheduler_for, simulation_settings
+from sluice.bootstrap.preconditions import check_slots
 from sluice.core.scheduler import Scheduler
 from sluice.engines.base import Engine, Limits
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
@@ -25,6 +26,7 @@ from sluice.engines.progress import Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work.layout import PreparedJob, prepare
 from sluice.engines.workshop import Workshop
+from sluice.ingest.reading import STDIN, source_name
 from sluice.ingest.settings import Settings, resolve_settings
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.errors import InvalidInput
@@ -98,8 +100,12 @@ class Plan:
             return workload.cluster
         slots = os.cpu_count() or 1
         first = workload.cluster.nodes[0] if workload.cluster else None
-        map_slots = self.map_slots or (first.map_slots if first else slots)
-        reduce_slots = self.reduce_slots or (first.reduce_slots if first else slots)
+        nodes = self.nodes or (len(workload.cluster.nodes) if workload.cluster else 1)
+        map_slots, reduce_slots = self.map_slots, self.reduce_slots
+        if map_slots is None:
+            map_slots = first.map_slots if first else slots
+        if reduce_slots is None:
+            reduce_slots = first.reduce_slots if first else slots
         return Cluster(
             nodes=tuple(
                 Node(
@@ -107,14 +113,18 @@ class Plan:
                     map_slots=map_slots,
                     reduce_slots=reduce_slots,
                 )
-                for number in range(1, (self.nodes or 1) + 1)
+                for number in range(1, nodes + 1)
             )
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly:
-    """A live run, put together. `predicted_makespan_s`: None where nothing tells task lengths."""
+    """A live run, put together.
+
+    predicted_makespan_s: None where nothing tells task lengths.  predicted: jobs with the lengths
+    that former runs tell.
+    """
 
     run_id: str
     cluster: Cluster
@@ -123,6 +133,7 @@ class Assembly:
     workshop: Workshop
     settings: Settings
     predicted_makespan_s: float | None
+    predicted: Mapping[JobId, Job] = field(default_factory=dict)
     watcher: Watcher | None = None
 
     def run(self) -> LiveRun:
@@ -159,6 +170,8 @@ def begin(
     cluster = plan.cluster(workload)
     runs = Runs()
     prepared = _prepared(workload)
+    scheduler = _scheduler(workload, settings, plan)
+    check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
     jobs = with_past_lengths([each.job for each in prepared], runs)
     predicted_s = _predicted_s(workload, jobs, cluster, settings, plan)
     records = {each.job.job_id: each.to_json() for each in prepared}
@@ -166,11 +179,12 @@ def begin(
     return Assembly(
         run_id=journal.folder.name,
         cluster=cluster,
-        scheduler=_scheduler(workload, settings, plan),
+        scheduler=scheduler,
         journal=journal,
         workshop=Workshop(prepared, journal.folder / _SCRATCH),
         settings=settings,
         predicted_makespan_s=predicted_s,
+        predicted={job.job_id: job for job in jobs},
         watcher=watcher,
     )
 
@@ -247,7 +261,8 @@ def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
 
 
 def _source(source: str) -> str:
-    return source if source == "-" else str(Path(source).resolve())
+    """What a run remembers of its file: the path wherever one stands, or "-"."""
+    return STDIN if source in {STDIN, source_name(STDIN)} else str(Path(source).resolve())
 
 
 def _check_engine(plan: Plan) -> None:

@@ -139,13 +139,15 @@ def compare(
     Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
     """
     from sluice import verbs
-    from sluice.cli.progress import waiting
+    from sluice.cli.progress import comparison_bar
     from sluice.reporting.tables import comparison_table
 
     files = Files.checked(file, plot=plot)
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
-    with waiting(f"simulating {len(names)} schedulers, {seeds} seeds each"):
-        comparison = verbs.compare(file, names, seeds=seeds, settings=settings or [])
+    with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as observer:
+        comparison = verbs.compare(
+            file, names, seeds=seeds, settings=settings or [], observer=observer
+        )
     if plot is not None:
         from sluice.reporting.charts.schedulers import schedulers_chart
 

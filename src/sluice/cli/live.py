@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sluice.cli.answers import talk
 from sluice.reporting.quantities import count, duration, shortened
@@ -99,7 +99,9 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
 
     from sluice.reporting.tables import measured_table
 
-    views: list[RenderableType] = [measured_table(result.measured())]
+    views: list[RenderableType] = [
+        measured_table(cast("dict[str, dict[str, object]]", result.extra["measured"]))
+    ]
     return [*views, *(Text(told) for told in _told(result))]
 
 

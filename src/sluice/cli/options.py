@@ -131,7 +131,10 @@ Nodes = Annotated[
 MapSlots = Annotated[
     int | None,
     typer.Option(
-        metavar="N", parser=whole("--map-slots"), show_default=False, help="Map slots of each."
+        metavar="N",
+        parser=whole("--map-slots", low=1),
+        show_default=False,
+        help="Map slots of each.",
     ),
 ]
 ReduceSlots = Annotated[

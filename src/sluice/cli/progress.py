@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,14 +52,18 @@ def simulation_bar() -> Iterator[Observer | None]:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Shows what is being done, and for how long already."""
+def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
+    """An observer that shows which scheduler and seed it is; None where nobody watches."""
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
     progress = _spinner(what)
+
+    def observe(scheduler: str, seed: int) -> None:
+        progress.update(progress.task_ids[0], told=f"{scheduler}, seed {seed}")
+
     try:
-        yield
+        yield observe
     finally:
         progress.stop()
 

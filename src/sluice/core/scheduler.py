@@ -115,6 +115,10 @@ class Scheduler:
         self._handlers[type(event)](event)
         return commands
 
+    def pass_time(self, at_s: float) -> None:
+        """It is `at_s`, and nothing has happened since the last event: for questions about then."""
+        self.state.now_s = max(self.state.now_s, at_s)
+
     # --- facts ------------------------------------------------------------------------------
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:

@@ -106,10 +106,22 @@ def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
     try:
         return _form(shape, name, tasks)
     except InvalidInput as error:
-        # The model names the field first, and here the path does.
-        field = error.where if error.where in type(shape).model_fields else ""
-        at = (name, field) if field else (name,)
-        raise Refusal(error.what.removeprefix(f"{field} "), at=at, mend=error.mend) from None
+        raise _refusal(error, type(shape), name) from None
+
+
+def _refusal(error: InvalidInput, shape: type[LengthsShape], name: str) -> Refusal:
+    """A complaint of the model, which names the field first; here the path does."""
+    owner = error.where.partition(",")[0]
+    if owner not in shape.model_fields:
+        return Refusal(f"is refused: {error.what}", at=(name,), mend=error.mend)
+    field, _, rest = error.what.partition(" ")
+    if field == owner:
+        return Refusal(rest, at=(name, owner), mend=error.mend)
+    index = field.removeprefix(owner).strip("[]")
+    if index.isdecimal():
+        return Refusal(rest, at=(name, owner, int(index)), mend=error.mend)
+    what = f"has a row whose {error.what}" if owner == "rows" else f"is refused: {error.what}"
+    return Refusal(what, at=(name, owner), mend=error.mend)
 
 
 def _check_companions(shape: LengthsShape, name: str, *, has_work: bool) -> None:

@@ -142,6 +142,9 @@ class Settings:
     slowstart: float = _share(1.0, "share of a job's maps done before its reduces may start")
     node_wait_s: float = _number(0.0, "seconds a job waits for a node that holds its input")
     rack_wait_s: float = _number(0.0, "seconds it then waits for a rack that holds its input")
+    ramp: float = _share(
+        0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
+    )
     contention: str = _declared(
         SettingKind.CHOICE,
         "none",

@@ -191,11 +191,19 @@ class ShareOrder:
             count.demand, count.running = demand, running
         else:
             del self._counts[phase]
-            share.refresh_seniority()
+            self._refresh_seniority(phase.job.pool)
         self._rankings[kind].touch(share)
         if share.jobs is not None:
             for sibling in phase.siblings:
                 share.jobs.touch(sibling)
+
+    def _refresh_seniority(self, pool: PoolEntry) -> None:
+        """A job may have left the pool, which is then younger for every kind of task."""
+        for kind, ranking in self._rankings.items():
+            share = self._shares.get((pool, kind))
+            if share is not None:
+                share.refresh_seniority()
+                ranking.touch(share)
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState
 from sluice.estimate.measured import PhaseMeasure, TaskMeasure, phase_measure, relative_error
+from sluice.model.ids import JobId
+from sluice.model.job import Job, Phase
+
+Predicted = Mapping[JobId, Job]
 
 
 def measured_profiles(
-    jobs: Iterable[JobEntry], attempts: Iterable[Attempt]
+    jobs: Iterable[JobEntry], attempts: Iterable[Attempt], predicted: Predicted | None = None
 ) -> dict[str, dict[str, object]]:
     """By job: `{"phases": [...]}`, a row for each phase of which a task ended well.
 
+    predicted: jobs whose lengths were foretold otherwise than by the workload.
     Only attempts that ended well are measured; `failed` counts those that failed. A row's
-    `predicted_*` stands for the lengths that the workload gave, null where it gave none, and
-    `error` is how far `predicted_avg_s` was off, as a share of `avg_s`.
+    `predicted_*` stands for the lengths that were foretold, null where none were, and `error` is
+    how far `predicted_avg_s` was off, as a share of `avg_s`.
     """
     by_phase: dict[PhaseEntry, list[Attempt]] = {}
     for attempt in attempts:
@@ -27,14 +32,15 @@ def measured_profiles(
             "phases": [
                 row
                 for phase in job.phases
-                if (row := _row(phase, by_phase.get(phase, []))) is not None
+                if (row := _row(phase, by_phase.get(phase, []), foretold)) is not None
             ]
         }
         for job in jobs
+        for foretold in [(predicted or {}).get(job.job_id, job.job)]
     }
 
 
-def _row(phase: PhaseEntry, attempts: list[Attempt]) -> dict[str, object] | None:
+def _row(phase: PhaseEntry, attempts: list[Attempt], foretold: Job) -> dict[str, object] | None:
     measure = phase_measure(
         TaskMeasure(a.finished_at_s - a.started_at_s, a.usage, a.launch.tasks)
         for a in attempts
@@ -44,7 +50,7 @@ def _row(phase: PhaseEntry, attempts: list[Attempt]) -> dict[str, object] | None
         return None
     failed = sum(a.launch.tasks for a in attempts if a.state is AttemptState.FAILED)
     row: dict[str, object] = {"name": phase.name, **asdict(measure), "failed": failed}
-    return row | _shuffle(phase, measure) | _prediction(phase, measure)
+    return row | _shuffle(phase, measure) | _prediction(foretold.phases[phase.index], measure)
 
 
 def _shuffle(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
@@ -57,11 +63,11 @@ def _shuffle(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
     }
 
 
-def _prediction(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
-    """What the workload says of the phase: a task's fetching and its work together."""
+def _prediction(phase: Phase, measure: PhaseMeasure) -> dict[str, object]:
+    """What was foretold of the phase: a task's fetching and its work together."""
     average_s = longest_s = None
-    if phase.phase.lengths is not None:
-        parts = [part for part in (phase.phase.fetch, phase.phase.lengths) if part is not None]
+    if phase.lengths is not None:
+        parts = [part for part in (phase.fetch, phase.lengths) if part is not None]
         average_s = sum(part.avg_s(phase.tasks) for part in parts)
         longest_s = sum(part.max_s(phase.tasks) for part in parts)
     return {

@@ -18,7 +18,7 @@ from sluice.model.cluster import Cluster
 from sluice.reporting import trace
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
-from sluice.reporting.measurement import measured_profiles
+from sluice.reporting.measurement import Predicted, measured_profiles
 from sluice.reporting.outcomes import JobOutcome, Work, total_s, utilisation
 
 if TYPE_CHECKING:
@@ -158,9 +158,9 @@ class RunResult:
         }
         return document | {name: _finite(value) for name, value in self.extra.items()}
 
-    def measured(self) -> dict[str, dict[str, object]]:
+    def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
         """By job, what each phase's tasks really took, beside what was predicted."""
-        return measured_profiles(self.entries, self.attempts)
+        return measured_profiles(self.entries, self.attempts, predicted)
 
     # --- frames, charts, notebooks ------------------------------------------------------------
 

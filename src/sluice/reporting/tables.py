@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sluice.reporting.comparison import ComparedScheduler, Comparison
 from sluice.reporting.idleness import Idleness
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 JOBS_MAX = 50
 WIDTH = 80
 _JOB_WIDTH_MAX, _POOL_WIDTH_MAX, _ID_WIDTH_MIN = 20, 8, 10
+_MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
 _TIMES_WIDTH = 53  # of a job's row without job and pool: four times, the state, all gaps
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
@@ -88,7 +89,7 @@ def _summary(result: RunResult) -> list[tuple[str, str]]:
     used = [
         f"{name.replace('_', ' ')} {share(part)}"
         for name, part in result.utilisation.items()
-        if part is not None
+        if part
     ]
     rows = [
         ("makespan", duration(result.makespan_s)),
@@ -206,28 +207,37 @@ def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> 
 
 
 def measured_table(measured: dict[str, dict[str, object]]) -> Table:
-    """Measured phases beside what was predicted of them: the rows of `RunResult.measured`."""
+    """Measured phases beside what was predicted of them: the rows of `RunResult.measured`.
+
+    What was not predicted has no columns for it.
+    """
+    rows = [
+        (job_id, row)
+        for job_id, profile in measured.items()
+        for row in cast("list[dict[str, Any]]", profile["phases"])
+    ]
+    is_predicted = any(row["error"] is not None for _, row in rows)
     table = _table("")
     table.add_column("job", no_wrap=True)
     table.add_column("phase", no_wrap=True)
-    for name in ("tasks", "mean", "predicted", "error", "longest", "input", "output"):
+    told = ("predicted", "error") if is_predicted else ("longest",)
+    for name in ("tasks", "mean", *told, "input", "output"):
         table.add_column(name, justify="right", no_wrap=True)
-    for job_id, profile in measured.items():
-        rows = profile["phases"]
-        assert isinstance(rows, list)
-        for row in rows:
-            error = row["error"]
-            table.add_row(
-                _text(shortened(job_id, _JOB_WIDTH_MAX), "bold"),
-                _text(shortened(row["name"], _POOL_WIDTH_MAX)),
-                _text(count(row["tasks"])),
-                _text(duration(row["avg_s"])),
-                _text(duration(row["predicted_avg_s"])),
-                _text(NOTHING if error is None else f"{error:+.0%}".replace("%", " %")),
-                _text(duration(row["max_s"])),
-                _text(size(row["input_bytes"])),
-                _text(size(row["output_bytes"])),
-            )
+    for job_id, row in rows:
+        error = row["error"]
+        foretold = [
+            duration(row["predicted_avg_s"]),
+            NOTHING if error is None else f"{error:+.0%}".replace("%", " %"),
+        ]
+        table.add_row(
+            _text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
+            _text(shortened(row["name"], _POOL_WIDTH_MAX)),
+            _text(count(row["tasks"])),
+            _text(duration(row["avg_s"])),
+            *map(_text, foretold if is_predicted else [duration(row["max_s"])]),
+            _text(size(row["input_bytes"])),
+            _text(size(row["output_bytes"])),
+        )
     return table
 
 

@@ -49,7 +49,7 @@ class SharedNodes:
         run = self._runs[key] = Run(launch, phase, self._node(launch.node_id))
         if phase.needed_by:
             self._shuffle.placed(phase, launch.tasks, now_s)
-        if phase.phase.after:
+        if self._efforts.phases[key.job_id][key.phase].fetches:
             self._shuffle.begin(run, now_s)
         else:
             self._work(run, now_s)

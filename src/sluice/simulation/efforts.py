@@ -44,7 +44,7 @@ class PhaseEffort:
     fetch_s: float
     work_s: float
     each_s: Sequence[float] | None  # instead of work_s
-    waits: bool  # its work starts only when the phases before are done
+    fetches: bool  # its work starts only when it has fetched, and the phases before are done
 
     def of(self, task: int) -> float:
         """Work of a task, without its fetching."""
@@ -118,7 +118,7 @@ class Efforts:
             known = [self._recorded(job.job_id, phase.name, task) for task in range(tasks)]
             base = each_s or [mean_s] * tasks
             each_s = array("d", [b if k is None else k for k, b in zip(known, base, strict=True)])
-        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after))
+        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after or fetch_s))
 
     def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
         """A generator of factors with mean 1; None where lengths are fixed."""

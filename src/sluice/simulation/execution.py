@@ -60,7 +60,7 @@ class OwnSpeed:
     def begin(self, launch: Launch, now_s: float) -> None:
         key = launch.key
         effort = self._efforts.phases[key.job_id][key.phase]
-        if effort.waits:
+        if effort.fetches:
             fetched_at_s = now_s + effort.fetch_s
             if self._must_wait(key):
                 self._parked.setdefault((key.job_id, key.phase), []).append((launch, fetched_at_s))
@@ -87,7 +87,7 @@ class OwnSpeed:
             self._work_with_mishap(launch, effort, from_s, work_s)
             return
         at_s = from_s + work_s
-        shuffled_at_s = from_s if effort.waits else None
+        shuffled_at_s = from_s if effort.fetches else None
         end = _new(TaskFinished, (at_s, key, at_s, launch.tasks, shuffled_at_s, None, ()))
         self._agenda.add(at_s, TASK_RANK, end)
 
@@ -107,7 +107,7 @@ class OwnSpeed:
             end = TaskFailed(at_s, key, at_s, FailureKind.EXIT, "failed by chance")
         else:
             at_s = from_s + work_s * mishap.factor
-            end = TaskFinished(at_s, key, at_s, 1, from_s if effort.waits else None)
+            end = TaskFinished(at_s, key, at_s, 1, from_s if effort.fetches else None)
         self._agenda.add(at_s, TASK_RANK, end)
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:

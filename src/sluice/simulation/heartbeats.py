@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from sluice.core.events import NodeHeartbeat, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
+
+_HAIR = 1e-9  # of an interval: what ends so little after a beat is told with it
 
 
 class Heartbeats:
@@ -48,9 +48,13 @@ class Heartbeats:
             return
         self._armed.add(node_id)
         offset_s = self._offset_s[node_id]
-        beats = (now_s - offset_s) / self.interval_s
-        count = math.ceil(beats - 1e-9) if at_once else math.floor(beats + 1e-9) + 1
-        at_s = max(now_s, offset_s + max(0, count) * self.interval_s)
+        # The nearest beat: counted in whole beats, so that no rounding repeats one that has been.
+        count = max(0, round((now_s - offset_s) / self.interval_s))
+        at_s = offset_s + count * self.interval_s
+        hair_s = _HAIR * self.interval_s
+        if at_s < now_s - hair_s or (at_s <= now_s + hair_s and not at_once):
+            at_s = offset_s + (count + 1) * self.interval_s
+        at_s = max(now_s, at_s)
         self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:

@@ -150,7 +150,7 @@ class Shuffle:
         """Work if all is there, fetch if something is, else rest."""
         run = fetch.run
         sources = _sources(run.phase)
-        more_s = fetch.aim(sum(s.done for s in sources) / sum(s.tasks for s in sources))
+        more_s = fetch.aim(_share_done(sources))
         if more_s > 0:
             self._fetch(fetch, more_s, now_s)
         elif fetch.got_s >= fetch.length_s and all(source.is_done for source in sources):
@@ -193,6 +193,13 @@ class Shuffle:
         return min(placed, self._settings.parallel_copies)
 
 
+def _share_done(sources: list[PhaseEntry]) -> float:
+    """What share of the earlier tasks is done; all, where a job begins with tasks that fetch."""
+    if not sources:
+        return 1.0
+    return sum(source.done for source in sources) / sum(source.tasks for source in sources)
+
+
 def _sources(phase: PhaseEntry) -> list[PhaseEntry]:
     return [phase.job.phases[index] for index in phase.phase.after]
 
@@ -204,5 +211,6 @@ def _grows(later: PhaseEntry) -> bool:
 
 def _is_simulated(job: Job, phase: int) -> bool:
     """Whether the bytes that this phase fetches are known: it reads first phases (the maps)."""
-    first = all(not job.phases[index].after for index in job.phases[phase].after)
-    return first and job.map_output is not None
+    after = job.phases[phase].after
+    first = all(not job.phases[index].after for index in after)
+    return bool(after) and first and job.map_output is not None

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 from sluice.core.events import JobSubmitted, TaskFinished
+from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.lengths import ConstantLengths
@@ -31,7 +34,11 @@ def with_past_lengths(jobs: Iterable[Job], runs: Runs) -> list[Job]:
     for run in _newest(runs):
         if not open_jobs:
             break
-        for job_id, lengths in _measured(run, wanted).items():
+        # A run of another release, or a damaged one, tells nothing; that stops no new run.
+        measured: dict[JobId, PhaseLengths] = {}
+        with suppress(StoreCorrupt, InvalidInput):
+            measured = _measured(run, wanted)
+        for job_id, lengths in measured.items():
             if job_id in open_jobs:
                 found[job_id] = lengths
                 open_jobs.discard(job_id)
@@ -43,8 +50,7 @@ def _is_open(job: Job) -> bool:
 
 
 def _newest(runs: Runs) -> Iterator[RunInfo]:
-    finished = [run for run in runs.all() if run.is_finished]
-    yield from reversed(finished[-RUNS_LOOKED_AT:])
+    yield from islice((run for run in runs.newest() if run.is_finished), RUNS_LOOKED_AT)
 
 
 def _measured(run: RunInfo, wanted: dict[JobId, Job]) -> dict[JobId, PhaseLengths]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +64,12 @@ class Runs:
     def all(self) -> tuple[RunInfo, ...]:
         """Every run, oldest first. Raises StoreCorrupt, naming it, where one cannot be read."""
         return tuple(_info(folder) for folder in self._folders())
+
+    def newest(self) -> Iterator[RunInfo]:
+        """Every run that can be read, newest first; a damaged one is passed over."""
+        for folder in reversed(self._folders()):
+            with suppress(StoreCorrupt, InvalidInput):
+                yield _info(folder)
 
     def latest(self) -> RunInfo | None:
         """The run that started last."""
