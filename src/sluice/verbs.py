@@ -23,12 +23,15 @@ from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.schema import json_schema
 from sluice.ingest.settings import Settings, resolve_settings
 from sluice.ingest.workload import load_workload, parse_workload
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.reporting.comparison import Comparison, compared
 from sluice.reporting.result import RunResult
 from sluice.reporting.trace import read_trace
 from sluice.simulation.driver import Observer, Simulation
+from sluice.simulation.efforts import Recorded
+from sluice.simulation.settings import SimulationSettings
 
 Source = str | Path | Workload
 GivenSettings = Mapping[str, object] | Sequence[str]
@@ -109,12 +112,22 @@ def _simulated(
         workload.jobs,
         settings=world,
         seed=how.seed,
-        recorded=None if lengths_from is None else read_trace(lengths_from),
+        recorded=_recorded(lengths_from, cluster, world),
         observer=observer,
     )
     simulation.run(until_s=until_s)
     result = RunResult.of(scheduler.state, cluster, seed=how.seed, events=scheduler.events)
     return scheduler, result
+
+
+def _recorded(
+    trace: str | Path | None, cluster: Cluster, world: SimulationSettings
+) -> Recorded | None:
+    """Recorded lengths; where distance costs time, as they would be beside the task's input."""
+    if trace is None:
+        return None
+    factors = {"rack": world.rack_factor, "any": world.remote_factor}
+    return read_trace(trace, factors if cluster.has_racks else None)
 
 
 def compare(

@@ -118,6 +118,7 @@ class Ranking(Generic[T]):
         """All things by ascending key; costs only what is consumed. Touch nothing meanwhile."""
         if self._touched:
             self._settle()
+        self._top()  # what is stale on top would be passed over again at every walk
         current = self._current
         for key, _, thing in in_heap_order(self._heap):
             if current.get(thing) is key:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 
+from sluice.reporting.figures import RunFigures
 from sluice.reporting.quantities import count, duration, share
-
-if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
 
 _JOBS_MAX = 20
 
 
-def result_html(result: RunResult) -> str:
+def result_html(result: RunFigures) -> str:
     """The result as an HTML fragment; ids are escaped."""
     heads = ("job", "pool", "submitted", "waited", "ran", "finished", "state")
     rows = [
@@ -38,7 +35,7 @@ def _row(tag: str, cells: tuple[str, ...]) -> str:
     return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
-def _summary(result: RunResult) -> str:
+def _summary(result: RunFigures) -> str:
     used = ", ".join(
         f"{name.replace('_', ' ')} {share(part)} used"
         for name, part in result.utilisation.items()

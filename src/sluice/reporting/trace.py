@@ -223,10 +223,11 @@ class Recording:
         return None if known is None else known.work_s
 
 
-def read_trace(path: str | Path) -> Recording:
+def read_trace(path: str | Path, factors: Mapping[str, float] | None = None) -> Recording:
     """Lengths of the tasks that ended well, out of a trace that `write_trace` has written.
 
-    Of a task that was done more than once, the first counts. Raises InvalidInput, with the line,
+    factors: how many times longer a task takes, by its locality ("rack", "any"), for a simulation
+    that will lengthen it anew by where it runs then. Of a task that was done more than once, the first counts. Raises InvalidInput, with the line,
     where the file cannot be read, is no trace, or is beyond LINE_BYTES_MAX or LINES_MAX.
     """
     lengths: dict[TaskName, RecordedLength] = {}
@@ -235,21 +236,25 @@ def read_trace(path: str | Path) -> Recording:
             number = 0
             while line := stream.readline(LINE_BYTES_MAX + 1):
                 number += 1
-                _read_line(line, number, lengths, str(path))
+                _read_line(line, number, lengths, factors or {}, str(path))
     except (OSError, ValueError) as error:
         raise _unusable(path, "read", error) from error
     return Recording(lengths)
 
 
 def _read_line(
-    line: bytes, number: int, lengths: dict[TaskName, RecordedLength], source: str
+    line: bytes,
+    number: int,
+    lengths: dict[TaskName, RecordedLength],
+    factors: Mapping[str, float],
+    source: str,
 ) -> None:
     try:
         _check_size(line, number)
         told = json.loads(line, parse_constant=_refuse_constant)
         if told["outcome"] == AttemptState.DONE.value:
             name = (JobId(_text(told, "job")), _text(told, "phase"), _count(told, "task"))
-            lengths.setdefault(name, _length(told))
+            lengths.setdefault(name, _length(told, factors.get(told.get("locality"), 1.0)))
     except (KeyError, TypeError, ValueError, RecursionError, _NoTraceLine) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(
@@ -293,11 +298,11 @@ def _instant(told: Mapping[str, Any], field: str) -> float:
     return float(value)
 
 
-def _length(told: Mapping[str, Any]) -> RecordedLength:
+def _length(told: Mapping[str, Any], factor: float) -> RecordedLength:
     started_at_s, finished_at_s = _instant(told, "started_at_s"), _instant(told, "finished_at_s")
     worked_at_s = started_at_s
     if told["shuffled_at_s"] is not None:
         worked_at_s = _instant(told, "shuffled_at_s")
     if not started_at_s <= worked_at_s <= finished_at_s:
         raise _NoTraceLine("its instants are out of order")
-    return RecordedLength(worked_at_s - started_at_s, finished_at_s - worked_at_s)
+    return RecordedLength(worked_at_s - started_at_s, (finished_at_s - worked_at_s) / factor)

@@ -27,6 +27,7 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
+from sluice.core.protocols import HoldsBack
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
@@ -40,6 +41,7 @@ from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
+_PATIENCE_S = 86400.0  # how long nodes may ask in vain before it is plain that nothing will change
 _new = tuple.__new__
 
 Observer = Callable[[float, int], None]  # now_s, tasks ended
@@ -70,6 +72,7 @@ class Simulation:
         self._placement = BlockPlacement(cluster, settings, seed)
         self._observer = observer
         self._to_come = 0
+        self._moved_at_s = 0.0  # when something else than heartbeats was last to come
         self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet
         self._execution: Execution = OwnSpeed(self._agenda, self._efforts, settings, self._state)
         if settings.contention == "shared":
@@ -114,9 +117,21 @@ class Simulation:
                     self._carry_out(commands, now_s)
                 if by_heartbeat:
                     self._heartbeats.arm_all(self._state, now_s)
+                    if self._is_stuck(now_s):
+                        break
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
                     self._observer(now_s, len(self._state.closed))
+
+    def _is_stuck(self, now_s: float) -> bool:
+        """Whether nodes ask for work for ever: all slots are held by what never ends."""
+        if self._heartbeats.has_more(len(self._agenda.heap)):
+            self._moved_at_s = now_s
+            return False
+        if now_s - self._moved_at_s <= max(_PATIENCE_S, 3 * self._heartbeats.interval_s):
+            return False
+        tasks = self._scheduler.policies.tasks
+        return not (isinstance(tasks, HoldsBack) and tasks.wake_at_s(self._state, now_s))
 
     # --- what happens -------------------------------------------------------------------------
 

@@ -33,6 +33,10 @@ class Heartbeats:
         self._armed.discard(node_id)
         return None if node_id in self._silent else self._reports.pop(node_id, [])
 
+    def has_more(self, to_come: int) -> bool:
+        """Whether some of what is to come, so many things, is more than nodes asking for work."""
+        return to_come > len(self._armed) or bool(self._reports)
+
     def silence(self, node_id: NodeId) -> None:
         """The node died, and what it had to tell is lost."""
         self._silent.add(node_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.model.job import SlotKind
 from sluice.reporting.charts.theme import (
@@ -22,10 +22,8 @@ from sluice.reporting.charts.theme import (
     TimeAxis,
     titled,
 )
+from sluice.reporting.figures import RunFigures
 from sluice.reporting.quantities import count, duration
-
-if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
 
 INSTANTS_MAX = 500
 _INTERVALS = 240
@@ -40,7 +38,7 @@ Change = tuple[float, int]  # instant, by how much
 Level = tuple[float, float]  # from this instant on, so many
 
 
-def utilisation_chart(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
+def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """Busy slots over time, stacked by kind, under the line of what there is."""
     changes: dict[SlotKind, list[Change]] = {}
     for attempt in result.attempts:
@@ -59,7 +57,7 @@ def utilisation_chart(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
     return {"title": titled("Busy slots", [note]), **view}
 
 
-def waiting_chart(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
+def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """Jobs that wait for their first task and jobs that run, over time."""
     waiting: list[Change] = []
     running: list[Change] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
@@ -12,12 +12,10 @@ from sluice.reporting.charts.curves import utilisation_chart, waiting_chart
 from sluice.reporting.charts.jobs_gantt import jobs_gantt
 from sluice.reporting.charts.slots_gantt import slots_gantt
 from sluice.reporting.charts.theme import TimeAxis, finished, titled
+from sluice.reporting.figures import RunFigures
 from sluice.reporting.quantities import count, duration, share
 
-if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
-
-_VIEWS: dict[str, Callable[[RunResult, TimeAxis], dict[str, Any]]] = {
+_VIEWS: dict[str, Callable[[RunFigures, TimeAxis], dict[str, Any]]] = {
     "jobs": jobs_gantt,
     "slots": slots_gantt,
     "utilisation": utilisation_chart,
@@ -26,7 +24,7 @@ _VIEWS: dict[str, Callable[[RunResult, TimeAxis], dict[str, Any]]] = {
 KINDS = ("gantt", *_VIEWS)
 
 
-def chart_of(result: RunResult, kind: str) -> Chart:
+def chart_of(result: RunFigures, kind: str) -> Chart:
     """The chart of that kind, one of KINDS. Raises InvalidInput for another."""
     axis = _axis(result)
     if kind == "gantt":
@@ -38,7 +36,7 @@ def chart_of(result: RunResult, kind: str) -> Chart:
     return Chart(finished(_VIEWS[kind](result, axis)))
 
 
-def _axis(result: RunResult) -> TimeAxis:
+def _axis(result: RunFigures) -> TimeAxis:
     """From the first submission to the last thing that happened."""
     ends = [attempt.finished_at_s for attempt in result.attempts]
     ends += [job.finished_at_s for job in result.jobs if job.finished_at_s is not None]
@@ -46,7 +44,7 @@ def _axis(result: RunResult) -> TimeAxis:
     return TimeAxis(starts_at_s=starts_at_s, ends_at_s=max(ends, default=starts_at_s))
 
 
-def _all_of_them(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
+def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     unnamed = replace(axis, is_named=False)
     *upper, last = _VIEWS.values()
     return {
@@ -63,11 +61,11 @@ def _all_of_them(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def _headline(result: RunResult) -> str:
+def _headline(result: RunFigures) -> str:
     return f"{count(len(result.jobs))} jobs in {duration(result.makespan_s)}"
 
 
-def _subtitle(result: RunResult) -> str:
+def _subtitle(result: RunFigures) -> str:
     parts = [f"mean response {duration(result.mean_response_s)}"]
     parts += [
         f"{name.replace('_', ' ')} {share(part)} used"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.core.transitions import JobState
 from sluice.reporting.charts.theme import (
@@ -20,11 +20,9 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
+from sluice.reporting.figures import RunFigures
 from sluice.reporting.outcomes import JobOutcome
 from sluice.reporting.quantities import NOTHING, count, duration, shortened
-
-if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
 
 JOBS_MAX = 80
 _SPACIOUS_JOBS_MAX = 20
@@ -35,7 +33,7 @@ _WAIT = "waiting"
 _BAD_ENDS = {JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value}
 
 
-def jobs_gantt(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
+def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The view of a run's jobs over time."""
     jobs = picked(result.jobs)
     spans = _phase_spans(result)
@@ -77,7 +75,7 @@ def _notes(jobs: tuple[JobOutcome, ...], total: int) -> list[str]:
 Span = tuple[str, float, float]  # phase, first start, last end
 
 
-def _phase_spans(result: RunResult) -> dict[str, list[Span]]:
+def _phase_spans(result: RunFigures) -> dict[str, list[Span]]:
     """Of each job and phase that ran, from its first start to its last end."""
     spans: dict[object, list[float]] = {}
     for attempt in result.attempts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.core.story import ending_text
 from sluice.core.transitions import AttemptState
@@ -19,10 +19,8 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
+from sluice.reporting.figures import RunFigures
 from sluice.reporting.quantities import duration, shortened
-
-if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
 
 _LEGEND_JOBS_MAX = len(PALETTE)
 _LABEL_APART = 13  # pixels from one lane's name to the next
@@ -33,7 +31,7 @@ _STEP_MIN = 8
 _EDGED_WIDTH_MIN = 4
 
 
-def slots_gantt(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
+def slots_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The view of a run's slots over time."""
     drawn = slot_bars(result.attempts, slots_of(result), axis.span_s)
     jobs = [job.job_id for job in result.jobs]
@@ -48,7 +46,7 @@ def slots_gantt(result: RunResult, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def slots_of(result: RunResult) -> list[NodeSlots]:
+def slots_of(result: RunFigures) -> list[NodeSlots]:
     """The slots that a run had, by node and kind."""
     nodes = [
         (node.node_id, {kind: node.slots(kind) for kind in SlotKind})
