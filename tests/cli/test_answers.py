@@ -7,6 +7,7 @@ import pytest
 from tests.cli.terminal import SMALL, sluice
 
 import sluice as package
+from sluice import verbs
 
 
 def text(block):
@@ -55,6 +56,14 @@ def test_a_late_job_leads_to_its_story(small):
         :5
     ]
     assert "deadline missed" in sluice(*words).out
+
+
+def test_compare_tells_an_observer_what_comes_next(small):
+    told = []
+
+    verbs.compare(small, ["fifo", "fair"], seeds=2, observer=lambda *what: told.append(what))
+
+    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
 
 
 def test_compare_marks_the_best(small):
@@ -149,6 +158,11 @@ def test_the_document_of_simulate_is_that_of_the_contract(small):
     assert {"words": True, "sort": False} == {
         job: row["deadline_met"] for job, row in told["jobs"].items()
     }
+
+
+def test_why_tells_of_the_instant_that_was_asked_about(small):
+    """Nothing happens between 10 s and 15 s; the answer is about 12 s all the same."""
+    assert 12 == document("why", "sort", "--file", small, "--at-s", "12")["at_s"]
 
 
 def test_the_document_of_compare_is_that_of_the_contract(small):

@@ -147,12 +147,68 @@ def test_nothing_is_written_where_an_answer_is_refused(small, tmp_path):
     assert ["small.yaml"] == [path.name for path in tmp_path.iterdir()]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_named(small, tmp_path):
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0o500)
+def test_a_folder_that_may_not_be_written_is_named(small, monkeypatch):
+    """Root may write everywhere, so the system's answer is stood in for."""
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
 
-    refused(sluice("simulate", small, "--trace", locked / "out.jsonl"), "permission denied")
+    refused(sluice("simulate", small, "--trace", "out.jsonl"), "--trace", "permission denied")
+
+
+def test_a_file_is_no_folder_to_write_to(small):
+    refused(sluice("simulate", small, "--trace", "small.yaml/out.jsonl"), "no folder small.yaml")
+
+
+def workload(tmp_path, *jobs, **cluster):
+    """A file with these jobs."""
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps({"version": 1, "cluster": cluster, "jobs": jobs}))
+    return path
+
+
+NEEDS_A_RUN = {"input": ["in.txt"], "output": "out", "mapper": "cat", "reducer": "cat"}
+UNKNOWN_LENGTHS = [
+    ({"run": NEEDS_A_RUN}, ["maps is missing", "`run` does not tell"]),
+    ({"run": NEEDS_A_RUN, "reduces": {"tasks": 2}}, ["reduces has no lengths", "avg_s"]),
+    ({"profile": "wordcount"}, ["maps is missing", "'wordcount'"]),
+]
+
+
+@pytest.mark.parametrize(("told", "fragments"), UNKNOWN_LENGTHS, ids=["run", "reduces", "profile"])
+@pytest.mark.parametrize("verb", ["simulate", "compare"])
+def test_what_nobody_can_simulate_is_said_to_lack_lengths(verb, told, fragments, tmp_path):
+    path = workload(tmp_path, {"id": "a", **told}, map_slots=2, reduce_slots=2)
+
+    refused(sluice(verb, path), "job 'a'", *fragments)
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare"])
+def test_a_workload_without_jobs_is_refused(verb, tmp_path):
+    refused(sluice(verb, workload(tmp_path, map_slots=2)), "jobs is empty")
+
+
+def test_a_simulation_that_no_memory_holds_is_refused_at_once(tmp_path):
+    many = {"id": "a", "maps": {"tasks": 10**8, "avg_s": 1}}
+    few_slots = workload(tmp_path, many, map_slots=2)
+
+    refused(sluice("simulate", few_slots), "50,000,000", "slots")
+    refused(sluice("simulate", few_slots, "--set", "jitter=0.1"), "100,000,000", "jitter")
+
+
+@pytest.mark.parametrize(
+    ("flags", "fragments"),
+    [
+        (["--map-slots", "0"], ["--map-slots", "'0'", "from 1"]),
+        (["--reduce-slots", "0"], ["job 'a'", "reduce_slots", "is 0"]),
+    ],
+    ids=["map", "reduce"],
+)
+def test_a_run_without_room_is_refused_before_it_begins(flags, fragments, tmp_path, home):
+    (tmp_path / "in.txt").write_text("x\n")
+    path = workload(tmp_path, {"id": "a", "run": NEEDS_A_RUN}, map_slots=1, reduce_slots=1)
+
+    refused(sluice("run", path, *flags), *fragments)
+    assert not list(home.glob("runs/*"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_jobs_without_room_are_named(tmp_path):

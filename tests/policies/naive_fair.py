@@ -27,6 +27,7 @@ class NaiveFair:
         self.level = {}  # of a job's last map
         self.waited_s = {}
         self.skipped = set()
+        self.held = set()
         self.last_at_s = 0.0
         self.choices = 0  # how often a pool or a job was preferred to another
 
@@ -35,10 +36,12 @@ class NaiveFair:
 
     def assign(self, node, state, now_s):
         for job in self.skipped:
-            self.waited_s[job] = self.waited_s.get(job, 0.0) + now_s - self.last_at_s
+            self.waited_s[job] = self.waited_s.get(job, 0.0) + (now_s - self.last_at_s)
+        if now_s > self.last_at_s:
+            self.held = set()
         self.skipped, self.last_at_s = set(), now_s
         lines = {kind: self.line(kind, node.node.slots(kind)) for kind in KINDS}
-        asked, started, closed = set(), set(), set()
+        asked, started, refused_last, closed = set(), set(), set(), set()
         while True:
             used = {kind: self.tasks_on(node, kind) for kind in KINDS}
             possible = [
@@ -49,15 +52,24 @@ class NaiveFair:
             if not possible:
                 break
             kind = min(possible, key=lambda kind: used[kind])
-            found = self.first_that_yields(node, kind, asked, started)
+            found = self.first_that_yields(node, kind, asked, started, refused_last)
             if found is None:
                 closed.add(kind)
             else:
                 yield found
         self.skipped = asked - started
+        self.held = (self.held - started) | (refused_last & started)
 
     def wake_at_s(self, state, now_s):
-        """At heartbeat 0: the next instant at which a skipped job may go further away."""
+        """Without heartbeats: the next instant at which a skipped job may go further away.
+
+        The rule is told for heartbeats: who starts a map is not skipped before the next one. Where
+        the next one would follow at once, who was refused after its last start is skipped then.
+        """
+        self.skipped |= self.held
+        self.held = set()
+        if now_s > self.last_at_s:
+            return None  # no node had room to be offered
         bounds = []
         for job in self.skipped:
             if job.has_ended:
@@ -134,7 +146,7 @@ class NaiveFair:
 
     # --- a task -------------------------------------------------------------------------------
 
-    def first_that_yields(self, node, kind, asked, started):
+    def first_that_yields(self, node, kind, asked, started, refused_last):
         for pool, reason in self.pools_in_order(kind):
             for job in self.jobs_in_order(pool, kind):
                 for phase in job.phases:
@@ -144,8 +156,10 @@ class NaiveFair:
                     if locality is not None:
                         asked.add(job)
                         if locality > self.allowed(job):
+                            refused_last.add(job)
                             continue
                         started.add(job)
+                        refused_last.discard(job)
                         self.level[job], self.waited_s[job] = locality, 0.0
                     return Assignment(phase, kind, reason)
         return None

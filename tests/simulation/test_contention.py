@@ -222,7 +222,7 @@ def test_beside_a_hung_attempt_the_disk_is_free():
     pytest.fail("no seed in which A hangs and B does not")
 
 
-# --- against the machinery without contention -------------------------------------------------
+# --- against the machinery without contention -----------------------------------------------------
 
 
 @settings(deadline=None, max_examples=40)
@@ -274,7 +274,7 @@ def test_a_crowd_on_unlimited_nodes_is_no_crowd():
     assert set(ends_s(state)) == {36.0}
 
 
-# --- conservation -----------------------------------------------------------------------------
+# --- conservation ---------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=60)

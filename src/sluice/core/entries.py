@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
+from typing import Final
 
 from sluice.core.commands import Interval, Launch
 from sluice.core.events import AttemptKey, Usage
@@ -23,9 +24,11 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
 
-_NEVER = math.nan
+_NEVER: Final = math.nan
 # A look-up on the Enum itself is slow enough to show in a simulation.
-_MAP, _REDUCE, _CONTAINER = SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 
 
 class Attempt:
@@ -48,13 +51,14 @@ class Attempt:
         self, launch: Launch, phase: PhaseEntry, node: NodeEntry, started_at_s: float
     ) -> None:
         self.launch = launch
+        # What every start and end reads is unpacked once.
+        self.key: AttemptKey = launch[0]
+        self.tasks: int = launch[1]
+        self.slot_kind: SlotKind = launch[3]
+        self.slots: tuple[Interval, ...] = launch[4]
         self.phase = phase
         self.node = node
         self.started_at_s = started_at_s
-
-    @property
-    def key(self) -> AttemptKey:
-        return self.launch.key
 
 
 class PhaseEntry:
@@ -143,6 +147,13 @@ class Backlog:
 
     def in_order(self) -> Iterator[PhaseEntry]:
         """All of them in order; costs only what is consumed. Change nothing meanwhile."""
+        first = self.first()
+        if first is None:
+            return iter(())
+        # One alone is the rule where each job has a pool of its own.
+        return self._walk() if len(self._heap) > 1 else iter((first,))
+
+    def _walk(self) -> Iterator[PhaseEntry]:
         last: PhaseEntry | None = None
         for _, _, phase in in_heap_order(self._heap):
             # A phase may have left and come back: then it stands here twice.

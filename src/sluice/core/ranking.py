@@ -13,6 +13,8 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 E = TypeVar("E")
 
+PASSED_OVER_MAX = 2  # times the size of the heap: then clearing it costs less than it saves
+
 
 def in_heap_order(heap: list[E]) -> Iterator[E]:
     """The entries of a heap in ascending order, the heap left as it is.
@@ -24,11 +26,16 @@ def in_heap_order(heap: list[E]) -> Iterator[E]:
     """
     frontier = [(heap[0], 0)] if heap else []
     while frontier:
-        entry, position = heapq.heappop(frontier)
+        entry, position = frontier[0]
         yield entry
-        for child in (2 * position + 1, 2 * position + 2):
-            if child < len(heap):
-                heapq.heappush(frontier, (heap[child], child))
+        left = 2 * position + 1
+        if left >= len(heap):
+            heapq.heappop(frontier)
+            continue
+        # Pop and push at once: a child often takes the very place of its parent.
+        heapq.heapreplace(frontier, (heap[left], left))
+        if left + 1 < len(heap):
+            heapq.heappush(frontier, (heap[left + 1], left + 1))
 
 
 class Ranking(Generic[T]):
@@ -37,7 +44,7 @@ class Ranking(Generic[T]):
     Keys are tuples; equal keys stand in the order in which they were last worked out.
     """
 
-    __slots__ = ("_current", "_heap", "_key", "_pushed", "_touched")
+    __slots__ = ("_current", "_heap", "_key", "_passed_over", "_pushed", "_touched")
 
     def __init__(self, key: Callable[[T], tuple[Any, ...] | None]) -> None:
         self._key = key
@@ -45,6 +52,7 @@ class Ranking(Generic[T]):
         self._current: dict[T, tuple[Any, ...]] = {}
         self._touched: dict[T, None] = {}
         self._pushed = 0
+        self._passed_over = 0  # stale entries met by walks since the heap was cleared of them
 
     def touch(self, thing: T) -> None:
         """The thing's key may have changed."""
@@ -119,10 +127,14 @@ class Ranking(Generic[T]):
         if self._touched:
             self._settle()
         self._top()  # what is stale on top would be passed over again at every walk
+        if self._passed_over > PASSED_OVER_MAX * len(self._heap):
+            self._clear_of_stale()
         current = self._current
         for key, _, thing in in_heap_order(self._heap):
             if current.get(thing) is key:
                 yield thing
+            else:
+                self._passed_over += 1
 
     def __len__(self) -> int:
         if self._touched:
@@ -147,8 +159,11 @@ class Ranking(Generic[T]):
         self._pushed += 1
         heapq.heappush(self._heap, (key, self._pushed, thing))
         if len(self._heap) > 64 + 4 * len(current):
-            self._heap = [
-                (key, number, thing) for number, (thing, key) in enumerate(current.items())
-            ]
-            heapq.heapify(self._heap)
-            self._pushed = len(current)
+            self._clear_of_stale()
+
+    def _clear_of_stale(self) -> None:
+        current = self._current
+        # A new list: a walk that is under way goes on over the one that it began with.
+        self._heap = [entry for entry in self._heap if current.get(entry[2]) is entry[0]]
+        heapq.heapify(self._heap)
+        self._passed_over = 0

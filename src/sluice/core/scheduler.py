@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision, check_assignment
 from sluice.core.commands import Command, Kill, Launch, Provision, Reject, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey, TaskFinished, Tick
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -45,10 +46,10 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
-_by_index = attrgetter("index")
-_KILLING = AttemptState.KILLING
+_by_index: Final = attrgetter("index")
+_KILLING: Final = AttemptState.KILLING
 # Calling a named tuple's class takes twice as long as this, and every launch makes two.
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,6 @@ class Scheduler:
         self._commands: list[Command] = []
         self._roomy: dict[NodeEntry, None] = {}  # nodes that may have room
         self._handlers: dict[type, Callable[[Any], None]] = {
-            ev.TaskFinished: self._on_finished,
-            ev.Tick: self._on_tick,
             ev.NodeHeartbeat: self._on_heartbeat,
             ev.TaskStarted: self._on_started,
             ev.TaskProgress: self._on_progress,
@@ -110,9 +109,16 @@ class Scheduler:
         commands: list[Command] = []
         self._commands = commands
         # A fact may be told late, but the scheduler's own clock never runs backwards.
-        if event.at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
-            self.state.now_s = event.at_s
-        self._handlers[type(event)](event)
+        at_s = event[0]
+        if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
+            self.state.now_s = at_s
+        # Nearly all events of a simulation are of two kinds, which are not worth a look-up.
+        if type(event) is TaskFinished:
+            self._on_finished(event)
+        elif type(event) is Tick:
+            self._on_tick(event)
+        else:
+            self._handlers[type(event)](event)
         return commands
 
     def pass_time(self, at_s: float) -> None:
@@ -177,9 +183,10 @@ class Scheduler:
                 attempt.shuffled_at_s = event.shuffled_at_s
 
     def _on_finished(self, event: ev.TaskFinished) -> None:
-        attempt = self.state.running.get(event.key)
+        key = event[1]
+        attempt = self.state.running.get(key)
         if attempt is None:
-            self._ignore(event.key)
+            self._ignore(key)
             return
         self.state.finish(attempt, event)
         self._roomy[attempt.node] = None
@@ -379,7 +386,7 @@ class Scheduler:
             number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
             if number > 1:
                 phase.retries[task] = number
-        key = _new(ev.AttemptKey, (phase.job_id, phase.index, task, number))
+        key = _new(AttemptKey, (phase.job_id, phase.index, task, number))
         slots = node.take_slots(slot_kind, tasks)
         launch = _new(
             Launch,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from sluice.core.commands import Launch
 from sluice.core.entries import (
@@ -36,9 +36,9 @@ from sluice.model.resources import Resources
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
-_FINISHED = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
-_RUNNING = JobState.RUNNING  # a look-up on the Enum itself costs a microsecond's tenth
-_STARTABLE = frozenset({JobState.QUEUED, JobState.RUNNING})
+_FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
+_RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself costs a microsecond's tenth
+_STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 
 class Observer(Protocol):
@@ -196,10 +196,11 @@ class ClusterState:
     def start(self, launch: Launch, phase: PhaseEntry, node: NodeEntry) -> Attempt:
         """An attempt begins. Its tasks and slots have been taken already."""
         attempt = Attempt(launch, phase, node, self.now_s)
-        self.running[launch.key] = attempt
-        phase.running += launch.tasks
+        tasks = attempt.tasks
+        self.running[attempt.key] = attempt
+        phase.running += tasks
         if not launch.is_copy:
-            self.startable -= launch.tasks
+            self.startable -= tasks
             if not phase.pending.count:
                 phase.is_queued = False
         job = phase.job
@@ -212,15 +213,16 @@ class ClusterState:
 
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
+        _, _, finished_at_s, _, shuffled_at_s, usage, outputs = event
         attempt.state = _FINISHED[attempt.state]
-        if event.shuffled_at_s is not None:
-            attempt.shuffled_at_s = event.shuffled_at_s
-        if event.usage is not None:
-            attempt.usage, attempt.outputs = event.usage, event.outputs
-        phase, tasks = attempt.phase, attempt.launch.tasks
+        if shuffled_at_s is not None:
+            attempt.shuffled_at_s = shuffled_at_s
+        if usage is not None:
+            attempt.usage, attempt.outputs = usage, outputs
+        phase, tasks = attempt.phase, attempt.tasks
         if not attempt.is_moot:
             phase.done += tasks
-        self._leave(attempt, event.finished_at_s)
+        self._leave(attempt, finished_at_s)
         if attempt.is_moot:
             return
         if phase.needed_by:
@@ -239,15 +241,15 @@ class ClusterState:
         self._leave(attempt, at_s)
 
     def _leave(self, attempt: Attempt, at_s: float) -> None:
-        launch, phase = attempt.launch, attempt.phase
+        phase, node = attempt.phase, attempt.node
         # Reports of start and end may disagree; no attempt has a negative length.
         attempt.finished_at_s = max(attempt.started_at_s, at_s)
         self.closed.append(attempt)
-        del self.running[launch.key]
-        attempt.node.give_back(launch.slot_kind, launch.slots)
+        del self.running[attempt.key]
+        node.give_back(attempt.slot_kind, attempt.slots)
         if attempt.reserved is not None:
-            attempt.node.unreserve(attempt.reserved)
-        phase.running -= launch.tasks
+            node.unreserve(attempt.reserved)
+        phase.running -= attempt.tasks
         for observer in self.observers:
             observer.touch(phase)
 

@@ -150,10 +150,11 @@ class TableLengths:
 
     def _between(self, tasks: int, column: int) -> float:
         right = bisect.bisect_left(self.rows, (tasks,))
-        if right == 0:
-            return self.rows[0][column]
         if right == len(self.rows):
             return self.rows[-1][column]
+        # On a row it is what the row says, without the rounding of a way from its neighbour.
+        if right == 0 or self.rows[right][0] == tasks:
+            return self.rows[right][column]
         low, high = self.rows[right - 1], self.rows[right]
         share = (tasks - low[0]) / (high[0] - low[0])
         return low[column] + share * (high[column] - low[column])

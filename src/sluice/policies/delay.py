@@ -7,6 +7,7 @@ wait. Source: dynamicmr spec, section 5.1 (after Zaharia et al., EuroSys 2010).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sluice.core.commands import Locality
@@ -29,6 +30,8 @@ class DelayScheduling:
         self._waits: dict[JobEntry, _Wait] = {}
         self._skipped: dict[JobEntry, None] = {}
         self._asked: dict[JobEntry, None] = {}
+        self._started: dict[JobEntry, None] = {}
+        self._held: dict[JobEntry, None] = {}  # refused after a start, this instant
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
 
@@ -39,6 +42,9 @@ class DelayScheduling:
             self._waits[job].waited_s += now_s - self._last_at_s
         self._skipped.clear()
         self._asked.clear()
+        self._started.clear()
+        if now_s > self._last_at_s:
+            self._held.clear()
         self._last_at_s = now_s
 
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
@@ -61,22 +67,31 @@ class DelayScheduling:
         """The job started a task there: its wait begins anew."""
         if locality is not None:
             self._waits[job] = _Wait(level=locality)
+            self._started[job] = None
             self._asked.pop(job, None)
+            self._held.pop(job, None)
 
     def end(self, now_s: float) -> None:
         """The node has been served: who was asked and started nothing has been skipped."""
         for job in self._asked:
             if not job.has_ended:
-                self._skipped[job] = None
+                (self._held if job in self._started else self._skipped)[job] = None
         if len(self._waits) > self._waits_max:
             self._waits = {job: wait for job, wait in self._waits.items() if not job.has_ended}
             # Only twice as many are worth a look again, or 10,000 jobs would be at every heartbeat.
             self._waits_max = 2 * len(self._waits) + 1000
 
     def wake_at_s(self, now_s: float) -> float | None:
-        """When a job that was held back may go further away."""
-        left = [self.left_s(job) for job in self._skipped]
-        return min((now_s + wait_s for wait_s in left if wait_s), default=None)
+        """When a job that was held back may go further away, where there are no heartbeats."""
+        # Such a node would ask again at once, and then skip those it refused after a start.
+        self._skipped.update(self._held)
+        self._held.clear()
+        if now_s > self._last_at_s:
+            return None  # no node has room, so that nobody waits for the clock
+        left = [self.left_s(job) for job in self._skipped if not job.has_ended]
+        at_s = min((now_s + wait_s for wait_s in left if wait_s), default=None)
+        # Rounding may leave less of a wait than the clock can tell; it must go on all the same.
+        return None if at_s is None else max(at_s, math.nextafter(now_s, math.inf))
 
     def left_s(self, job: JobEntry) -> float | None:
         """How long the job may have to wait for its next level; None if it does not wait."""

@@ -79,7 +79,9 @@ def _fill_below(slots: int, claims: Sequence[Claim]) -> list[int]:
 
 def _below(level: float, claim: Claim) -> int:
     """How many of the claimant's next slots stand strictly below a level."""
-    count = min(claim.waiting, max(0, math.ceil(level * claim.weight) - claim.running))
+    steps = level * claim.weight - claim.running
+    # Weights as far apart as floats can be make it infinite, or no number at all.
+    count = math.ceil(steps) if 0 < steps < claim.waiting else (claim.waiting if steps > 0 else 0)
     # The product may round across a step; the quotient is what the order is made of.
     while count and (claim.running + count - 1) / claim.weight >= level:
         count -= 1

@@ -8,7 +8,7 @@ has no meaning where a freed slot is refilled at once).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import NodeEntry, PhaseEntry
@@ -17,8 +17,9 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 
-_FIRST = Reason(ReasonCode.FIRST_IN_LINE)
-_TYPED = (SlotKind.MAP, SlotKind.REDUCE)
+_new: Final = tuple.__new__
+_FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
+_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
 
 
 class Fifo:
@@ -53,7 +54,8 @@ class Fifo:
                     if is_remote and self._by_heartbeat:
                         break
                 else:
-                    yield Assignment(phase, kind, _FIRST)
+                    # Half the price of a call of the class, and the way of most tasks.
+                    yield _new(Assignment, (phase, kind, _FIRST, 1, None, None))
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         jobs = tasks = 0

@@ -175,6 +175,9 @@ class ShareOrder:
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
         demand = running + phase.pending.count if phase.is_open else running
+        # Also while killed attempts of the job still run, so that this count may not change.
+        if not phase.is_open and phase.job.has_ended:
+            self._refresh_seniority(phase.job.pool)
         count = self._counts.get(phase)
         if count is None:
             count = self._counts[phase] = _Count(self.share(phase.job.pool, phase.kind))
@@ -191,14 +194,13 @@ class ShareOrder:
             count.demand, count.running = demand, running
         else:
             del self._counts[phase]
-            self._refresh_seniority(phase.job.pool)
         self._rankings[kind].touch(share)
         if share.jobs is not None:
             for sibling in phase.siblings:
                 share.jobs.touch(sibling)
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
-        """A job may have left the pool, which is then younger for every kind of task."""
+        """A job has left the pool, which is then younger for every kind of task."""
         for kind, ranking in self._rankings.items():
             share = self._shares.get((pool, kind))
             if share is not None:

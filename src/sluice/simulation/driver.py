@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Final
 
 from sluice.core.commands import Command, Kill, Launch, Wake
 from sluice.core.events import (
@@ -42,7 +43,7 @@ from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may ask in vain before it is plain that nothing will change
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 Observer = Callable[[float, int], None]  # now_s, tasks ended
 
@@ -72,7 +73,7 @@ class Simulation:
         self._placement = BlockPlacement(cluster, settings, seed)
         self._observer = observer
         self._to_come = 0
-        self._moved_at_s = 0.0  # when something else than heartbeats was last to come
+        self._quiet_from_s = math.inf  # since when nothing but heartbeats is to come
         self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet
         self._execution: Execution = OwnSpeed(self._agenda, self._efforts, settings, self._state)
         if settings.contention == "shared":
@@ -126,9 +127,10 @@ class Simulation:
     def _is_stuck(self, now_s: float) -> bool:
         """Whether nodes ask for work for ever: all slots are held by what never ends."""
         if self._heartbeats.has_more(len(self._agenda.heap)):
-            self._moved_at_s = now_s
+            self._quiet_from_s = math.inf
             return False
-        if now_s - self._moved_at_s <= max(_PATIENCE_S, 3 * self._heartbeats.interval_s):
+        self._quiet_from_s = min(self._quiet_from_s, now_s)
+        if now_s - self._quiet_from_s <= max(_PATIENCE_S, 3 * self._heartbeats.interval_s):
             return False
         tasks = self._scheduler.policies.tasks
         return not (isinstance(tasks, HoldsBack) and tasks.wake_at_s(self._state, now_s))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from sluice.core.commands import Launch
 from sluice.core.entries import PhaseEntry
@@ -16,7 +16,7 @@ from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.efforts import Efforts, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 
 class Execution(Protocol):
@@ -58,12 +58,12 @@ class OwnSpeed:
         self._parked: dict[tuple[JobId, int], list[tuple[Launch, float]]] = {}
 
     def begin(self, launch: Launch, now_s: float) -> None:
-        key = launch.key
-        effort = self._efforts.phases[key.job_id][key.phase]
+        job_id, phase, _, _ = launch[0]
+        effort = self._efforts.phases[job_id][phase]
         if effort.fetches:
             fetched_at_s = now_s + effort.fetch_s
-            if self._must_wait(key):
-                self._parked.setdefault((key.job_id, key.phase), []).append((launch, fetched_at_s))
+            if self._must_wait(launch.key):
+                self._parked.setdefault((job_id, phase), []).append((launch, fetched_at_s))
                 return
             now_s = fetched_at_s
         self._work(launch, effort, now_s)
@@ -78,17 +78,17 @@ class OwnSpeed:
 
     def _work(self, launch: Launch, effort: PhaseEffort, from_s: float) -> None:
         """All is fetched: put the attempt's end on the agenda."""
-        key = launch.key
+        key, tasks, _, _, _, locality, _, _ = launch
         each_s = effort.each_s
-        work_s = effort.work_s if each_s is None else each_s[key.task]
-        if launch.locality is not None:
-            work_s *= self._efforts.locality_factor(launch.locality)
+        work_s = effort.work_s if each_s is None else each_s[key[2]]
+        if locality is not None:
+            work_s *= self._efforts.locality_factor(locality)
         if self._efforts.has_mishaps:
             self._work_with_mishap(launch, effort, from_s, work_s)
             return
         at_s = from_s + work_s
         shuffled_at_s = from_s if effort.fetches else None
-        end = _new(TaskFinished, (at_s, key, at_s, launch.tasks, shuffled_at_s, None, ()))
+        end = _new(TaskFinished, (at_s, key, at_s, tasks, shuffled_at_s, None, ()))
         self._agenda.add(at_s, TASK_RANK, end)
 
     def _work_with_mishap(

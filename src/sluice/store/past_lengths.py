@@ -1,7 +1,8 @@
 """How long the tasks of a job took when it last ran, out of the journals that are kept.
 
-The newest finished run that holds a job of the same id and the same commands tells; what a job
-reads may have changed since, for its tasks are cut to the same size.
+The newest finished run tells that measured every phase of a job of the same id and the same
+commands; one in which the job failed early would tell of its maps alone. What a job reads may have
+changed since, for its tasks are cut to the same size.
 """
 
 from __future__ import annotations
@@ -68,12 +69,9 @@ def _measured(run: RunInfo, wanted: dict[JobId, Job]) -> dict[JobId, PhaseLength
         elif isinstance(event, TaskFinished) and event.usage and event.key.job_id in names:
             took_s[event.key.job_id, event.key.phase].append(event.usage.wall_s)
     return {
-        job_id: {
-            name: _lengths(took_s[job_id, index])
-            for index, name in enumerate(phases)
-            if took_s[job_id, index]
-        }
+        job_id: {name: _lengths(took_s[job_id, index]) for index, name in enumerate(phases)}
         for job_id, phases in names.items()
+        if all(took_s[job_id, index] for index in range(len(phases)))
     }
 
 

@@ -1,0 +1,297 @@
+"""Values that exist are valid: whatever else is given is refused, with its field and the mend."""
+
+import math
+import re
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node, Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import ID_LENGTH_MAX, checked_id
+from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+from sluice.model.prices import Prices
+from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.workload import Workload
+
+NAN, INF = math.nan, math.inf
+
+NODE = Node(node_id="n", map_slots=1)
+POOL = Pool(pool_id="p")
+PHASE = Phase(name="map", kind=SlotKind.MAP, tasks=1)
+JOB = Job(job_id="j", pool="p", phases=(PHASE,))
+PRICES = Prices(vm_hour_usd=1.0)
+
+
+def refused(make):
+    """The complaint; each must say what is wrong, where, and how to mend it."""
+    with pytest.raises(InvalidInput) as caught:
+        make()
+    complaint = caught.value
+    assert complaint.what
+    assert complaint.where
+    assert complaint.mend
+    assert str(complaint).startswith(f"{complaint.where}: {complaint.what}. ")
+    assert re.search(r"\. [A-Z].*\.$", str(complaint)), "the mend is a sentence"
+    return complaint
+
+
+# --- one wrong field at a time --------------------------------------------------------------------
+
+WRONG = [
+    (NODE, "map_slots", -1, "node 'n'"),
+    (NODE, "map_slots", SLOTS_MAX + 1, "node 'n'"),
+    (NODE, "reduce_slots", -1, "node 'n'"),
+    (NODE, "containers", SLOTS_MAX + 1, "node 'n'"),
+    *[(POOL, "weight", weight, "pool 'p'") for weight in (0.0, -1.0, NAN, INF)],
+    (POOL, "map_slots_min", -1, "pool 'p'"),
+    (POOL, "reduce_slots_min", -1, "pool 'p'"),
+    (POOL, "map_slots_max", 0, "pool 'p'"),
+    (POOL, "reduce_slots_max", -3, "pool 'p'"),
+    *[(PHASE, "tasks", tasks, "map") for tasks in (0, -1, TASKS_MAX + 1)],
+    *[(PHASE, "units", units, "map") for units in (0.0, -1.0, NAN, INF)],
+    *[(PHASE, "unit_weight", weight, "map") for weight in (0.0, -1.0, NAN, INF)],
+    *[(JOB, "submitted_at_s", at_s, "job 'j'") for at_s in (-1.0, NAN, INF)],
+    *[(JOB, "deadline_at_s", at_s, "job 'j'") for at_s in (0.0, -5.0, NAN)],
+    *[(JOB, "weight", weight, "job 'j'") for weight in (0.0, -1.0, NAN, INF)],
+    *[(PRICES, "vm_hour_usd", usd, "prices") for usd in (-1.0, NAN, INF)],
+    *[(PRICES, "billing_s", span_s, "prices") for span_s in (-1.0, NAN, INF)],
+    *[(Resources(), name, -1.0, name) for name in RESOURCE_NAMES],
+    *[(Resources(), name, NAN, name) for name in RESOURCE_NAMES],
+    (Resources(), "memory", INF, "memory"),
+    *[(ConstantLengths(2.0, 3.0), "average_s", wrong, "avg_s") for wrong in (0.0, -1.0, NAN, INF)],
+    *[(ConstantLengths(2.0, 3.0), "longest_s", wrong, "max_s") for wrong in (1.9, NAN, INF)],
+    *[(ListedLengths((1.0,)), "durations_s", (1.0, wrong), "durations_s") for wrong in (0.0, NAN)],
+    (ListedLengths((1.0,)), "durations_s", (), "durations_s"),
+    *[(WorkLengths(1.0, 1.0), "fixed_s", wrong, "fixed_s") for wrong in (-1.0, NAN, INF)],
+    *[(WorkLengths(1.0, 1.0), "work_s", wrong, "work_s") for wrong in (-1.0, NAN, INF)],
+    *[(WorkLengths(1.0, 1.0), "max_factor", wrong, "max_factor") for wrong in (0.9, NAN, INF)],
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "wrong", "where"),
+    WRONG,
+    ids=[f"{type(value).__name__}.{field}={wrong}" for value, field, wrong, _ in WRONG],
+)
+def test_a_wrong_field_is_named_with_its_value_and_owner(value, field, wrong, where):
+    complaint = refused(lambda: replace(value, **{field: wrong}))
+    names = {"average_s": "avg_s", "longest_s": "max_s"}  # as the workload file calls them
+
+    assert complaint.what.startswith(names.get(field, field))
+    shown = wrong if not isinstance(wrong, tuple) else (wrong or ["empty"])[-1]
+    assert str(shown) in complaint.what
+    assert where == complaint.where
+
+
+def test_what_is_wrong_about_several_fields_is_named_by_one():
+    assert (
+        "rows has the task counts [2, 2]"
+        == refused(lambda: TableLengths(((2, 1.0, 1.0), (2, 1.0, 1.0)))).what
+    )
+    assert "[0]" in refused(lambda: TableLengths(((0, 1.0, 1.0),))).what
+    assert "rows is empty" == refused(lambda: TableLengths(())).what
+    assert "rows, max_s" == refused(lambda: TableLengths(((1, 2.0, 1.0),))).where
+    assert "rows, avg_s" == refused(lambda: TableLengths(((1, NAN, 1.0),))).where
+    assert "both 0" in refused(lambda: WorkLengths(0.0, 0.0)).what
+
+
+def test_a_deadline_is_told_with_the_submission_it_must_follow():
+    late = replace(JOB, submitted_at_s=50.0, deadline_at_s=51.0)
+    complaint = refused(lambda: replace(late, deadline_at_s=50.0))
+
+    assert "deadline_at_s is 50.0, not after submission at 50.0" == complaint.what
+    assert "deadline_s" in complaint.mend
+
+
+@pytest.mark.parametrize("after", [(0,), (1,), (-1,)])
+def test_a_phase_follows_only_what_stands_before_it(after):
+    complaint = refused(lambda: replace(JOB, phases=(replace(PHASE, after=after),)))
+
+    assert "job 'j'" == complaint.where
+    assert "phase 'map'" in complaint.what
+
+
+def test_what_stands_twice_is_named():
+    assert "node 'n' stands twice" == refused(lambda: Cluster(nodes=(NODE, NODE))).what
+    assert (
+        "job id 'j' stands twice" == refused(lambda: Workload(cluster=None, jobs=(JOB, JOB))).what
+    )
+    assert "the cluster has no node" == refused(lambda: Cluster(nodes=())).what
+
+
+def test_a_cluster_that_is_needed_and_missing_is_asked_for():
+    complaint = refused(Workload(cluster=None, jobs=(), source="w.yaml").required_cluster)
+
+    assert ("cluster is missing", "w.yaml") == (complaint.what, complaint.where)
+
+
+def test_the_limits_themselves_are_allowed():
+    replace(NODE, map_slots=SLOTS_MAX)
+    replace(PHASE, tasks=TASKS_MAX)
+    replace(JOB, deadline_at_s=1e-9)
+    assert Prices(vm_hour_usd=0.0, billing_s=0.0).rent_usd(100.0) == 0.0
+    assert NODES_MAX >= 10_000
+
+
+@pytest.mark.parametrize("value", [NODE, POOL, PHASE, JOB, PRICES, Resources()])
+def test_values_do_not_change(value):
+    field = next(iter(type(value).__slots__))
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, field, None)
+
+
+def test_a_complaint_can_be_told_from_further_out():
+    inner = InvalidInput("cpu is -1", where="cpu", mend="give 0 or more")
+
+    assert "job 'a', cpu: cpu is -1. Give 0 or more." == str(inner.within("job 'a'"))
+    assert "x." == str(InvalidInput("x"))
+    assert "a: x." == str(InvalidInput("x").within("a"))
+
+
+# --- ids ------------------------------------------------------------------------------------------
+
+
+@given(st.text(st.characters(categories=["L", "M", "N", "P", "S", "Zs"]), min_size=1, max_size=200))
+def test_what_can_be_printed_can_be_an_id(text):
+    """Also `../..`, spaces and commas: an id never becomes a path as it is."""
+    assert text == checked_id(text, what="job")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x" * (ID_LENGTH_MAX + 1), "a\nb", "a\tb", "\x00", "\x7f", "\x9b31m", "a\u2028b", "a\u2029b",
+     "\u202egnp.exe", "\u200b", "\ud800", "\ue000"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda text: replace(JOB, job_id=text), "job"),
+        (lambda text: replace(NODE, node_id=text), "node"),
+        (lambda text: replace(POOL, pool_id=text), "pool"),
+    ],
+)
+def test_what_would_break_a_line_or_deceive_a_reader_is_no_id(make, what, text):
+    """Control characters, line separators, direction overrides, invisible ones, surrogates."""
+    complaint = refused(lambda: make(text))
+
+    assert what == complaint.where
+    assert str(complaint).isprintable(), "the message must not do what the id would have done"
+
+
+# --- lengths --------------------------------------------------------------------------------------
+
+ROWS = ((10, 30.0, 40.0), (20, 20.0, 28.0), (60, 12.0, 28.0))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "avg_s", "max_s"),
+    [(1, 30, 40), (10, 30, 40), (15, 25, 34), (20, 20, 28), (30, 18, 28), (60, 12, 28),
+     (10**6, 12, 28)],
+)  # fmt: skip
+def test_a_table_is_linear_between_its_rows_and_constant_outside(tasks, avg_s, max_s):
+    table = TableLengths(ROWS)
+
+    assert (avg_s, max_s) == (table.avg_s(tasks), table.max_s(tasks))
+
+
+rows = st.lists(
+    st.tuples(st.integers(1, 500), st.floats(0.01, 1e6), st.floats(1, 5)),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda row: row[0],
+).map(lambda some: tuple(sorted((n, avg_s, avg_s * more) for n, avg_s, more in some)))
+
+
+@given(rows, st.integers(1, 600))
+def test_a_table_never_leaves_the_rows_around_it(rows, tasks):
+    table = TableLengths(rows)
+    left = [row for row in rows if row[0] <= tasks][-1:] or rows[:1]
+    right = [row for row in rows if row[0] >= tasks][:1] or rows[-1:]
+    for column, told_s in ((1, table.avg_s(tasks)), (2, table.max_s(tasks))):
+        ends_s = sorted((left[0][column], right[0][column]))
+        hair_s = 1e-12 * ends_s[1]
+        assert ends_s[0] - hair_s <= told_s <= ends_s[1] + hair_s
+    assert all(row[1:] == (table.avg_s(row[0]), table.max_s(row[0])) for row in rows)
+    assert table.avg_s(tasks) <= table.max_s(tasks) + 1e-12 * rows[0][2]
+
+
+def test_work_is_divided_and_what_is_fixed_is_not():
+    lengths = WorkLengths(fixed_s=2.0, work_s=100.0, max_factor=1.5)
+
+    assert pytest.approx([102.0, 12.0, 2.1]) == [lengths.avg_s(n) for n in (1, 10, 1000)]
+    assert pytest.approx([153.0, 18.0, 3.15]) == [lengths.max_s(n) for n in (1, 10, 1000)]
+
+
+def test_listed_lengths_are_what_they_are_whatever_the_count():
+    lengths = ListedLengths((1.0, 2.0, 6.0))
+
+    assert (3.0, 6.0) == (lengths.avg_s(3), lengths.max_s(1000))
+
+
+# --- prices ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("billing_s", "length_s", "usd"),
+    [(3600, 0, 2.0), (3600, 1, 2.0), (3600, 3600, 2.0), (3600, 3601, 4.0), (60, 61, 2 * 2 / 60),
+     (0, 0, 0.0), (0, 1, 2 / 3600), (0, 5400, 3.0)],
+)  # fmt: skip
+def test_rent_counts_begun_units_whole(billing_s, length_s, usd):
+    """Two dollars an hour. A machine that is rented at all is rented for a unit."""
+    prices = Prices(vm_hour_usd=2.0, billing_s=float(billing_s))
+
+    assert pytest.approx(usd) == prices.rent_usd(float(length_s))
+
+
+def test_rounding_does_not_cost_another_unit():
+    """Ten times 360.00000000000006 s is not more than an hour to anybody but a computer."""
+    assert 1.0 == PRICES.rent_usd(3600.0000000000005)
+    assert 2.0 == PRICES.rent_usd(3600.001)
+
+
+@given(st.floats(0, 1e7), st.floats(0, 1e7), st.sampled_from([0.0, 1.0, 60.0, 3600.0]))
+def test_longer_is_never_cheaper(one_s, other_s, billing_s):
+    prices = Prices(vm_hour_usd=3.0, billing_s=billing_s)
+    short_s, long_s = sorted((one_s, other_s))
+
+    assert prices.rent_usd(short_s) <= prices.rent_usd(long_s)
+    assert prices.rent_usd(long_s) >= 3.0 * long_s / 3600 * (1 - 1e-9)
+
+
+# --- clusters and resources -----------------------------------------------------------------------
+
+
+def test_every_slot_can_serve_as_a_container():
+    node = Node(node_id="n", map_slots=3, reduce_slots=2, containers=4)
+
+    assert [3, 2, 9] == [node.slots(kind) for kind in SlotKind]
+    assert 18 == Cluster(nodes=(node, replace(node, node_id="m"))).slots(SlotKind.CONTAINER)
+
+
+def test_a_pool_s_guarantees_and_caps_by_kind():
+    pool = Pool(pool_id="p", map_slots_min=3, reduce_slots_min=2, map_slots_max=7)
+
+    assert [3, 2, 5] == [pool.slots_min(kind) for kind in SlotKind]
+    assert [7, INF, INF] == [pool.slots_max(kind) for kind in SlotKind]
+
+
+amounts = st.builds(Resources, **dict.fromkeys(RESOURCE_NAMES, st.floats(0, 1e9)))
+
+
+@given(amounts, amounts, st.floats(0, 100))
+def test_resources_add_and_scale_one_by_one(one, other, factor):
+    assert (one + other).amounts() == tuple(
+        a + b for a, b in zip(one.amounts(), other.amounts(), strict=True)
+    )
+    assert one.scaled(factor).amounts() == tuple(a * factor for a in one.amounts())
+    assert one.is_zero == (one == Resources())
+
+
+def test_a_job_counts_the_tasks_of_all_phases():
+    two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
+
+    assert 7 == two.tasks
