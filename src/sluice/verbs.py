@@ -16,6 +16,7 @@ from sluice.bootstrap.preconditions import check_simulable
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
+from sluice.core.transitions import JobState
 from sluice.core.why import Why
 from sluice.core.why import why as why_of
 from sluice.engines.progress import Watcher
@@ -207,7 +208,7 @@ def run(
     outputs = {
         job.job_id: str(Path(job.run.folder, job.run.output))
         for job in workload.jobs
-        if job.run is not None
+        if job.run is not None and done.result.jobs[job.job_id].state is JobState.DONE
     }
     extra = {
         "run_id": assembly.run_id,

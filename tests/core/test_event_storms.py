@@ -97,6 +97,7 @@ class Restless(Fifo):
     """FIFO that now and then starts a copy of an attempt, or ends one, without good reason."""
 
     def __init__(self, whim):
+        super().__init__()
         self.whim = whim
 
     def assign(self, node, state, now_s):

@@ -63,7 +63,8 @@ def _forget_an_attempt(state):
 
 def _run_one_task_twice(state):
     first, second = [a for a in state.running.values() if a.phase.job_id == "a"][:2]
-    second.launch = second.launch._replace(key=first.key._replace(attempt=2))
+    second.key = first.key._replace(attempt=2)
+    second.launch = second.launch._replace(key=second.key)
 
 
 def _give_a_slot_back_early(state):

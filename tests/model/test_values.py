@@ -163,8 +163,8 @@ def test_what_can_be_printed_can_be_an_id(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x" * (ID_LENGTH_MAX + 1), "a\nb", "a\tb", "\x00", "\x7f", "\x9b31m", "a\u2028b", "a\u2029b",
-     "\u202egnp.exe", "\u200b", "\ud800", "\ue000"],
+    ["", "x" * (ID_LENGTH_MAX + 1), "a\nb", "a\tb", "\x00", "\x7f", "\x9b31m", "a\u2028b",
+     "a\u2029b", "\u202egnp.exe", "\u200b", "\ud800", "\ue000"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("make", "what"),

@@ -17,9 +17,7 @@ extreme_weights = st.sampled_from([5e-324, 1e-310, 1e-300, 0.1, 1.0, 1e15, 1e300
 
 
 def claims(weight):
-    claim = st.builds(
-        Claim, running=st.integers(0, 30), waiting=st.integers(0, 40), weight=weight
-    )
+    claim = st.builds(Claim, running=st.integers(0, 30), waiting=st.integers(0, 40), weight=weight)
     return st.lists(claim, max_size=6)
 
 

@@ -29,9 +29,7 @@ def standing(*pools, running=(), waiting=()):
     jobs = [map_reduce(job_id, maps, pool=pool) for job_id, pool, maps in running]
     slots = sum(job.tasks for job in jobs)
     scheduler.handle(NodeJoined(0.0, Node(node_id="n", map_slots=slots, reduce_slots=1)))
-    later = [
-        map_reduce(job_id, maps, pool=pool, at_s=at_s) for job_id, pool, maps, at_s in waiting
-    ]
+    later = [map_reduce(job_id, maps, pool=pool, at_s=at_s) for job_id, pool, maps, at_s in waiting]
     for job in [*jobs, *later]:
         scheduler.handle(JobSubmitted(job.submitted_at_s, job, {}, True))
         scheduler.handle(Tick(job.submitted_at_s))

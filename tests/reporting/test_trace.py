@@ -99,7 +99,7 @@ def test_a_digest_is_that_of_the_joined_lines(some, chunk):
     """In how many pieces the lines are hashed makes no difference."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sluice.reporting.trace._LINES_AT_ONCE", chunk)
-        plain = hashlib.sha256("\n".join(some).encode()).hexdigest()
+        plain = hashlib.sha256("".join(f"{line}\n" for line in some).encode()).hexdigest()
 
         assert f"sha256:{plain}" == digest(some)
 

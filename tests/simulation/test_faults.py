@@ -206,6 +206,7 @@ def test_each_node_fails_by_itself():
 
     assert few[:30] == more[:30]
     assert {"n0", "n1"} == {node_id for _, node_id in few}
+    assert len(few) == len({at_s for at_s, _ in few}), "nor do they fail together"
 
 
 def test_nodes_do_not_fail_unless_asked_nor_after_the_end():
@@ -302,7 +303,7 @@ def test_what_else_ran_of_a_failed_job_is_killed_and_others_go_on():
     assert {bad.finished_at_s} == {a.finished_at_s for a in killed if a.phase.job is bad}
 
 
-def test_losses_and_kills_do_not_count_as_failures():
+def test_losses_do_not_count_as_failures():
     """Ten losses of one task are its nodes' fault, and the job's patience is four."""
     world = World(even_nodes(1, 1, 0), [map_reduce("j", 1, 5.0)])
     for number in range(10):
@@ -311,6 +312,26 @@ def test_losses_and_kills_do_not_count_as_failures():
 
     assert [*["lost"] * 10, "done"] == [outcome for _, outcome, _ in outcomes(state)]
     assert JobState.DONE is state.jobs["j"].state
+
+
+class Relentless(Fifo):
+    """FIFO that ends whatever runs, once a second, six times."""
+
+    def kills(self, state, now_s):
+        for key in list(state.running):
+            if key.attempt <= 6 and now_s >= key.attempt:
+                yield key, Reason(ReasonCode.TWIN_FINISHED)
+
+
+@pytest.mark.parametrize("heartbeat_s", [0.0, 0.5])
+def test_kills_do_not_count_as_failures(heartbeat_s):
+    """Whoever asked for the end of an attempt cannot blame its task."""
+    jobs = [map_reduce("j", 1, 50.0), map_reduce("k", 80, 0.5)]
+    state = World(even_nodes(1, 2, 0), jobs, Relentless(), heartbeat_s=heartbeat_s).run()
+    tries = [a.state.value for a in state.closed if a.key.job_id == "j"]
+
+    assert [*["killed"] * 6, "done"] == tries
+    assert {JobState.DONE} == {job.state for job in state.jobs.values()}
 
 
 @pytest.mark.no_invariants

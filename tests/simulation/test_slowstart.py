@@ -36,11 +36,11 @@ def test_reduces_start_when_enough_maps_are_done_and_work_when_all_are(slowstart
     assert [(starts_at_s, 12.0, 17.0)] == times(state, 1)
 
 
-def test_a_share_of_five_percent_of_twenty_is_one_map():
-    """0.05 * 20 is a hair above 1 in floating point; two maps would be too many."""
-    state = simulate(totals(1, 1), [map_reduce("j", 20, 1.0, 1, 5.0)], slowstart=0.05)
+def test_a_share_of_seven_percent_of_a_hundred_is_seven_maps():
+    """0.07 * 100 is a hair above 7 in floating point; eight maps would be one too many."""
+    state = simulate(totals(1, 1), [map_reduce("j", 100, 1.0, 1, 5.0)], slowstart=0.07)
 
-    assert [(1.0, 20.0, 25.0)] == times(state, 1)
+    assert [(7.0, 100.0, 105.0)] == times(state, 1)
 
 
 @pytest.mark.parametrize(("fetch_s", "works_at_s"), [(3.0, 12.0), (10.0, 14.0)])

@@ -167,13 +167,14 @@ class JobEntry:
 
     __slots__ = (
         "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
-        "release_seq", "released_at_s", "seq", "started_at_s", "state",
+        "ended_at_s", "release_seq", "released_at_s", "seniority", "seq", "started_at_s", "state",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
         self.job = job
         self.job_id: JobId = job.job_id
         self.seq = seq  # order of submission
+        self.seniority = (job.submitted_at_s, str(job.job_id))  # what ties are broken by
         self.pool = pool
         self.alike = alike
         self.state = JobState.DEFERRED
@@ -182,6 +183,7 @@ class JobEntry:
         self.release_seq = -1
         self.released_at_s = _NEVER
         self.started_at_s = _NEVER
+        self.ended_at_s = 0.0  # the last end of a task so far, which may be told later
         self.finished_at_s = _NEVER
         self.reason = ""
 

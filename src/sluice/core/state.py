@@ -141,7 +141,9 @@ class ClusterState:
     def end_job(self, entry: JobEntry, was: JobInput) -> None:
         """The job has ended in one way or the other: nothing more of it will start."""
         self.move_job(entry, was)
-        entry.finished_at_s = self.now_s
+        # A job is finished when its last task ended, not when a heartbeat told of it.
+        is_done = was is JobInput.ALL_DONE and entry.phases
+        entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
         if entry.job_id in self.active:
             self.told_apart -= not entry.alike
         for group in (self.deferred, self.waiting, self.active, entry.pool.jobs):
@@ -231,8 +233,10 @@ class ClusterState:
             if phase.done - tasks < phase.enough <= phase.done:
                 for later in phase.needed_by:
                     self.refresh(later)
+        job = phase.job
+        job.ended_at_s = max(job.ended_at_s, finished_at_s)
         if phase.done == phase.tasks:
-            phase.job.phases_left -= 1
+            job.phases_left -= 1
 
     def close(self, attempt: Attempt, was: AttemptInput, at_s: float, detail: str) -> None:
         """An attempt ended otherwise than well: its room is free, its tasks are not done."""

@@ -84,7 +84,9 @@ class DelayScheduling:
     def wake_at_s(self, now_s: float) -> float | None:
         """When a job that was held back may go further away, where there are no heartbeats."""
         # Such a node would ask again at once, and then skip those it refused after a start.
-        self._skipped.update(self._held)
+        for job in self._held:
+            if not job.has_ended:
+                self._skipped[job] = None
         self._held.clear()
         if now_s > self._last_at_s:
             return None  # no node has room, so that nobody waits for the clock

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
@@ -83,7 +84,8 @@ class PoolShare:
             return
         phases = list(self.pool.backlogs[self.kind].in_order())
         if self.jobs is not None and len(phases) > 1:
-            jobs = list(dict.fromkeys(phase.job for phase in phases))
+            # Ties go by seniority, and `fill` breaks them by position.
+            jobs = sorted({phase.job for phase in phases}, key=attrgetter("seniority"))
             claims = [_claim(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
         else:
@@ -126,7 +128,7 @@ def _running(phase: PhaseEntry) -> int:
 
 def _key_at(phase: PhaseEntry, running: int) -> Key:
     job = phase.job
-    return (running / job.job.weight, job.release_seq, phase.index)
+    return (running / job.job.weight, *job.seniority, phase.index)
 
 
 def _claim(job: JobEntry, kind: SlotKind) -> Claim:

@@ -151,7 +151,7 @@ def known_or_none(number: float) -> float | None:
 
 
 def digest(trace: Iterable[str]) -> str:
-    """Names a trace: "sha256:..." over its lines joined by newlines.
+    """Names a trace: "sha256:..." over its lines, each ended by a newline, as a file holds them.
 
     >>> digest([])
     'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -169,22 +169,17 @@ def write_trace(path: str | Path, trace: Iterable[str]) -> None:
     """
     try:
         with Path(path).open("wb") as stream:
-            is_empty = True
-            for chunk in _chunks(trace):
-                stream.write(chunk)
-                is_empty = False
-            stream.write(b"" if is_empty else b"\n")
+            stream.writelines(_chunks(trace))
     except (OSError, ValueError) as error:
         raise _unusable(path, "written", error) from error
 
 
 def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
-    """The lines joined by newlines, some thousand lines at a time."""
+    """The lines, each ended by a newline, some thousand at a time."""
     rest = iter(trace)
-    separator = ""
     while some := list(islice(rest, _LINES_AT_ONCE)):
-        yield (separator + "\n".join(some)).encode("ascii")
-        separator = "\n"
+        some.append("")
+        yield "\n".join(some).encode()
 
 
 def _unusable(path: str | Path, what: str, error: OSError | ValueError) -> InvalidInput:
@@ -227,8 +222,9 @@ def read_trace(path: str | Path, factors: Mapping[str, float] | None = None) -> 
     """Lengths of the tasks that ended well, out of a trace that `write_trace` has written.
 
     factors: how many times longer a task takes, by its locality ("rack", "any"), for a simulation
-    that will lengthen it anew by where it runs then. Of a task that was done more than once, the first counts. Raises InvalidInput, with the line,
-    where the file cannot be read, is no trace, or is beyond LINE_BYTES_MAX or LINES_MAX.
+    that will lengthen it anew by where it runs then. Of a task that was done more than once, the
+    first counts. Raises InvalidInput, with the line, where the file cannot be read, is no trace,
+    or is beyond LINE_BYTES_MAX or LINES_MAX.
     """
     lengths: dict[TaskName, RecordedLength] = {}
     try:

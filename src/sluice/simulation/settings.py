@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sluice.model.errors import InvalidInput
+
+HEARTBEAT_S_MIN = 0.001  # below, a run would consist of heartbeats
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSettings:
@@ -48,6 +52,14 @@ class SimulationSettings:
     fetch_bytes_per_s: float = 20e6
     nic_bytes_per_s: float = 110e6
     parallel_copies: int = 5
+
+    def __post_init__(self) -> None:
+        if 0 < self.heartbeat_s < HEARTBEAT_S_MIN:
+            raise InvalidInput(
+                f"heartbeat_s is {self.heartbeat_s}",
+                where="settings",
+                mend=f"give 0, or at least {HEARTBEAT_S_MIN}",
+            )
 
     @property
     def tells_tasks_apart(self) -> bool:
