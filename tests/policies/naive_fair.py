@@ -9,6 +9,7 @@ each job has waited for its data.
 import math
 
 from sluice.core.commands import Locality
+from sluice.core.entries import JobEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import PoolOrder
@@ -24,10 +25,14 @@ class NaiveFair:
 
     def __init__(self, node_wait_s=0.0, rack_wait_s=0.0):
         self.node_wait_s, self.rack_wait_s = node_wait_s, rack_wait_s
-        self.level = {}  # of a job's last map
-        self.waited_s = {}
-        self.skipped = set()
-        self.held = set()
+        self.level: dict[JobEntry, Locality] = {}  # of a job's last map
+        self.waited_s: dict[JobEntry, float] = {}
+        self.skipped: set[JobEntry] = set()
+        self.held: set[JobEntry] = set()  # refused after a start at this instant
+        # Of the present heartbeat:
+        self.asked: set[JobEntry] = set()
+        self.started: set[JobEntry] = set()
+        self.refused_last: set[JobEntry] = set()
         self.last_at_s = 0.0
         self.choices = 0  # how often a pool or a job was preferred to another
 
@@ -41,7 +46,8 @@ class NaiveFair:
             self.held = set()
         self.skipped, self.last_at_s = set(), now_s
         lines = {kind: self.line(kind, node.node.slots(kind)) for kind in KINDS}
-        asked, started, refused_last, closed = set(), set(), set(), set()
+        self.asked, self.started, self.refused_last = set(), set(), set()
+        closed = set()
         while True:
             used = {kind: self.tasks_on(node, kind) for kind in KINDS}
             possible = [
@@ -52,13 +58,13 @@ class NaiveFair:
             if not possible:
                 break
             kind = min(possible, key=lambda kind: used[kind])
-            found = self.first_that_yields(node, kind, asked, started, refused_last)
+            found = self.first_that_yields(node, kind)
             if found is None:
                 closed.add(kind)
             else:
                 yield found
-        self.skipped = asked - started
-        self.held = (self.held - started) | (refused_last & started)
+        self.skipped = self.asked - self.started
+        self.held = (self.held - self.started) | (self.refused_last & self.started)
 
     def wake_at_s(self, state, now_s):
         """Without heartbeats: the next instant at which a skipped job may go further away.
@@ -107,7 +113,7 @@ class NaiveFair:
 
     def line(self, kind, slots):
         total = sum(node.node.slots(kind) for node in self.state.nodes.values() if node.is_up)
-        demand = self.pending(kind) + self.running(kind, lambda attempt: True)
+        demand = self.pending(kind) + self.running(kind, lambda _: True)
         load = demand / total if total else 0.0
         return min(slots, math.ceil(min(load, 1.0) * slots - 1e-9))
 
@@ -146,7 +152,7 @@ class NaiveFair:
 
     # --- a task -------------------------------------------------------------------------------
 
-    def first_that_yields(self, node, kind, asked, started, refused_last):
+    def first_that_yields(self, node, kind):
         for pool, reason in self.pools_in_order(kind):
             for job in self.jobs_in_order(pool, kind):
                 for phase in job.phases:
@@ -154,12 +160,12 @@ class NaiveFair:
                         continue
                     locality = phase.pending.nearest(node.node_id, node.rack)
                     if locality is not None:
-                        asked.add(job)
+                        self.asked.add(job)
                         if locality > self.allowed(job):
-                            refused_last.add(job)
+                            self.refused_last.add(job)
                             continue
-                        started.add(job)
-                        refused_last.discard(job)
+                        self.started.add(job)
+                        self.refused_last.discard(job)
                         self.level[job], self.waited_s[job] = locality, 0.0
                     return Assignment(phase, kind, reason)
         return None

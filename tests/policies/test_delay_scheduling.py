@@ -16,6 +16,7 @@ from sluice.core.commands import Launch, Locality, Wake
 from sluice.core.entries import JobEntry
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair import Fair
 
@@ -121,7 +122,7 @@ def test_blocks_without_a_place_are_not_waited_for():
 def test_waits_of_ended_jobs_are_dropped_and_those_of_others_kept():
     delay, last = DelayScheduling(WAIT_S, WAIT_S), a_job()
     beat(delay, 0.0, (last, ANY))
-    for number in range(3000):
+    for _ in range(3000):
         job = a_job()
         beat(delay, 0.0, (job, NODE))
         job.has_ended = True
@@ -133,7 +134,7 @@ def test_waits_of_ended_jobs_are_dropped_and_those_of_others_kept():
 def remote_job(job_id, at_s):
     """One map whose input lies where no node is."""
     job = map_reduce(job_id, 1, 1.0, at_s=at_s)
-    return JobSubmitted(at_s, job, {0: (("elsewhere",),)})
+    return JobSubmitted(at_s, job, {0: ((NodeId("elsewhere"),),)})
 
 
 @settings(max_examples=300, deadline=None)
@@ -149,7 +150,8 @@ def test_without_heartbeats_wake_ups_alone_bring_every_job_to_a_node(
     scheduler = scheduler_of(Fair(DelayScheduling(node_wait_s, rack_wait_s)))
     scheduler.handle(NodeJoined(0.0, Node(node_id="n", rack="r", map_slots=9)))
     waiting = [(at_s, f"j{number}") for number, at_s in enumerate(arrivals_s)]
-    wakes, launched_at_s, now_s = [], {}, 0.0
+    wakes: list[float] = []
+    launched_at_s: dict[str, float] = {}
     while waiting or wakes:
         now_s = min([at_s for at_s, _ in waiting] + wakes)
         for at_s, job_id in [arrival for arrival in waiting if arrival[0] <= now_s]:

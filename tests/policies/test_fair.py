@@ -1,6 +1,15 @@
-"""Fair sharing of typed slots: against an independent Fair Scheduler, and by worked example."""
+"""Fair sharing of typed slots: against an independent Fair Scheduler, and by worked example.
+
+The differential was seen to fail with: a wait that a start does not reset, or that counts for all
+jobs; a started job that is skipped; a line rounded down; reduces on a tie; needy pools by
+running / weight; a cap forgotten; a pool that keeps the seniority of a job which has ended; jobs
+without their weight; siblings counted apart. Counted against told apart: with minimum shares
+ignored, and with a lone claimant that gets what others stand before. `explain`: with counts that
+are not settled, and with a wait for data told of reduces.
+"""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import event, given, settings
@@ -22,10 +31,12 @@ from tests.strategies import clusters
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node, Pool
+from sluice.model.ids import NodeId
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair import Fair, balance_line
 from sluice.policies.static_slots import StaticSlots
 
+N1, N2 = NodeId("n1"), NodeId("n2")
 WAITS = [(0.0, 0.0), (4.5, 4.5), (0.0, 2.0), (1.1, 0.0)]
 
 
@@ -142,6 +153,19 @@ def test_the_balance_line_is_the_nodes_share_of_the_demand_rounded_up(load, slot
     assert line == balance_line(load, slots)
 
 
+def test_a_phase_waits_on_although_another_of_its_job_starts():
+    """The job's wait for data begins anew with a start, and must end for those it left behind."""
+    scheduler = scheduler_of(Fair(DelayScheduling(4.5, 4.5)))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=N1, rack="r1", map_slots=2)))
+    job = map_reduce("a", 1)
+    job = replace(job, phases=(job.phases[0], replace(job.phases[0], name="more")))
+    scheduler.handle(JobSubmitted(0.0, job, {0: ((N2,),), 1: ((N1,),)}))
+    launch, wake = scheduler.handle(Tick(0.0))
+
+    assert 1 == launch.key.phase
+    assert Wake(4.5) == wake
+
+
 # --- why a job waits ----------------------------------------------------------------------------
 
 no_recount = pytest.mark.no_invariants  # a recount settles what `explain` must settle
@@ -166,7 +190,7 @@ def test_it_tells_how_many_pools_stand_before():
     scheduler = offered(Fair(), jobs)  # two to p, one to q
 
     assert "all 3 map slots are busy" == told(scheduler, "b")
-    assert "its pool runs 2 tasks while 1 pools have less" == told(scheduler, "a")
+    assert "its pool runs 2 tasks while 1 pools come first" == told(scheduler, "a")
 
 
 @no_recount
@@ -186,9 +210,9 @@ def test_it_tells_that_a_pool_is_at_its_cap(apart):
 @no_recount
 def test_it_tells_that_a_job_waits_for_its_data_but_not_of_its_reduces():
     scheduler = scheduler_of(Fair(DelayScheduling(4.5, 4.5)), slowstart=0.0)
-    scheduler.handle(NodeJoined(0.0, Node(node_id="n1", rack="r1", map_slots=2, reduce_slots=1)))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=N1, rack="r1", map_slots=2, reduce_slots=1)))
     job = map_reduce("a", 2, 1.0, 3, 1.0)
-    scheduler.handle(JobSubmitted(0.0, job, {0: (("n2",), ("n2",))}))
+    scheduler.handle(JobSubmitted(0.0, job, {0: ((N2,), (N2,))}))
     assert [Wake(4.5)] == [c for c in scheduler.handle(Tick(0.0)) if isinstance(c, Wake)]
 
     assert "it waits up to 4.5 s more for a node that holds its data" == told(scheduler, "a")

@@ -1,7 +1,7 @@
 """The arithmetic of fair shares. Source: dynamicmr spec, section 5.1 and golden example G5.
 
-Each property was seen to fail with: a tie going to the last claimant; `<=` for `<` in `_below`;
-no step back from the fluid level in `_fill_below`; a pool held to its minimum by `rho * weight`.
+The properties were seen to fail with: a tie going to the last claimant; a level one too high; the
+product with a weight that overflows; a pool that gets `rho * weight` below its minimum.
 """
 
 import math
@@ -82,4 +82,4 @@ def test_one_level_holds_for_all_whom_neither_demand_nor_guarantee_holds(slots, 
         if least + 1e-6 < share < demand - 1e-6
     ]
 
-    assert not levels or max(levels) - min(levels) <= 1e-6 * max(1.0, max(levels))
+    assert not levels or max(levels) - min(levels) <= 1e-6 * max(1.0, *levels)

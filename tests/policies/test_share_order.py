@@ -1,7 +1,7 @@
 """The order of pools, and of jobs inside one. Source: dynamicmr spec, section 5.1.
 
-Each was seen to fail with: needy pools by running / weight; a guarantee beyond the demand; the
-cap forgotten; seniority kept for the kinds of task that the job which left did not run.
+They were seen to fail with: needy pools by running / weight; a guarantee beyond the demand; the
+cap forgotten; jobs without their weight; a pool that keeps the seniority of a job which was killed.
 """
 
 from dataclasses import replace
@@ -46,7 +46,7 @@ def jobs_in(policy, pool_id, kind=MAP):
 
 
 def test_needy_pools_come_first_by_running_for_their_minimum():
-    """p runs 2 of 8, q 2 of 4, r none but without a guarantee: r comes last."""
+    """Pool p runs 2 of 8, q 2 of 4, r none but without a guarantee: r comes last."""
     _, policy = standing(
         Pool(pool_id="q", map_slots_min=4),
         Pool(pool_id="p", map_slots_min=8, weight=0.1),
@@ -58,7 +58,7 @@ def test_needy_pools_come_first_by_running_for_their_minimum():
 
 
 def test_a_minimum_counts_only_as_far_as_there_is_work_for_it():
-    """p runs 2 and wants 3 of its 8: 2/3 of its claim, more than the 2/4 of q."""
+    """Pool p runs 2 and wants 3 of its 8: 2/3 of its claim, more than the 2/4 of q."""
     _, policy = standing(
         Pool(pool_id="p", map_slots_min=8),
         Pool(pool_id="q", map_slots_min=4),
@@ -135,7 +135,7 @@ def test_a_cap_bounds_what_a_pool_ever_runs():
     ("order", "jobs"), [(PoolOrder.FAIR, ["d", "c"]), (PoolOrder.FIFO, ["c", "d"])]
 )
 def test_jobs_in_a_pool_stand_by_running_or_in_line(order, jobs):
-    """c runs two tasks and waits with one; d came later and runs none."""
+    """Job c runs two tasks and waits with one; d came later and runs none."""
     policy = Fair()
     scheduler = scheduler_of(policy, pools=(Pool(pool_id="p", order=order),))
     scheduler.handle(NodeJoined(0.0, Node(node_id="n", map_slots=2, reduce_slots=1)))
@@ -146,15 +146,17 @@ def test_jobs_in_a_pool_stand_by_running_or_in_line(order, jobs):
     assert jobs == jobs_in(policy, "p")
 
 
-def test_jobs_in_a_fair_pool_get_slots_by_their_weight():
+@pytest.mark.parametrize("alike", [True, False])
+def test_jobs_in_a_fair_pool_get_slots_by_their_weight(alike):
     """Nine slots for weights 1 and 2: three and six."""
     scheduler = scheduler_of(Fair())
     scheduler.handle(NodeJoined(0.0, Node(node_id="n", map_slots=9, reduce_slots=1)))
-    scheduler.handle(JobSubmitted(0.0, map_reduce("a", 9), {}, True))
-    scheduler.handle(JobSubmitted(0.0, replace(map_reduce("b", 9), weight=2.0), {}, True))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("a", 9), {}, alike))
+    scheduler.handle(JobSubmitted(0.0, replace(map_reduce("b", 9), weight=2.0), {}, alike))
+    scheduler.handle(Tick(0.0))
 
-    launched = {launch.key.job_id: launch.tasks for launch in scheduler.handle(Tick(0.0))}
-    assert {"a": 3, "b": 6} == launched
+    jobs = scheduler.state.jobs
+    assert {"a": 3, "b": 6} == {job_id: job.phases[0].running for job_id, job in jobs.items()}
 
 
 def test_maps_and_reduces_are_shared_each_by_itself():

@@ -120,7 +120,8 @@ def eagerly(jobs, nodes, slots, interval_s):
     lines = sorted(map(Line, jobs), key=lambda line: line.job.submitted_at_s)
     free = [dict(slots) for _ in range(nodes)]
     running: list[list[Any]] = [[] for _ in range(nodes)]
-    ran, told = [], {}
+    ran = []
+    told: dict[str, float] = {}
     beat = 0
     while any(any(line.left) for line in lines):
         node = beat % nodes

@@ -76,7 +76,7 @@ class PhaseEntry:
         self.index = index
         self.phase: Phase = job.job.phases[index]
         self.tasks = self.phase.tasks
-        # Done tasks after which later phases may start; 1e-9 keeps 0.05 * 20 from asking for 2.
+        # Done tasks after which later phases may start; 1e-9 keeps 0.07 * 100 from asking for 8.
         self.enough = math.ceil(slowstart * self.tasks - 1e-9)
         self.kind: SlotKind = self.phase.kind
         self.pending = pending
