@@ -40,11 +40,10 @@ class NaiveFair:
         self.state = state
 
     def assign(self, node, state, now_s):
-        for job in self.skipped:
-            self.waited_s[job] = self.waited_s.get(job, 0.0) + (now_s - self.last_at_s)
         if now_s > self.last_at_s:
-            self.held = set()
-        self.skipped, self.last_at_s = set(), now_s
+            for job in self.skipped:
+                self.waited_s[job] = self.waited_s.get(job, 0.0) + (now_s - self.last_at_s)
+            self.skipped, self.held, self.last_at_s = set(), set(), now_s
         lines = {kind: self.line(kind, node.node.slots(kind)) for kind in KINDS}
         self.asked, self.started, self.refused_last = set(), set(), set()
         closed = set()
@@ -63,7 +62,8 @@ class NaiveFair:
                 closed.add(kind)
             else:
                 yield found
-        self.skipped = self.asked - self.started
+        # Of nodes that ask at one instant the later ones do not undo a wait.
+        self.skipped = (self.skipped | self.asked) - self.started
         self.held = (self.held - self.started) | (self.refused_last & self.started)
 
     def wake_at_s(self, state, now_s):

@@ -37,14 +37,15 @@ class DelayScheduling:
 
     def begin(self, now_s: float) -> None:
         """A node asks for work."""
+        self._asked.clear()
+        self._started.clear()
+        if now_s <= self._last_at_s:
+            return  # of nodes that ask at one instant the later ones do not undo a wait
         # Every job skipped since the last heartbeat of any node has waited that long.
         for job in self._skipped:
             self._waits[job].waited_s += now_s - self._last_at_s
         self._skipped.clear()
-        self._asked.clear()
-        self._started.clear()
-        if now_s > self._last_at_s:
-            self._held.clear()
+        self._held.clear()
         self._last_at_s = now_s
 
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
@@ -70,6 +71,7 @@ class DelayScheduling:
             self._started[job] = None
             self._asked.pop(job, None)
             self._held.pop(job, None)
+            self._skipped.pop(job, None)
 
     def end(self, now_s: float) -> None:
         """The node has been served: who was asked and started nothing has been skipped."""
