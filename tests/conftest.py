@@ -2,6 +2,8 @@
 state is counted again the slow way.
 """
 
+import signal
+
 import pytest
 from tests.conservation import conserving
 
@@ -9,6 +11,9 @@ from sluice.core.scheduler import Scheduler
 
 
 def pytest_configure(config):
+    # A shell's background job is born deaf to Ctrl-C, and so would be the commands under test.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "no_invariants: a large or timed run, without a recount after each event"
     )
