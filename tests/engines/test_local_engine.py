@@ -285,7 +285,9 @@ def test_a_command_has_its_own_session_no_input_and_default_signals(bench, tmp_p
     assert (tmp_path / "sid").read_text() == (tmp_path / "pid").read_text()
     assert (tmp_path / "stdin").read_text() == "/dev/null\n"
     status = dict(line.split("\t", 1) for line in (tmp_path / "status").read_text().splitlines())
-    assert {status[name] for name in ("SigBlk:", "SigIgn:", "SigCgt:")} == {"0" * 16}
+    for name in ("SigBlk:", "SigIgn:", "SigCgt:"):
+        # 32 and 33 belong to the C library: a shell may hold one of them, and nobody may change it.
+        assert int(status[name], 16) & ~(0b11 << 31) == 0, name
     assert len((tmp_path / "fds").read_text().split()) == 4  # 0, 1, 2 and the folder it lists
 
 
