@@ -49,13 +49,13 @@ docs: .venv/.dev | .venv/.sluice  ## build the documentation in build/docs and r
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
 	--group build $(UPGRADE)
-ALL_BUT_BENCH := $(foreach extra,plot frame mrjob docs dev,--extra $(extra))
+ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast mrjob docs dev,--extra $(extra))
 
 lock: .venv/.python       ## pin the dependencies anew (UPGRADE=--upgrade: move to the newest)
 	$(PIP) install uv==$(UV)
 	$(COMPILE) $(ALL_BUT_BENCH) --extra bench -o requirements/bench.lock
 	$(COMPILE) $(ALL_BUT_BENCH) -c requirements/bench.lock -o requirements/dev.lock
-	$(COMPILE) --extra plot -c requirements/bench.lock -o requirements/demo.lock
+	$(COMPILE) --extra plot --extra fast -c requirements/bench.lock -o requirements/demo.lock
 
 clean:                    ## remove everything that the other targets made
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -10,7 +10,6 @@ import pytest
 from tests.runs import even_nodes, map_reduce, totals
 
 import sluice
-from sluice import verbs
 from sluice.bootstrap import scheduler_for
 from sluice.bootstrap.preconditions import check_slots
 from sluice.core.reasons import ReasonCode
@@ -18,6 +17,7 @@ from sluice.core.transitions import JobState
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+from sluice.verbs.sources import settings_of
 
 FILE = """
 version: 1
@@ -104,7 +104,7 @@ def test_settings_are_a_mapping_or_what_the_command_line_says(path, settings):
     expected = replace(
         Settings(), heartbeat_s=3.0, jitter=0.2, slow_factor=(2.0, 4.0), slowstart=0.5
     )
-    found = verbs.settings_of(sluice.load_workload(str(path)), settings)
+    found = settings_of(sluice.load_workload(str(path)), settings)
 
     assert expected.values() == found.values()
 
@@ -113,8 +113,8 @@ def test_settings_are_a_mapping_or_what_the_command_line_says(path, settings):
 def test_what_is_given_wins_over_the_file_and_does_not_change_it(path, settings):
     workload = sluice.load_workload(str(path))
 
-    assert 0.5 == verbs.settings_of(workload).slowstart
-    assert 1.0 == verbs.settings_of(workload, settings).slowstart
+    assert 0.5 == settings_of(workload).slowstart
+    assert 1.0 == settings_of(workload, settings).slowstart
     assert {"slowstart": 0.5} == dict(workload.settings)
     # At 0.5 the reduce is placed at 20; only then can it fetch while maps run.
     early, late = sluice.simulate(workload), sluice.simulate(workload, settings=settings)

@@ -24,15 +24,15 @@ _HOMES = {
     "StoreCorrupt": "sluice.model.errors",
     "StoreUnavailable": "sluice.store.database",
     "Workload": "sluice.model.workload",
-    "compare": "sluice.verbs",
+    "compare": "sluice.verbs.running",
     "load_workload": "sluice.ingest.workload",
     "parse_workload": "sluice.ingest.workload",
-    "run": "sluice.verbs",
-    "schema": "sluice.verbs",
-    "simulate": "sluice.verbs",
-    "story": "sluice.verbs",
-    "validate": "sluice.verbs",
-    "why": "sluice.verbs",
+    "run": "sluice.verbs.running",
+    "schema": "sluice.verbs.running",
+    "simulate": "sluice.verbs.running",
+    "story": "sluice.verbs.running",
+    "validate": "sluice.verbs.running",
+    "why": "sluice.verbs.running",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star

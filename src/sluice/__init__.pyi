@@ -12,13 +12,13 @@ from sluice.model.workload import Workload as Workload
 from sluice.reporting.extras import MissingExtra as MissingExtra
 from sluice.reporting.result import RunResult as RunResult
 from sluice.store.database import StoreUnavailable as StoreUnavailable
-from sluice.verbs import compare as compare
-from sluice.verbs import run as run
-from sluice.verbs import schema as schema
-from sluice.verbs import simulate as simulate
-from sluice.verbs import story as story
-from sluice.verbs import validate as validate
-from sluice.verbs import why as why
+from sluice.verbs.running import compare as compare
+from sluice.verbs.running import run as run
+from sluice.verbs.running import schema as schema
+from sluice.verbs.running import simulate as simulate
+from sluice.verbs.running import story as story
+from sluice.verbs.running import validate as validate
+from sluice.verbs.running import why as why
 
 __version__: str
 _HOMES: dict[str, str]

@@ -20,6 +20,7 @@ from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
 from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.simulation.settings import SimulationSettings
+from sluice.verbs.sources import settings_of
 
 DEFAULTS = Settings()
 
@@ -125,7 +126,7 @@ def test_another_package_s_policy_simulates_and_compares_like_ours():
 def test_another_package_s_policy_has_settings_of_its_own():
     """`tuned.slowstart` holds for it alone, and its name is a known prefix."""
     workload = Workload(cluster=totals(1, 1), jobs=(), settings={"tuned.slowstart": 0.25})
-    settings = sluice.verbs.settings_of(workload)
+    settings = settings_of(workload)
 
     assert 0.25 == policy("tasks", "tuned", settings).slowstart
     assert 1.0 == settings.slowstart

@@ -134,7 +134,7 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
 
     assert info.run_id == assembly.run_id
     assert Plan(**SAVED) == Plan.of(info.header)
-    assert 0.1 == assembly.scheduler.rules.slowstart, "what is set for one policy wins"
+    assert 0.2 == assembly.scheduler.rules.slowstart, "--set wins over all that the file says"
     assert "fair" == assembly.scheduler.policies.tasks.name
     (job,) = assembly.workshop.jobs
     assert [("map", 3), ("reduce", 2)] == [(phase.name, phase.tasks) for phase in job.phases]

@@ -9,7 +9,7 @@ from tests.cli.terminal import sluice
 from tests.ingest.bad_workloads.cases import CASES
 
 from sluice import bootstrap
-from sluice.cli import application, failures
+from sluice.cli import commands, failures
 from sluice.engines.interruption import RunInterrupted
 from sluice.model.errors import (
     EngineUnavailable,
@@ -228,7 +228,7 @@ def answering(error, monkeypatch):
     def fail(_file):
         raise error
 
-    monkeypatch.setattr("sluice.verbs.validate", fail)
+    monkeypatch.setattr("sluice.verbs.running.validate", fail)
     return sluice("validate", "any.yaml")
 
 
@@ -274,7 +274,7 @@ def test_ctrl_c_in_a_run_tells_how_to_go_on(monkeypatch):
     def stop(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sluice.verbs.run", stop)
+    monkeypatch.setattr("sluice.verbs.running.run", stop)
     monkeypatch.setattr(sys, "argv", ["sluice", "run", "any.yaml"])
 
     answer = sluice("run", "any.yaml")
@@ -294,7 +294,7 @@ def test_a_missing_extra_is_told_before_the_work(small, monkeypatch):
 
 def test_every_verb_is_reached_by_its_name():
     """The list of verbs in a refusal is the list of verbs in the help."""
-    verbs = [getattr(verb.callback, "__name__", "") for verb in application.app.registered_commands]
+    verbs = [getattr(verb.callback, "__name__", "") for verb in commands.app.registered_commands]
 
     assert ", ".join(verbs) in sluice("frobnicate").err
     assert "fifo" in bootstrap.policy_names("tasks")

@@ -111,3 +111,27 @@ def test_the_mend_tells_the_range():
     assert mend(below=1.0) == "give a number from 0 to below 1"
     assert mend(above=0.0) == "give a number above 0"
     assert mend(above=0.0, may_be_none=True) == "give a number above 0, or none"
+
+
+def test_an_override_wins_over_all_that_the_file_says_of_its_key():
+    """Also over what the file says for one policy; one for a policy wins over a general one."""
+    file = {"slowstart": 0.1, "fair.slowstart": 0.2, "fifo.slowstart": 0.3}
+
+    assert 0.2 == resolve_settings(file).for_policy("fair").slowstart
+    assert 0.5 == resolve_settings(file, ["slowstart=0.5"]).for_policy("fair").slowstart
+    both = resolve_settings(file, {"fifo.slowstart": 0.6, "slowstart": 0.5})
+    assert 0.6 == both.for_policy("fifo").slowstart
+
+
+def test_what_one_policy_alone_knows_takes_its_name():
+    settings = resolve_settings({"mrorder.policy": "fti"}, ["mrorder.interval_s=4"])
+
+    assert {"policy": "fti", "interval_s": 4.0, "jobs_min": 2} == {
+        name: settings.for_policy("mrorder").values()[name]
+        for name in ("policy", "interval_s", "jobs_min")
+    }
+    assert "interval_s" not in settings.for_policy("fifo").values()
+    with pytest.raises(InvalidInput, match=r"interval_s is no known setting"):
+        resolve_settings({}, ["interval_s=4"])
+    with pytest.raises(InvalidInput, match=r"Perhaps mrorder.interval_s"):
+        resolve_settings({}, ["mrorder.intervall_s=4"])

@@ -35,7 +35,7 @@ def _dispatch(arguments: list[str]) -> int:
     """Parse the arguments and run the verb that they name."""
     from typer.main import get_command
 
-    from sluice.cli.application import app
+    from sluice.cli.commands import app
 
     command = get_command(app)
     if _COMPLETION in os.environ:

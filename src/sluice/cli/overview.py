@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sluice import verbs
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
+from sluice.verbs.sources import settings_of
 
 _WARNINGS_MAX = 10
 _TYPED = (SlotKind.MAP, SlotKind.REDUCE)
@@ -63,7 +63,7 @@ class Overview:
 
 def overview_of(workload: Workload) -> Overview:
     """The overview. Raises InvalidInput where a setting names an unknown policy."""
-    verbs.settings_of(workload)
+    settings_of(workload)
     tasks = dict.fromkeys(_TYPED, 0)
     work_s = dict.fromkeys(_TYPED, 0.0)
     for phase in _phases(workload):

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sluice import bootstrap
-from sluice.ingest.settings import SETTINGS, Setting, SettingKind
+from sluice.ingest.own_settings import OWN_SETTINGS
+from sluice.ingest.setting import Setting, SettingKind
+from sluice.ingest.settings import SETTINGS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,11 +31,21 @@ def settings_table() -> Table:
     table.add_column("key", no_wrap=True)
     table.add_column("default", justify="right", no_wrap=True)
     table.add_column("meaning")
-    for setting in SETTINGS.values():
+    for name, setting in _all_settings().items():
         meaning = Text(f"{setting.meaning}; ")
         meaning.append(setting.mend.removeprefix("give "), style="dim")
-        table.add_row(Text(setting.name, style="bold"), _told(setting.default), meaning)
+        table.add_row(Text(name, style="bold"), _told(setting.default), meaning)
     return table
+
+
+def _all_settings() -> dict[str, Setting]:
+    """By the key under which each is set."""
+    own = {
+        f"{policy}.{name}": setting
+        for policy, settings in OWN_SETTINGS.items()
+        for name, setting in settings.items()
+    }
+    return {**SETTINGS, **own}
 
 
 def _told(value: object) -> str:
@@ -49,7 +61,7 @@ def _told(value: object) -> str:
 
 def settings_document() -> dict[str, object]:
     """Every setting by its key, as plain JSON values."""
-    return {"settings": {name: _document(setting) for name, setting in SETTINGS.items()}}
+    return {"settings": {name: _document(setting) for name, setting in _all_settings().items()}}
 
 
 def _document(setting: Setting) -> dict[str, object]:
@@ -68,5 +80,5 @@ def settings_epilog() -> str:
     """All names of policies and settings, for the end of a help page."""
     kinds = ("tasks", "release", "admission")
     policies = [f"--{kind}: {', '.join(bootstrap.policy_names(kind))}." for kind in kinds]
-    keys = f"--set: {', '.join(SETTINGS)}. What they mean: sluice settings."
+    keys = f"--set: {', '.join(_all_settings())}. What they mean: sluice settings."
     return "\n\n".join([*policies, keys])

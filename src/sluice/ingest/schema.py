@@ -10,7 +10,9 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from sluice.ingest.settings import SETTINGS, Setting, SettingKind
+from sluice.ingest.own_settings import OWN_SETTINGS
+from sluice.ingest.setting import Setting, SettingKind
+from sluice.ingest.settings import SETTINGS
 from sluice.ingest.shapes.workload import WorkloadShape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -36,11 +38,20 @@ def json_schema() -> dict[str, Any]:
         schema["$defs"][f"setting_{name}"] = _setting_schema(setting)
     references = {name: {"$ref": f"#/$defs/setting_{name}"} for name in SETTINGS}
     schema["properties"]["settings"] |= {
-        "properties": references,
+        "properties": references | _own_settings(),
         "patternProperties": {rf"^[^.]+\.{name}$": to for name, to in references.items()},
         "additionalProperties": False,
     }
     return {"$schema": DIALECT, **schema}
+
+
+def _own_settings() -> dict[str, Any]:
+    """Those that one policy alone knows, under its name."""
+    return {
+        f"{policy}.{name}": _setting_schema(setting)
+        for policy, settings in OWN_SETTINGS.items()
+        for name, setting in settings.items()
+    }
 
 
 def _number_schema(setting: Setting) -> dict[str, Any]:

@@ -1,12 +1,8 @@
-"""The verbs, for programs: what the command line does, as functions over immutable values.
-
-A workload is a path, or a `Workload`. Settings are given as in the file: a mapping of dotted
-keys, here over those of the file. Results have `.document()`, `.to_frame()` and `.plot()`.
-"""
+"""Running a workload, in virtual time or for real, and asking what became of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,8 +18,7 @@ from sluice.core.why import why as why_of
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.schema import json_schema
-from sluice.ingest.settings import Settings, resolve_settings
-from sluice.ingest.workload import load_workload, parse_workload
+from sluice.ingest.workload import parse_workload
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -33,9 +28,7 @@ from sluice.reporting.trace import read_trace
 from sluice.simulation.driver import Observer, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings
-
-Source = str | Path | Workload
-GivenSettings = Mapping[str, object] | Sequence[str]
+from sluice.verbs.sources import GivenSettings, Source, settings_of, workload_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +40,6 @@ class Scheduling:
     admission: str = "all"
     settings: GivenSettings = ()
     seed: int = 0
-
-
-def workload_of(source: Source) -> Workload:
-    """The workload, read where it is a path ("-" for standard input)."""
-    return source if isinstance(source, Workload) else load_workload(str(source))
 
 
 def validate(source: Source) -> Workload:
@@ -271,11 +259,3 @@ def _scheduler_at(
     if at_s is not None:
         scheduler.pass_time(at_s)
     return scheduler
-
-
-def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
-    """The settings of the file with these over them. Raises InvalidInput."""
-    policies = [name for kind in ("tasks", "release") for name in bootstrap.policy_names(kind)]
-    if isinstance(settings, Mapping):
-        return resolve_settings({**workload.settings, **settings}, (), policies=policies)
-    return resolve_settings(workload.settings, list(settings), policies=policies)

@@ -1,0 +1,71 @@
+"""Verbs that describe: a workload file, the settings, the format, this program."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app, print_version
+from sluice.cli.failures import DONE
+
+
+@app.command()
+def validate(file: given.File, *, as_json: given.AsJson = False) -> int:
+    """Check a workload file, and tell what it was understood to say.
+
+    Example: sluice validate jobs.yaml
+    """
+    from sluice.cli.overview import overview_of
+    from sluice.verbs import running
+
+    overview = overview_of(running.validate(file))
+    if as_json:
+        print_document(overview.document())
+        return DONE
+    from sluice.cli.overview_view import overview_views
+
+    print_views(*overview_views(overview))
+    if overview.can_simulate and file != "-":
+        talk(f"Next: sluice simulate {shlex.quote(file)}")
+    return DONE
+
+
+@app.command()
+def settings(*, as_json: given.AsJson = False) -> int:
+    """List what --set and `settings:` of a workload file can change.
+
+    Example: sluice settings
+    """
+    from sluice.cli.settings_view import settings_document, settings_table
+
+    if as_json:
+        print_document(settings_document())
+    else:
+        print_views(settings_table())
+    return DONE
+
+
+@app.command()
+def schema(*, _as_json: given.AsJson = False) -> int:
+    """Print the JSON Schema of the workload file, for editors and other programs.
+
+    Example: sluice schema > workload.schema.json
+    """
+    from sluice.verbs import running
+
+    print_document(running.schema(), indent=2)
+    return DONE
+
+
+@app.command()
+def version(*, as_json: given.AsJson = False) -> int:
+    """Print the version."""
+    if as_json:
+        import sluice
+
+        print_document({"version": sluice.__version__, "python": sys.version.split()[0]})
+    else:
+        print_version()
+    return DONE

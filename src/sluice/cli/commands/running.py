@@ -1,0 +1,166 @@
+"""Verbs that run a workload: in virtual time, under several schedulers, or for real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import console, print_document, print_views, talk
+from sluice.cli.application import WithSettings, app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+from sluice.cli.hints import talk_about
+
+if TYPE_CHECKING:
+    from sluice.reporting.result import RunResult
+
+
+@app.command(cls=WithSettings)
+def simulate(
+    file: given.File,
+    *,
+    tasks: given.Tasks = "fifo",
+    release: given.Release = "input",
+    admission: given.Admission = "all",
+    settings: given.Set = None,
+    seed: given.Seed = 0,
+    lengths_from: given.LengthsFrom = None,
+    trace: given.Trace = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run a workload in virtual time: when each job would start and end, and how busy slots are.
+
+    Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.15 --plot out.html
+    """
+    from sluice.cli.progress import simulation_bar
+    from sluice.verbs import running
+
+    files = Files.checked(file, trace=trace, plot=plot)
+    with simulation_bar() as observer:
+        result = running.simulate(
+            file,
+            tasks=tasks,
+            release=release,
+            admission=admission,
+            settings=settings or [],
+            seed=seed,
+            lengths_from=lengths_from,
+            observer=observer,
+        )
+    files.write(result)
+    if as_json:
+        print_document(result.document())
+        return DONE
+    _print_result(result)
+    flags = {"tasks": tasks, "release": release, "admission": admission, "seed": seed}
+    talk_about(result, file, flags, settings or [])
+    return DONE
+
+
+@app.command(cls=WithSettings)
+def compare(
+    file: given.File,
+    *,
+    schedulers: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help="Task policies, or RELEASE+TASKS."),
+    ] = "fifo,fair",
+    seeds: given.Seeds = 10,
+    settings: given.Set = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Simulate a workload under several schedulers, and set them side by side.
+
+    Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
+    """
+    from sluice.cli.progress import comparison_bar
+    from sluice.reporting.tables import comparison_table
+    from sluice.verbs import running
+
+    files = Files.checked(file, plot=plot)
+    names = [name.strip() for name in schedulers.split(",") if name.strip()]
+    with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as observer:
+        comparison = running.compare(
+            file, names, seeds=seeds, settings=settings or [], observer=observer
+        )
+    if plot is not None:
+        from sluice.reporting.charts.schedulers import schedulers_chart
+
+        files.save(schedulers_chart(comparison))
+    if as_json:
+        print_document(comparison.document())
+    else:
+        print_views(comparison_table(comparison))
+    return DONE
+
+
+@app.command(cls=WithSettings)
+def run(
+    file: given.File,
+    *,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the tasks.")] = "local",
+    nodes: given.Nodes = None,
+    map_slots: given.MapSlots = None,
+    reduce_slots: given.ReduceSlots = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue FILE's last run, if it did not finish.")
+    ] = False,
+    tasks: given.Tasks = "fifo",
+    release: given.Release = "input",
+    admission: given.Admission = "all",
+    settings: given.Set = None,
+    seed: given.Seed = 0,
+    trace: given.Trace = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run a workload's jobs for real, under the policies that simulate knows.
+
+    Example: sluice run wordcount.yaml --nodes 2
+    """
+    from sluice.cli.live import live_watcher
+    from sluice.verbs import running
+
+    files = Files.checked(file, trace=trace, plot=plot)
+    with live_watcher() as watcher:
+        result = running.run(
+            file,
+            engine=engine,
+            nodes=nodes,
+            map_slots=map_slots,
+            reduce_slots=reduce_slots,
+            tasks=tasks,
+            release=release,
+            admission=admission,
+            settings=settings or [],
+            seed=seed,
+            resume=resume,
+            watcher=watcher,
+        )
+    files.write(result)
+    if as_json:
+        print_document(result.document())
+    else:
+        _print_run(result)
+    if result.extra["was_finished"]:
+        talk("This run had finished before; nothing was done now.")
+        return DONE
+    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
+    return DONE if is_whole else NO
+
+
+def _print_result(result: RunResult) -> None:
+    from sluice.reporting.tables import job_table, summary_panel
+
+    print_views(job_table(result, width=console().width), summary_panel(result))
+
+
+def _print_run(result: RunResult) -> None:
+    from sluice.cli.live import run_views
+
+    _print_result(result)
+    print_views(*run_views(result))

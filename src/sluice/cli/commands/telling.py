@@ -1,0 +1,83 @@
+"""Verbs that tell what happened, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import console, print_document, print_views
+from sluice.cli.application import app
+from sluice.cli.failures import DONE
+
+
+@app.command()
+def why(
+    job: Annotated[str, typer.Argument(metavar="JOB", show_default=False, help="Id of the job.")],
+    *,
+    run: given.Run = None,
+    file: given.OfFile = None,
+    at_s: given.AtS = None,
+    tasks: given.TasksOrNone = None,
+    release: given.ReleaseOrNone = None,
+    admission: given.AdmissionOrNone = None,
+    settings: given.SetOrNone = None,
+    seed: given.SeedOrNone = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Tell why a job waits, or what became of it: in the newest run, or in a simulation.
+
+    Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
+    """
+    from sluice.reporting.explanation import why_text
+    from sluice.verbs import running
+
+    simulation = {
+        "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
+    }  # fmt: skip
+    subject = given.subject_of(run=run, file=file, at_s=at_s, simulation=simulation)
+    answer = running.why(job, **subject)
+    if as_json:
+        print_document(answer.document())
+    else:
+        console().print(why_text(answer), end="")
+    return DONE
+
+
+@app.command()
+def story(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", show_default=False, help="Id of a job or a node, or JOB/PHASE/TASK."
+        ),
+    ],
+    *,
+    run: given.Run = None,
+    file: given.OfFile = None,
+    at_s: given.AtS = None,
+    tasks: given.TasksOrNone = None,
+    release: given.ReleaseOrNone = None,
+    admission: given.AdmissionOrNone = None,
+    settings: given.SetOrNone = None,
+    seed: given.SeedOrNone = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Tell what happened to a job, a task or a node, in order of time.
+
+    Example: sluice story etl-7/map/3 --file jobs.yaml
+    """
+    from sluice.reporting.explanation import story_view
+    from sluice.verbs import running
+
+    simulation = {
+        "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
+    }  # fmt: skip
+    about = given.subject_of(run=run, file=file, at_s=at_s, simulation=simulation)
+    answer = running.story(subject, **about)
+    if as_json:
+        print_document(answer.document())
+    else:
+        print_views(story_view(answer))
+    return DONE

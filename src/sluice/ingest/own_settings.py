@@ -1,0 +1,33 @@
+"""Settings that only one policy knows. They are always written with its name before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+from sluice.ingest.setting import Setting, SettingKind, declared, number, setting_of, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class MrOrderSettings:
+    """MROrder's. Source: ordering spec, section 6."""
+
+    policy: str = declared(
+        SettingKind.CHOICE,
+        "ati",
+        "when a round is held: at fixed times, at adaptive ones, or at so many waiting jobs",
+        choices=("fti", "ati", "pnj"),
+    )
+    interval_s: float = number(10.0, "seconds between rounds, or the least of them", above=0.0)
+    jobs_min: int = whole(2, "waiting jobs that call for a round (pnj)", low=1, high=1e6)
+    jobs_max: int | None = whole(None, "the most jobs that a round releases", low=1, high=1e6)
+    exact_jobs_max: int = whole(7, "up to so many jobs the best order is searched", low=0, high=10)
+    objective: str = declared(
+        SettingKind.CHOICE, "makespan", "what a round minimises", choices=("makespan", "tct")
+    )
+
+
+OWN_SETTINGS: Mapping[str, Mapping[str, Setting]] = MappingProxyType(
+    {"mrorder": {one.name: setting_of(one) for one in fields(MrOrderSettings)}}
+)
