@@ -11,9 +11,12 @@ from sluice.core.scheduler import Scheduler
 
 
 def pytest_configure(config):
-    # A shell's background job is born deaf to Ctrl-C, and so would be the commands under test.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A shell's background job is born deaf to the keyboard, and so would be the commands under test.
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL),
+    ):  # fmt: skip
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
     config.addinivalue_line(
         "markers", "no_invariants: a large or timed run, without a recount after each event"
     )

@@ -29,6 +29,10 @@ class Wakeups:
             signal.signal(number, lambda *_: None)
         for number in END_SIGNALS:
             signal.signal(number, self._told_to_end)
+        # A shell's background job is born ignoring some; its tasks are none of that shell's jobs.
+        for number in signal.valid_signals():
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
 
     def clear(self) -> None:
         """Take notice."""

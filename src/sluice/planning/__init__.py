@@ -1,0 +1,1 @@
+"""Offline planners: what to rent, whom to admit, in which order to submit. Functions, no state."""

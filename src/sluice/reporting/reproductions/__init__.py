@@ -1,0 +1,8 @@
+"""Published results, run again: what the paper says, what we measure, and why they differ.
+
+A reproduction is one file and one line in this table.
+"""
+
+from __future__ import annotations
+
+REPRODUCTIONS: dict[str, str] = {}
