@@ -27,6 +27,7 @@ _HOMES = {
     "compare": "sluice.verbs.running",
     "load_workload": "sluice.ingest.workload",
     "parse_workload": "sluice.ingest.workload",
+    "reproduce": "sluice.verbs.reproduction",
     "run": "sluice.verbs.running",
     "schema": "sluice.verbs.running",
     "simulate": "sluice.verbs.running",

@@ -12,6 +12,7 @@ from sluice.model.workload import Workload as Workload
 from sluice.reporting.extras import MissingExtra as MissingExtra
 from sluice.reporting.result import RunResult as RunResult
 from sluice.store.database import StoreUnavailable as StoreUnavailable
+from sluice.verbs.reproduction import reproduce as reproduce
 from sluice.verbs.running import compare as compare
 from sluice.verbs.running import run as run
 from sluice.verbs.running import schema as schema

@@ -59,6 +59,20 @@ class Files:
         talk(f"plot: {self.plot}")
 
 
+def checked_folder(flag: str, path: str) -> Path:
+    """A folder to draw charts in, there already or to be made. Raises as `Files.checked` does."""
+    folder = Path(path)
+    if not path or "\0" in path or (folder.exists() and not folder.is_dir()):
+        raise InvalidInput(f"{path!r} is no folder", where=flag, mend="give the name of a folder")
+    place = folder if folder.exists() else folder.absolute().parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise InvalidInput(
+            f"{path} cannot be written", where=flag, mend="name a folder that can be"
+        )
+    _check_plot("chart.png")
+    return folder
+
+
 def _check(flag: str, path: str, source: str) -> None:
     folder = Path(path).parent
     if not path or path == "-":

@@ -68,6 +68,19 @@ def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
         progress.stop()
 
 
+@contextmanager
+def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
+    """An observer that shows a word on what is under way; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    progress = _spinner(what)
+    try:
+        yield lambda told: progress.update(progress.task_ids[0], told=told)
+    finally:
+        progress.stop()
+
+
 def _spinner(what: str) -> Progress:
     """A line that moves, already started. It vanishes when it stops."""
     from rich.console import Console

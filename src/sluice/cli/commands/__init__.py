@@ -6,6 +6,12 @@ all of them known to `app`, in the order in which the help lists them.
 
 from sluice.cli.application import app
 
-from sluice.cli.commands import running, telling, describing  # isort: skip  # the order of the help
+# In the order of the help, a line each.
+# isort: off
+from sluice.cli.commands import running
+from sluice.cli.commands import telling
+from sluice.cli.commands import reproduction
+from sluice.cli.commands import describing
+# isort: on
 
-__all__ = ["app", "describing", "running", "telling"]
+__all__ = ["app", "describing", "reproduction", "running", "telling"]

@@ -1,0 +1,85 @@
+"""`sluice reproduce`: the frame in which every evaluation is shown."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+from tests.cli.terminal import sluice
+
+from sluice.reporting import reproductions
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.reproductions.reproduction import Evaluation, Experiment
+
+CHART = Chart({"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}})
+
+
+def experiment(seeds, told):
+    told("counting")
+    return Experiment(
+        name="table-1",
+        title="How many seeds",
+        setup="as many as were asked for",
+        columns=("what", "paper", "ours"),
+        rows=({"what": "seeds", "paper": None, "ours": seeds},),
+        why="they are counted",
+        chart=CHART,
+    )
+
+
+EVALUATION = Evaluation(
+    name="counting",
+    title="An evaluation that counts",
+    makers={"table-1": experiment},
+    left_out={"table-2": "it needs a cluster"},
+    seeds=3,
+)
+
+
+@pytest.fixture(autouse=True)
+def _counting(monkeypatch):
+    monkeypatch.setitem(reproductions.REPRODUCTIONS, "counting", f"{__name__}:EVALUATION")
+    monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(EVALUATION=EVALUATION))
+
+
+def test_people_see_paper_and_ours_side_by_side_and_why_they_differ():
+    answer = sluice("reproduce", "counting")
+
+    assert 0 == answer.code
+    for told in ("How many seeds (table-1)", "they are counted", "table-2: it needs a cluster"):
+        assert told in answer.out
+
+
+def test_programs_get_the_same_rows():
+    document = json.loads(sluice("reproduce", "counting", "--seeds", "5", "--json").out)
+
+    assert "counting" == document["reproduction"]
+    (told,) = document["experiments"]
+    assert [{"what": "seeds", "paper": None, "ours": 5}] == told["rows"]
+
+
+def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
+    folder = tmp_path / "figures"
+    answer = sluice("reproduce", "counting", "--out", str(folder))
+
+    assert 0 == answer.code
+    assert ["counting-table-1.html", "counting-table-1.png"] == sorted(
+        path.name for path in folder.iterdir()
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("countin",), "Perhaps counting was meant"),
+        (("counting", "--experiment", "table-3"), "'table-3' is no experiment of counting"),
+        (("counting", "--seeds", "0"), "--seeds"),
+        (("counting", "--out", "/proc/version"), "--out"),
+    ],
+)
+def test_what_there_is_not_is_refused(words, told):
+    answer = sluice("reproduce", *words)
+
+    assert 2 == answer.code
+    assert told in answer.err
+    assert "" == answer.out
