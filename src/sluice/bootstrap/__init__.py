@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from sluice.bootstrap.composition import (
     policy_names,
+    reports,
     scheduler_for,
     simulation_settings,
 )
 
-__all__ = ["policy_names", "scheduler_for", "simulation_settings"]
+__all__ = ["policy_names", "reports", "scheduler_for", "simulation_settings"]

@@ -6,6 +6,7 @@ from dataclasses import fields
 from importlib import import_module, metadata
 from typing import Any
 
+from sluice.core.protocols import ReleasePolicy, Reports
 from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.ingest.nearest import suggestion
 from sluice.ingest.settings import Settings
@@ -23,8 +24,13 @@ def policy_names(kind: str) -> list[str]:
     return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
 
 
-def policy(kind: str, name: str, settings: Settings) -> Any:  # noqa: ANN401  # one of four protocols
-    """The policy of that kind and name. Raises InvalidInput with the nearest name."""
+def policy(kind: str, name: str | object, settings: Settings) -> Any:  # noqa: ANN401  # one of four protocols
+    """The policy of that kind and name, or the object itself where one is given.
+
+    Raises InvalidInput with the nearest name.
+    """
+    if not isinstance(name, str):
+        return name
     path = BUILT_IN.get(f"{kind}.{name}") or _foreign(kind, name)
     module, _, attribute = path.partition(":")
     made = getattr(import_module(module), attribute)
@@ -48,7 +54,7 @@ def scheduler_for(
     *,
     settings: Settings,
     tasks: str = "fifo",
-    release: str = "input",
+    release: str | ReleasePolicy = "input",
     admission: str = "all",
     pools: tuple[Pool, ...] = (),
     is_live: bool = False,
@@ -75,3 +81,12 @@ def simulation_settings(settings: Settings) -> SimulationSettings:
     return SimulationSettings(
         **{field.name: values[field.name] for field in fields(SimulationSettings)}
     )
+
+
+def reports(policies: Policies) -> dict[str, object]:
+    """What the policies have to tell of a run, for its document."""
+    told: dict[str, object] = {}
+    for each in (policies.admission, policies.release, policies.tasks, policies.pools):
+        if isinstance(each, Reports):
+            told |= each.report()
+    return told

@@ -64,12 +64,14 @@ class JobSubmitted(NamedTuple):
     locations: per phase position, per task, the nodes that hold its input; missing = anywhere.
     alike: tasks of one phase that start together on a node will end together, so that the
     scheduler may count them instead of telling them apart.
+    is_last: no other job will arrive, as far as anybody knows.
     """
 
     at_s: float
     job: Job
     locations: Mapping[int, tuple[tuple[NodeId, ...], ...]] = {}
     alike: bool = False
+    is_last: bool = False
 
 
 class JobKilled(NamedTuple):

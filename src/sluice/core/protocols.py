@@ -5,7 +5,7 @@ Policies read the state and never write it. A scheduler is a composition of one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -106,6 +106,14 @@ class HoldsBack(Protocol):
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         """When work that was held back should be looked at again, if nothing else happens."""
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """A policy of any kind that has more to tell of a run than its reasons."""
+
+    def report(self) -> Mapping[str, object]:
+        """Fields of the result's document, as plain JSON values."""
 
 
 class Reservation(NamedTuple):

@@ -128,6 +128,7 @@ class Scheduler:
     # --- facts ------------------------------------------------------------------------------
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
+        self.state.is_closed = event.is_last
         if event.job.job_id in self.state.jobs:
             self.state.ignored["job already known"] += 1
             return

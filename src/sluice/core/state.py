@@ -58,6 +58,7 @@ class ClusterState:
         self.slowstart = slowstart
         self.now_s = 0.0
         self.jobs: dict[JobId, JobEntry] = {}  # every job ever told of
+        self.is_closed = False  # the last job has arrived
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
         self.active: dict[JobId, JobEntry] = {}  # released, not ended

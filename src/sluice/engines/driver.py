@@ -242,7 +242,8 @@ class Driver:
         arrivals: list[Event] = []
         while self._due and self._due[-1].submitted_at_s <= now_s:
             job = self._due.pop()
-            arrivals.append(JobSubmitted(now_s, job, self._source.locations(job)))
+            places = self._source.locations(job)
+            arrivals.append(JobSubmitted(now_s, job, places, is_last=not self._due))
         return arrivals
 
     def _next_at_s(self) -> float | None:

@@ -28,6 +28,21 @@ class MrOrderSettings:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class OnDemandSettings:
+    """Release on demand's. Source: ordering spec, section 10.5."""
+
+    objective: str = declared(
+        SettingKind.CHOICE,
+        "makespan",
+        "what the rank of waiting jobs serves",
+        choices=("makespan", "tct"),
+    )
+
+
 OWN_SETTINGS: Mapping[str, Mapping[str, Setting]] = MappingProxyType(
-    {"mrorder": {one.name: setting_of(one) for one in fields(MrOrderSettings)}}
+    {
+        policy: {one.name: setting_of(one) for one in fields(settings)}
+        for policy, settings in (("mrorder", MrOrderSettings), ("on-demand", OnDemandSettings))
+    }
 )

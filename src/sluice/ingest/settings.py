@@ -24,7 +24,7 @@ from sluice.ingest.setting import Setting, SettingKind, declared, number, settin
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.errors import InvalidInput
 
-POLICY_NAMES = ("fifo", "fair", "yarn-like", "dynamicmr", "ras", "ltyarn", "mrorder")
+POLICY_NAMES = ("fifo", "fair", "yarn-like", "dynamicmr", "ras", "ltyarn", "mrorder", "on-demand")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

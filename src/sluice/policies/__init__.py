@@ -2,7 +2,8 @@
 
 A new policy is one file and one line in this table; another package adds its own under the entry
 point group `sluice.policies`, as `tasks.NAME`, `release.NAME`, `admission.NAME` or `pools.NAME`.
-A class that takes settings has a `build(settings)`; the others are made without arguments.
+A class that takes settings has a `build(settings)`; the others are made without arguments. One
+that needs a planner is made by `bootstrap`, for neighbours do not import each other.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ BUILT_IN: dict[str, str] = {
     "admission.all": "sluice.policies.standing:AdmitAll",
     "pools.keep": "sluice.policies.standing:KeepPools",
     "release.input": "sluice.policies.standing:ReleaseOnArrival",
+    "release.on-demand": "sluice.policies.on_demand:OnDemand",
     "tasks.fair": "sluice.policies.fair:Fair",
     "tasks.fifo": "sluice.policies.fifo:Fifo",
     "tasks.static": "sluice.policies.static_slots:StaticSlots",

@@ -179,7 +179,7 @@ class Simulation:
         alike = (
             not locations and not self._settings.tells_tasks_apart and self._efforts.are_alike(job)
         )
-        self._handle(JobSubmitted(now_s, job, locations, alike))
+        self._handle(JobSubmitted(now_s, job, locations, alike, not self._to_come))
 
     def _beat(self, beat: NodeHeartbeat, now_s: float) -> None:
         node = self._state.nodes[beat.node_id]

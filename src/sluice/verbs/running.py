@@ -9,6 +9,7 @@ from pathlib import Path
 from sluice import bootstrap
 from sluice.bootstrap import live
 from sluice.bootstrap.preconditions import check_simulable
+from sluice.core.protocols import ReleasePolicy
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
@@ -36,7 +37,7 @@ class Scheduling:
     """Which policies decide, with which settings, from which seed."""
 
     tasks: str = "fifo"
-    release: str = "input"
+    release: str | ReleasePolicy = "input"
     admission: str = "all"
     settings: GivenSettings = ()
     seed: int = 0
@@ -56,7 +57,7 @@ def simulate(
     source: Source,
     *,
     tasks: str = "fifo",
-    release: str = "input",
+    release: str | ReleasePolicy = "input",
     admission: str = "all",
     settings: GivenSettings = (),
     seed: int = 0,
@@ -65,6 +66,7 @@ def simulate(
 ) -> RunResult:
     """Run the workload in virtual time under the named policies.
 
+    release: a name, or a policy of your own, such as `MrOrder` with your ordering engine.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
     observer: is told (now_s, tasks ended) now and then.
@@ -105,7 +107,13 @@ def _simulated(
         observer=observer,
     )
     simulation.run(until_s=until_s)
-    result = RunResult.of(scheduler.state, cluster, seed=how.seed, events=scheduler.events)
+    result = RunResult.of(
+        scheduler.state,
+        cluster,
+        seed=how.seed,
+        events=scheduler.events,
+        extra=bootstrap.reports(scheduler.policies),
+    )
     return scheduler, result
 
 
@@ -205,6 +213,7 @@ def run(
         "measured": result.measured(assembly.predicted),
         "outputs": outputs,
         "uncommitted": dict(done.uncommitted),
+        **bootstrap.reports(assembly.scheduler.policies),
     }
     return replace(result, extra=extra)
 

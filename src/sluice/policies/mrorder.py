@@ -1,0 +1,76 @@
+"""MROrder: jobs wait in a dispatching queue, and enter the cluster's line in rounds, reordered.
+
+A round takes the waiting jobs in their order of arrival (at most `jobs_max` of them), lets the
+ordering engine put them in order, and releases them at once. They stand behind everything that was
+released before and never move again. Source: ordering spec, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from sluice.core.entries import JobEntry
+from sluice.core.protocols import ReleaseOrder
+from sluice.core.state import ClusterState
+from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job, SlotKind
+from sluice.policies.rounds import Timing
+
+# Positions of the jobs in the order to release them, given jobs, map slots and reduce slots.
+OrderingEngine = Callable[[Sequence[Job], int, int], Sequence[int]]
+
+
+class Round(NamedTuple):
+    """One round: the order, and how long its jobs keep an empty cluster busy (TA), seconds."""
+
+    at_s: float
+    order: tuple[str, ...]
+    estimate_s: float
+
+
+class MrOrder:
+    """Releases in rounds. engine: orders a round's jobs.  timing: calls the rounds.
+
+    jobs_max: the most jobs of one round; None for all.
+    """
+
+    name = "mrorder"
+
+    def __init__(
+        self, *, engine: OrderingEngine, timing: Timing, jobs_max: int | None = None
+    ) -> None:
+        self._engine = engine
+        self._timing = timing
+        self._jobs_max = jobs_max
+        self.rounds: list[Round] = []
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        order: list[JobEntry] = []
+        left = list(waiting)
+        while self._timing.is_due(len(left), now_s, is_closed=state.is_closed):
+            taken, left = left[: self._jobs_max], left[len(left[: self._jobs_max]) :]
+            order += self._held(taken, state, now_s)
+        return ReleaseOrder(order, self._timing.wake_at_s(now_s) if left else None)
+
+    def _held(self, taken: list[JobEntry], state: ClusterState, now_s: float) -> list[JobEntry]:
+        """One round over the taken jobs."""
+        slots = [max(1, state.slots[kind]) for kind in (SlotKind.MAP, SlotKind.REDUCE)]
+        positions = self._engine([entry.job for entry in taken], *slots)
+        if sorted(positions) != list(range(len(taken))):
+            raise InvalidInput(
+                f"the ordering engine returned {list(positions)[:20]} for {len(taken)} jobs",
+                where="mrorder",
+                mend="return every position from 0 once",
+            )
+        ordered = [taken[position] for position in positions]
+        fluid_s = fluid_makespan_s([slot_work(entry.job) for entry in ordered], *slots)
+        self.rounds.append(Round(now_s, tuple(entry.job_id for entry in ordered), fluid_s))
+        self._timing.held(now_s, fluid_s)
+        return ordered
+
+    def report(self) -> Mapping[str, object]:
+        return {"rounds": [{**each._asdict(), "order": list(each.order)} for each in self.rounds]}

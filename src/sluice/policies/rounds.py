@@ -1,0 +1,71 @@
+"""When MROrder holds a round: at fixed instants, at adaptive ones, or at so many waiting jobs.
+
+Each timing answers three questions: whether a round is due, what a round that was held means for
+the next one, and when to ask again if nothing else happens. Source: ordering spec, section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+_TOLERANCE = 1e-9  # of an interval: an instant that rounding has moved is still the same
+
+
+class Timing(Protocol):
+    """Calls the rounds of one run."""
+
+    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
+        """Whether to hold a round now. is_closed: no further job will arrive."""
+
+    def held(self, now_s: float, fluid_s: float) -> None:
+        """A round was held; what it released keeps the cluster busy for about `fluid_s`."""
+
+    def wake_at_s(self, now_s: float) -> float | None:
+        """The next instant at which a round may be due; None where only arrivals bring one."""
+
+
+class FixedTimes:
+    """TP-FTI: at every multiple of the interval."""
+
+    def __init__(self, interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._from_s = interval_s  # rounds are here and every interval after
+
+    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
+        return waiting > 0 and self._next_s(now_s) <= now_s
+
+    def held(self, now_s: float, fluid_s: float) -> None:
+        self._from_s = self._next_s(now_s) + self._interval_s
+
+    def wake_at_s(self, now_s: float) -> float | None:
+        return self._next_s(now_s)
+
+    def _next_s(self, now_s: float) -> float:
+        """The round at or after an instant; those before it found nobody waiting."""
+        passed = math.ceil((now_s - self._from_s) / self._interval_s - _TOLERANCE)
+        next_s = self._from_s + max(0, passed) * self._interval_s
+        return now_s if math.isclose(next_s, now_s, rel_tol=_TOLERANCE) else next_s
+
+
+class AdaptiveTimes(FixedTimes):
+    """TP-ATI: after a round for as long as its jobs last, but at least the interval."""
+
+    def held(self, now_s: float, fluid_s: float) -> None:
+        self._from_s = now_s + max(self._interval_s, fluid_s)
+
+
+class EnoughJobs:
+    """PNJ: as soon as so many jobs wait; the rest when the last one has arrived."""
+
+    def __init__(self, jobs_min: int) -> None:
+        self._jobs_min = jobs_min
+
+    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
+        return waiting >= self._jobs_min or (is_closed and waiting > 0)
+
+    def held(self, now_s: float, fluid_s: float) -> None:
+        pass
+
+    def wake_at_s(self, now_s: float) -> float | None:
+        return None

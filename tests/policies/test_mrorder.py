@@ -1,0 +1,140 @@
+"""MROrder: rounds at the right instants, over the right jobs, in the right order."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.runs import completions_s, map_reduce, simulate, totals
+
+from sluice.core.scheduler import Policies, Scheduler
+from sluice.model.errors import InvalidInput
+from sluice.model.job import SlotKind
+from sluice.policies.fifo import Fifo
+from sluice.policies.mrorder import MrOrder
+from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes
+from sluice.policies.standing import AdmitAll, KeepPools
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+ARRIVALS = (
+    map_reduce("A", 4, 5.0, 2, 6.0, at_s=0.0),
+    map_reduce("B", 2, 3.0, 2, 2.0, at_s=2.0),
+    map_reduce("C", 6, 2.0, 1, 9.0, at_s=7.0),
+    map_reduce("D", 1, 8.0, 3, 3.0, at_s=20.0),
+)
+
+
+def enumerated(objective):
+    """SIM: every order on an empty cluster, the first best one by the rule for ties."""
+
+    def engine(jobs, map_slots, reduce_slots):
+        batch = [map_reduce(job.job_id, *(x for p in shape(job) for x in p)) for job in jobs]
+
+        def cost(order):
+            ends = completions_s(
+                simulate(totals(map_slots, reduce_slots), [batch[index] for index in order])
+            )
+            both = (max(ends), sum(ends))
+            return both if objective == "makespan" else both[::-1]
+
+        return min(permutations(range(len(jobs))), key=lambda order: (cost(order), order))
+
+    return engine
+
+
+def shape(job):
+    """Tasks and seconds of its maps, then of its reduces."""
+    by_kind = {phase.kind: (phase.tasks, phase.lengths.avg_s(1)) for phase in job.phases}
+    return [by_kind.get(kind, (0, 1.0)) for kind in (SlotKind.MAP, SlotKind.REDUCE)]
+
+
+def in_order(jobs, map_slots, reduce_slots):
+    return range(len(jobs))
+
+
+def run(policy, jobs=ARRIVALS, slots=(2, 2)):
+    """The state at the end, with each job's release."""
+    policies = Policies(admission=AdmitAll(), release=policy, tasks=Fifo(), pools=KeepPools())
+    scheduler = Scheduler(policies)
+    Simulation(scheduler, totals(*slots), jobs, settings=SimulationSettings()).run()
+    return scheduler.state
+
+
+def outcome(state):
+    """Makespan, total completion time, total response time."""
+    ends = completions_s(state)
+    arrivals = [job.job.submitted_at_s for job in state.jobs.values()]
+    return max(ends) - min(arrivals), sum(ends), sum(ends) - sum(arrivals)
+
+
+def test_fixed_times_as_in_the_worked_example():
+    """Ordering spec, section 8, G8."""
+    policy = MrOrder(engine=enumerated("makespan"), timing=FixedTimes(10.0))
+    state = run(policy)
+
+    assert [(10.0, ("C", "A", "B"), 24.0), (20.0, ("D",), 8.5)] == policy.rounds
+    assert (43.0, 134.0, 105.0) == outcome(state)
+
+
+def test_adaptive_times_as_in_the_worked_example():
+    """Ordering spec, section 8, G8."""
+    policy = MrOrder(engine=enumerated("tct"), timing=AdaptiveTimes(4.0))
+    state = run(policy)
+
+    assert [(4.0, ("B", "A"), 19.0), (23.0, ("D", "C"), 14.5)] == policy.rounds
+    assert (43.0, 112.0, 83.0) == outcome(state)
+
+
+def test_enough_jobs_call_a_round_and_the_last_arrival_calls_the_rest():
+    policy = MrOrder(engine=in_order, timing=EnoughJobs(3))
+    run(policy)
+
+    assert [(7.0, ("A", "B", "C")), (20.0, ("D",))] == [each[:2] for each in policy.rounds]
+
+
+def test_a_cap_leaves_the_youngest_for_the_next_round():
+    fixed = MrOrder(engine=in_order, timing=FixedTimes(10.0), jobs_max=2)
+    run(fixed)
+    enough = MrOrder(engine=in_order, timing=EnoughJobs(1), jobs_max=1)
+    run(enough, [map_reduce(name, 1, at_s=1.0) for name in "abc"])
+
+    assert [(10.0, ("A", "B")), (20.0, ("C", "D"))] == [each[:2] for each in fixed.rounds]
+    assert [(1.0, (name,)) for name in "abc"] == [each[:2] for each in enough.rounds]
+
+
+def test_all_arrivals_of_an_instant_belong_to_the_round_of_that_instant():
+    jobs = [map_reduce(name, 1, at_s=0.3) for name in "ab"]
+    policy = MrOrder(engine=in_order, timing=FixedTimes(0.1))
+    run(policy, jobs)
+
+    (only,) = policy.rounds
+    assert pytest.approx(0.3) == only.at_s
+    assert ("a", "b") == only.order
+
+
+@pytest.mark.parametrize("wrong", [[], [0], [0, 0], [0, 2], [1, 2]])
+def test_an_engine_that_returns_no_permutation_is_refused(wrong):
+    policy = MrOrder(engine=lambda *_: wrong, timing=EnoughJobs(2))
+    with pytest.raises(InvalidInput, match="every position from 0 once"):
+        run(policy, [map_reduce(name, 1) for name in "ab"])
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(0, 50), min_size=1, max_size=12),
+    st.sampled_from([FixedTimes, AdaptiveTimes]),
+    st.floats(0.1, 20),
+    st.integers(1, 4) | st.none(),
+)
+def test_every_job_is_released_once_in_rounds_that_keep_their_distance(at_s, timing, dt, cap):
+    jobs = [map_reduce(f"j{index}", 2, 1.0, 1, at_s=at) for index, at in enumerate(at_s)]
+    policy = MrOrder(engine=in_order, timing=timing(dt), jobs_max=cap)
+    state = run(policy, jobs)
+
+    assert sorted(state.jobs) == sorted(name for each in policy.rounds for name in each.order)
+    instants = [each.at_s for each in policy.rounds]
+    assert all(instant >= dt * (1 - 1e-9) for instant in instants)
+    for one, other in zip(policy.rounds, policy.rounds[1:], strict=False):
+        least_s = dt if timing is FixedTimes else max(dt, one.estimate_s)
+        assert other.at_s - one.at_s >= least_s * (1 - 1e-6)

@@ -1,0 +1,101 @@
+"""Release on demand: nothing idles, and what has not been needed can still be overtaken."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.policies.test_mrorder import outcome, run
+from tests.runs import map_reduce
+
+from sluice.model.job import SlotKind
+from sluice.policies.on_demand import OnDemand
+from sluice.policies.standing import ReleaseOnArrival
+
+LONG_THEN_SHORT = [
+    map_reduce("running", 2, 10.0, 1, 1.0, at_s=0.0),
+    map_reduce("long", 2, 50.0, 1, 1.0, at_s=1.0),
+    map_reduce("short", 2, 2.0, 1, 1.0, at_s=2.0),
+]
+
+
+def test_a_short_job_overtakes_a_long_one_that_nobody_needed_yet():
+    state = run(OnDemand("tct"), LONG_THEN_SHORT)
+
+    released = {job.job_id: job.released_at_s for job in state.jobs.values()}
+    assert {"running": 0.0, "short": 10.0, "long": 12.0} == released
+
+
+def test_for_the_makespan_jobs_with_much_to_reduce_go_first():
+    jobs = [
+        map_reduce("first", 2, 10.0, 1, 1.0),
+        map_reduce("maps", 2, 10.0, 1, 1.0, at_s=1.0),
+        map_reduce("reduces", 2, 10.0, 2, 20.0, at_s=2.0),
+    ]
+    state = run(OnDemand("makespan"), jobs)
+
+    assert 10.0 == state.jobs["reduces"].released_at_s
+    assert 20.0 == state.jobs["maps"].released_at_s
+
+
+def test_a_job_without_maps_waits_for_a_reduce_slot_alone():
+    jobs = [
+        map_reduce("maps", 2, 10.0),
+        map_reduce("late", 2, 10.0, at_s=1.0),
+        map_reduce("reduces", reduces=2, reduce_s=5.0, at_s=2.0),
+        map_reduce("more", reduces=2, reduce_s=4.0, at_s=3.0),
+    ]
+    state = run(OnDemand("tct"), jobs)
+
+    assert 2.0 == state.jobs["reduces"].released_at_s
+    assert 7.0 == state.jobs["more"].released_at_s
+
+
+def test_reduces_do_not_pile_up_for_total_completion_time():
+    """Each job's reduces last ten times as long as its maps."""
+    jobs = [map_reduce(f"j{index}", 2, 1.0, 4, 20.0, at_s=0.1 * index) for index in range(6)]
+    held, free = run(OnDemand("tct"), jobs), run(OnDemand("makespan"), jobs)
+
+    last = "j5"
+    assert held.jobs[last].released_at_s > free.jobs[last].released_at_s
+    assert outcome(held)[1] <= outcome(free)[1]
+
+
+works = st.tuples(
+    st.integers(0, 4), st.integers(1, 20), st.integers(0, 3), st.integers(1, 20), st.floats(0, 40)
+).filter(lambda job: job[0] + job[2] > 0)
+
+
+@settings(max_examples=60)
+@given(st.lists(works, min_size=1, max_size=8), st.sampled_from(["makespan", "tct"]))
+def test_all_jobs_end_and_no_map_slot_idles_while_a_map_is_held_back(jobs, objective):
+    """By Johnson's rank; by the shortest job a slot may idle, so that reduces do not pile up."""
+    jobs = [
+        map_reduce(f"j{index}", maps, float(map_s), reduces, float(reduce_s), at_s=at_s)
+        for index, (maps, map_s, reduces, reduce_s, at_s) in enumerate(jobs)
+    ]
+    state = run(OnDemand(objective), jobs)
+
+    assert all(job.state.value == "done" for job in state.jobs.values())
+    if objective == "tct":
+        return
+    maps = [one for one in state.closed if one.slot_kind is SlotKind.MAP]
+    arrived = run(ReleaseOnArrival(), jobs)
+    same = [one for one in arrived.closed if one.slot_kind is SlotKind.MAP]
+    assert math.isclose(*(sum(map(busy_s, ones)) for ones in (maps, same)), abs_tol=1e-9)
+    for one in maps:
+        job = one.phase.job
+        waited = [at for at in starts(maps) if job.job.submitted_at_s < at < job.released_at_s]
+        assert all(running_at(maps, at) == 2 for at in waited)
+
+
+def busy_s(attempt):
+    return attempt.tasks * (attempt.finished_at_s - attempt.started_at_s)
+
+
+def starts(attempts):
+    return [attempt.started_at_s for attempt in attempts]
+
+
+def running_at(attempts, at_s):
+    """Tasks that run just after an instant (alike ones count as many)."""
+    return sum(one.tasks for one in attempts if one.started_at_s <= at_s < one.finished_at_s)
