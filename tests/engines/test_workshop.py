@@ -41,6 +41,15 @@ def staging(workshop):
     return workshop._prepared[ID].staging.attempts
 
 
+def test_a_split_lies_on_the_node_that_wrote_its_file(workshop, tmp_path):
+    (prepared,) = workshop._prepared.values()
+    path = prepared.splits[0].path
+    told = Workshop([prepared], tmp_path / "scratch", {path: NodeId("node-2"), "other": "node-1"})
+
+    assert {} == workshop.locations(prepared.job)
+    assert {0: ((NodeId("node-2"),),)} == told.locations(prepared.job)
+
+
 def test_a_reduce_is_given_what_the_maps_left(workshop):
     work = workshop.work(launch(1, 0), {0: {0: output(0, 0, "/data/spill")}})
 

@@ -77,7 +77,9 @@ class LocatedTasks(PendingTasks):
 
     is_placed = True
 
-    __slots__ = ("_by_node", "_by_rack", "_locations", "_order", "_rack_of", "_waits")
+    __slots__ = (
+        "_by_node", "_by_rack", "_locations", "_order", "_placeless", "_rack_of", "_waits",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -92,11 +94,14 @@ class LocatedTasks(PendingTasks):
         self._order: list[int] = []
         self._by_node: dict[NodeId, list[int]] = {}
         self._by_rack: dict[str, list[int]] = {}
+        self._placeless: list[int] = []
         for task in range(tasks):
             self._index(task)
 
     def _index(self, task: int) -> None:
         heapq.heappush(self._order, task)
+        if not self._locations[task]:
+            heapq.heappush(self._placeless, task)
         racks: dict[str, None] = {}
         for node_id in self._locations[task]:
             heapq.heappush(self._by_node.setdefault(node_id, []), task)
@@ -113,6 +118,8 @@ class LocatedTasks(PendingTasks):
         return None
 
     def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
+        if self._top(self._again) is not None:
+            return None  # what failed before runs wherever there is room
         found = self._find(node_id, rack)
         return None if found is None else found[1]
 
@@ -126,6 +133,9 @@ class LocatedTasks(PendingTasks):
         task = self._top(self._by_rack.get(rack))
         if task is not None:
             return task, Locality.RACK
+        task = self._top(self._placeless)
+        if task is not None:
+            return task, None
         task = self._top(self._order)
         return None if task is None else (task, self._locality_of(task, node_id, rack))
 
@@ -171,3 +181,4 @@ class LocatedTasks(PendingTasks):
         self._order.clear()
         self._by_node.clear()
         self._by_rack.clear()
+        self._placeless.clear()

@@ -3,7 +3,8 @@
 What was prepared is journaled when the run starts and taken from the journal when it is resumed:
 by then inputs may have changed and outputs stand where nothing stood.
 
-Nothing is said about where input lies: all nodes of one machine are equally near to its disk.
+A split lies on the node that wrote its file, where that is known; all others lie nowhere in
+particular, for all nodes of one machine are equally near to its disk.
 """
 
 from __future__ import annotations
@@ -29,11 +30,18 @@ class Workshop:
     """Prepared jobs by id. A `WorkSource`.
 
     scratch: where the nodes of the engine keep their files, in one folder for each.
+    writers: for input files that a node wrote, which one.
     """
 
-    def __init__(self, prepared: Iterable[PreparedJob], scratch: Path) -> None:
+    def __init__(
+        self,
+        prepared: Iterable[PreparedJob],
+        scratch: Path,
+        writers: Mapping[str, NodeId] | None = None,
+    ) -> None:
         self._prepared = {each.job.job_id: each for each in prepared}
         self._scratch = scratch
+        self._writers = writers or {}
         self._begun: set[JobId] = set()
 
     @classmethod
@@ -62,7 +70,11 @@ class Workshop:
                     _remove(path)
 
     def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:
-        return {}
+        splits = self._prepared[job.job_id].splits
+        nodes = [self._writers.get(split.path) for split in splits]
+        if not any(nodes):
+            return {}
+        return {0: tuple((node,) if node else () for node in nodes)}
 
     def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
         key = launch.key
