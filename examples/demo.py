@@ -29,7 +29,7 @@ from rich.table import Table
 
 import sluice
 from sluice.cli.live import live_watcher
-from sluice.ingest.swim import SwimOptions, load_swim
+from sluice.ingest.logs.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.reporting.charts.slots_gantt import slots_of

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sluice.bootstrap.history import with_past_lengths
 from sluice.engines.work.layout import prepare
 from sluice.estimate.measured import relative_error
 from sluice.model.workload import Workload
 from sluice.reporting.quantities import NOTHING, duration
 from sluice.reporting.result import RunResult
-from sluice.store.past_lengths import with_past_lengths
-from sluice.store.runs import Runs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,7 +25,7 @@ def with_measured_lengths(workload: Workload) -> Workload:
     `sluice run` predicts its makespan from the same lengths.
     """
     jobs = [prepare(job).job for job in workload.jobs]
-    return replace(workload, jobs=tuple(with_past_lengths(jobs, Runs())))
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, tell=print)))
 
 
 def ends(before: RunResult, predicted: RunResult, measured: RunResult) -> Iterator[Row]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.ingest.swim import SwimOptions, load_swim, parse_swim
+from sluice.ingest.logs.swim import SwimOptions, load_swim, parse_swim
 from sluice.model.errors import InvalidInput
 from sluice.model.lengths import ConstantLengths
 

@@ -13,6 +13,7 @@ from sluice.ingest.complaints import Refusal
 from sluice.ingest.shapes.clusters import ClusterShape, NodeGroupShape, NodeShape, PoolShape
 from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId, PoolId
+from sluice.model.machines import VmShape
 from sluice.model.resources import Resources
 
 _DEFAULT_RACK = "rack-1"
@@ -38,6 +39,13 @@ def cluster_of(shape: ClusterShape) -> Cluster | None:
     if given.isdisjoint(_PER_VM):
         raise Refusal("is empty", mend=_FORMS)
     return None
+
+
+def vm_of(shape: ClusterShape) -> VmShape | None:
+    """What a VM holds; None where the file does not say it of both kinds of slots."""
+    if shape.map_slots_per_vm is None or shape.reduce_slots_per_vm is None:
+        return None
+    return VmShape(map_slots=shape.map_slots_per_vm, reduce_slots=shape.reduce_slots_per_vm)
 
 
 def _check_companions(shape: ClusterShape) -> None:

@@ -2,7 +2,8 @@
 
 Which notation a text is in is decided by its content. One that begins with `{` or `[` is JSON, and
 goes to the JSON parser; YAML's flow style begins alike, so a text that is no JSON and short enough
-to have been written by hand is tried as YAML before the JSON parser's complaint is passed on.
+to have been written by hand is tried as YAML before the JSON parser's complaint is passed on. A
+text whose first line is a job's, in five fields, is a list of such lines.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sluice.ingest.job_lines import are_job_lines, read_job_lines
 from sluice.ingest.json_notation import place_of, read_json, too_deep
 from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place
 from sluice.ingest.yaml_notation import places_of, read_yaml
@@ -23,20 +25,34 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Plain values (dict, list, str, int, float, bool, None), their text and its name."""
+    """Plain values (dict, list, str, int, float, bool, None), their text and its name.
+
+    job_lines: where each job stands, in a text that has a line for each; else None.
+    """
 
     value: object
     text: str
     source: str
     is_json: bool
+    job_lines: tuple[int, ...] | None = None
 
     def places(self, paths: Iterable[Path]) -> dict[Path, Place]:
         """Where each path stands; where its nearest beginning stands if it leads nowhere."""
         wanted = list(paths)
+        if self.job_lines is not None:
+            return {path: Place(self._line(path), 1) for path in wanted}
         if self.is_json:
             return {path: place_of(self.text, path) for path in wanted}
         known = places_of(self.text, wanted)
         return {path: _nearest(known, path) for path in wanted}
+
+    def _line(self, path: Path) -> int:
+        """Of the job that a path leads into, or the first."""
+        assert self.job_lines is not None
+        match path:
+            case ("jobs", int(index), *_):
+                return self.job_lines[index]
+        return 1
 
     def check_depth(self) -> None:
         """Raise InvalidInput if the values are nested deeper than DEPTH_MAX.
@@ -75,6 +91,9 @@ def read_document(content: bytes | str, *, source: str) -> Document:
     text = _decoded(content, source)
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
+        if are_job_lines(text):
+            value, lines = read_job_lines(text)
+            return Document(value=value, text=text, source=source, is_json=False, job_lines=lines)
         value, is_json = _read(text)
     except NotationError as error:
         raise error.told(source) from None

@@ -13,7 +13,13 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.ingest.clusters import cluster_of, pool_of
+from sluice.ingest.classes import (
+    admission_settings,
+    capacity_prices,
+    class_of,
+    in_its_class,
+)
+from sluice.ingest.clusters import cluster_of, pool_of, vm_of
 from sluice.ingest.complaints import (
     SORTED_MAX,
     TOLD_MAX,
@@ -28,12 +34,15 @@ from sluice.ingest.jobs import job_of
 from sluice.ingest.shapes.jobs import JobShape
 from sluice.ingest.shapes.workload import WorkloadShape
 from sluice.ingest.translation import complaints, mend_of
+from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
+from sluice.model.limits import Limits
 from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
 _JOB = TypeAdapter(JobShape).validator
+_VM_PRICES = {"vm_hour_usd", "billing_s", "io_op_usd", "io_bytes_per_op"}
 
 
 class Entrance:
@@ -51,15 +60,22 @@ class Entrance:
         shape = self._shape({**members, "jobs": None})
         cluster, pools = self._cluster(shape), self._pools(shape)
         leaves = leaf_queues(shape.queues or ())
-        jobs = self._jobs(raw_jobs, {str(pool.pool_id) for pool in pools}, leaves)
+        classes, rents = self._classes(shape), self._capacity_prices(shape)
+        known = {str(pool.pool_id) for pool in pools}
+        # Where pools are named, jobs may also be of a class; without any, pools need no naming.
+        jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
         if self._found:
             self._refuse()
         return Workload(
             cluster=cluster,
-            jobs=jobs,
+            jobs=tuple(in_its_class(job, classes) for job in jobs) if classes else jobs,
             pools=pools,
             prices=_prices(shape),
-            settings=shape.settings or {},
+            classes=tuple(classes.values()),
+            capacity_prices=rents,
+            limits=_limits(shape),
+            vm=None if shape.cluster is None else vm_of(shape.cluster),
+            settings={**admission_settings(rents), **(shape.settings or {})},
             source=self._document.source,
             folder=self._folder,
         )
@@ -117,6 +133,22 @@ class Entrance:
                 self._found.append(error.under(("pools", index)))
         return tuple(pools)
 
+    def _classes(self, shape: WorkloadShape) -> dict[str, JobClass]:
+        classes: dict[str, JobClass] = {}
+        for index, one in enumerate(shape.classes or ()):
+            try:
+                classes[one.id] = class_of(one)
+            except Refusal as error:
+                self._found.append(error.under(("classes", index)))
+        return classes
+
+    def _capacity_prices(self, shape: WorkloadShape) -> CapacityPrices | None:
+        try:
+            return capacity_prices(shape.prices)
+        except Refusal as error:
+            self._found.append(error.under(("prices",)))
+            return None
+
     def _jobs(
         self, raw_jobs: list[object], pools: Collection[str], leaves: Collection[str]
     ) -> tuple[Job, ...]:
@@ -158,6 +190,9 @@ def _prices(shape: WorkloadShape) -> Prices | None:
     given = shape.prices
     if given is None or given.vm_hour_usd is None:
         return None
-    if given.billing_s is None:
-        return Prices(vm_hour_usd=given.vm_hour_usd)
-    return Prices(vm_hour_usd=given.vm_hour_usd, billing_s=given.billing_s)
+    told = given.model_dump(include=_VM_PRICES, exclude_none=True)
+    return Prices(**told)
+
+
+def _limits(shape: WorkloadShape) -> Limits | None:
+    return None if shape.limits is None else Limits(**shape.limits.model_dump(exclude_none=True))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 from sluice.ingest.complaints import Refusal
 from sluice.ingest.phases import phases_of, tasks_wanted
-from sluice.ingest.shapes.jobs import JobShape, RunShape
+from sluice.ingest.shapes.jobs import BufferShape, JobShape, RunShape
+from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, RunSpec
@@ -30,7 +32,9 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             submitted_at_s=shape.submitted_at_s,
             deadline_at_s=_deadline_at_s(shape),
             weight=shape.weight,
+            penalty_usd=shape.penalty_usd,
             map_output=_map_output(shape),
+            buffer=None if shape.buffer is None else _buffer(shape.buffer),
             profile=shape.profile,
             run=None if shape.run is None else _run(shape, shape.run, folder),
         )
@@ -59,6 +63,28 @@ def _deadline_at_s(shape: JobShape) -> float | None:
 def _map_output(shape: JobShape) -> MapOutput | None:
     output = shape.map_output
     return None if output is None else MapOutput(bytes=output.bytes, records=output.records)
+
+
+def _buffer(shape: BufferShape) -> BufferRanges:
+    given: dict[str, Any] = {
+        name: _range(name, ends)
+        for name in ("bytes", "metadata_share", "spill_threshold")
+        if (ends := getattr(shape, name)) is not None
+    }
+    if shape.default is not None:
+        given["default"] = BufferSetting(**shape.default.model_dump())
+    return BufferRanges(**given)
+
+
+def _range(name: str, ends: list[float]) -> Range:
+    low, high = ends
+    if high < low:
+        raise Refusal(
+            f"is [{low:g}, {high:g}]",
+            at=("buffer", name),
+            mend="give the least first, then the greatest",
+        )
+    return Range(low, high)
 
 
 def _run(shape: JobShape, run: RunShape, folder: str) -> RunSpec:

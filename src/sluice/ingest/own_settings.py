@@ -40,9 +40,41 @@ class OnDemandSettings:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CapacitySettings:
+    """Admission under deadlines. Source: capacity spec, sections 3 and 4.3."""
+
+    interval_s: float = number(10.0, "seconds between rounds; 0 decides whenever anything happens")
+    bound: str = declared(
+        SettingKind.CHOICE,
+        "up",
+        "how long jobs are taken to be; up keeps every promise",
+        choices=("low", "avg", "up"),
+    )
+    without_deadline: str = declared(
+        SettingKind.CHOICE,
+        "take",
+        "what to do with jobs that have no deadline, or lengths that nobody knows",
+        choices=("take", "refuse"),
+    )
+    reserved_vm_usd: float | None = number(
+        None, "dollars for a VM and the hour, else those under `prices`; none takes what fits"
+    )
+    vm_containers: int | None = whole(
+        None, "containers of one VM; none for as many as a node has", low=1
+    )
+    penalty_usd: float | None = number(
+        None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
+    )
+
+
 OWN_SETTINGS: Mapping[str, Mapping[str, Setting]] = MappingProxyType(
     {
         policy: {one.name: setting_of(one) for one in fields(settings)}
-        for policy, settings in (("mrorder", MrOrderSettings), ("on-demand", OnDemandSettings))
+        for policy, settings in (
+            ("capacity", CapacitySettings),
+            ("mrorder", MrOrderSettings),
+            ("on-demand", OnDemandSettings),
+        )
     }
 )

@@ -49,7 +49,7 @@ def _phase(
     tasks: int,
     after: tuple[int, ...],
 ) -> Phase:
-    lengths = _lengths(phase, name, tasks)
+    lengths = lengths_of(phase, name, tasks)
     if lengths is None and shape.run is None and shape.profile is None:
         raise Refusal("has tasks but no lengths", at=(name,), mend=_FORMS)
     if lengths is not None and shape.profile is not None:
@@ -90,14 +90,17 @@ def _fetch(shape: JobShape, tasks: int) -> TaskLengths | None:
         return None
     if shape.shuffle.avg_s == 0 and not shape.shuffle.max_s:
         return None
-    lengths = _lengths(shape.shuffle, "shuffle", tasks)
+    lengths = lengths_of(shape.shuffle, "shuffle", tasks)
     if lengths is None:
         raise Refusal("has no lengths", at=("shuffle",), mend=_FORMS)
     return lengths
 
 
-def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
-    """The lengths, whichever form they are given in; None where there are none."""
+def lengths_of(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
+    """The lengths, whichever form they are given in; None where there are none.
+
+    name: the key that they stand under. Raises Refusal.
+    """
     work = shape.work_s is not None or shape.fixed_s is not None
     forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
     if sum(forms) > 1:

@@ -68,7 +68,9 @@ def _number_schema(setting: Setting) -> dict[str, Any]:
 def _setting_schema(setting: Setting) -> dict[str, Any]:
     """The JSON Schema of one setting's value."""
     options: list[dict[str, Any]] = [{"enum": list(setting.choices)}]
-    if setting.kind is not SettingKind.CHOICE:
+    if setting.kind is SettingKind.FLAG:
+        options = [{"type": "boolean"}]
+    elif setting.kind is not SettingKind.CHOICE:
         options = [_number_schema(setting)]
     if setting.kind is SettingKind.SPAN:
         options.append({"type": "array", "items": options[0], "minItems": 2, "maxItems": 2})

@@ -20,6 +20,7 @@ class SettingKind(Enum):
     NUMBER = "a number"
     WHOLE = "a whole number"
     CHOICE = "a word"
+    FLAG = "true or false"
     SPAN = "a number or a range such as 3..6"
 
 
@@ -48,6 +49,8 @@ class Setting:
         none = ", or none" if self.may_be_none else ""
         if self.kind is SettingKind.CHOICE:
             return f"give {' or '.join(self.choices)}{none}"
+        if self.kind is SettingKind.FLAG:
+            return f"give {self.kind.value}"
         low = f"above {self.above:g}" if self.above >= self.low else f"from {self.low:g}"
         if self.below <= self.high:
             return f"give {self.kind.value} {low} to below {self.below:g}{none}"
@@ -64,9 +67,16 @@ class Setting:
             if raw not in self.choices:
                 raise self._refused(raw)
             return raw
+        if self.kind is SettingKind.FLAG:
+            return self._flag(raw)
         if self.kind is SettingKind.SPAN:
             return self._span(raw)
         return self._number(raw)
+
+    def _flag(self, raw: object) -> bool:
+        if not isinstance(raw, bool):
+            raise self._refused(raw)
+        return raw
 
     def _number(self, raw: object) -> float | int:
         if isinstance(raw, bool) or not isinstance(raw, int | float):
@@ -117,6 +127,16 @@ def whole(default: int | None, meaning: str, **limits: Any) -> Any:  # noqa: ANN
 def share(default: float, meaning: str) -> Any:  # noqa: ANN401  # as above
     """A field for a number from 0 to 1."""
     return declared(SettingKind.NUMBER, default, meaning, high=1.0)
+
+
+def word(default: str, meaning: str, *choices: str) -> Any:  # noqa: ANN401  # as above
+    """A field for one of some words."""
+    return declared(SettingKind.CHOICE, default, meaning, choices=choices)
+
+
+def flag(meaning: str) -> Any:  # noqa: ANN401  # as above
+    """A field for a switch, off by default."""
+    return declared(SettingKind.FLAG, default=False, meaning=meaning)
 
 
 def setting_of(declared_field: Field[Any]) -> Setting:

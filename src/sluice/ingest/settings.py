@@ -20,11 +20,23 @@ from typing import Any
 
 from sluice.ingest.nearest import suggestion
 from sluice.ingest.own_settings import OWN_SETTINGS
-from sluice.ingest.setting import Setting, SettingKind, declared, number, setting_of, share, whole
+from sluice.ingest.setting import (
+    Setting,
+    SettingKind,
+    declared,
+    flag,
+    number,
+    setting_of,
+    share,
+    whole,
+    word,
+)
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.errors import InvalidInput
 
-POLICY_NAMES = ("fifo", "fair", "yarn-like", "dynamicmr", "ras", "ltyarn", "mrorder", "on-demand")
+POLICY_NAMES = (
+    "fifo", "fair", "yarn-like", "dynamicmr", "ras", "ltyarn", "mrorder", "on-demand", "capacity",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +56,37 @@ class Settings:
     ramp: float = share(
         0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
     )
-    contention: str = declared(
-        SettingKind.CHOICE,
-        "none",
-        "whether tasks on one node slow each other down",
-        choices=("none", "shared"),
+    mode: str = word(
+        "pi", "who lends slots: each kind as a whole, or the pools (dynamicmr)", "pi", "pd"
+    )
+    order: str = word("fair", "whose turn it is (dynamicmr)", "fair", "fifo")
+    pct_map: float = share(1.0, "share of the unused map slots that reduces may use (dynamicmr)")
+    pct_reduce: float = share(1.0, "share of the unused reduce slots that maps may use (dynamicmr)")
+    w_map: float = number(1.0, "what a map takes, against a reduce (dynamicmr)", above=0.0)
+    w_reduce: float = number(1.0, "what a reduce takes, against a map (dynamicmr)", above=0.0)
+    case5: str = word(
+        "at_once",
+        "when a map runs away from its data rather than leave a slot idle (dynamicmr, mode pd)",
+        "at_once",
+        "after_wait",
+    )
+    prescheduling: bool = flag("maps beside their data in slots beyond the line (dynamicmr)")
+    reduce_slots_lent_max: int = whole(100_000, "reduce slots lent by prescheduling at most")
+    speculation: str = word(
+        "none", "second copies of slow tasks (fifo, fair, static, dynamicmr)", "none", "late"
+    )
+    spec_cap: float = number(
+        0.1, "copies that run at once: below 1 a share of all slots, from 1 on their number"
+    )
+    slow_task: float = number(25.0, "percentile of rates below which a task is slow", high=100.0)
+    slow_node: float = number(25.0, "percentile below which a node gets no copies", high=100.0)
+    min_age_s: float = number(60.0, "seconds before an attempt is judged")
+    kill_slow: bool = flag("end attempts that take over twice as long as those before")
+    sepb: float = share(0.0, "share of all jobs whose waiting tasks come before copies")
+    sepb_pool: float = share(0.0, "the same of the jobs of a pool")
+    sepb_mode: str = word("global", "which of the two holds", "global", "pool")
+    contention: str = word(
+        "none", "whether tasks on one node slow each other down", "none", "shared"
     )
     kappa_cpu: float = number(0.1, "capacity lost as cpu is over-committed", high=1000.0)
     kappa_io: float = number(0.5, "capacity lost as io is over-committed (seeks)", high=1000.0)
@@ -72,6 +110,8 @@ class Settings:
         SettingKind.SPAN, (3.0, 6.0), "how many times longer a slow attempt takes", low=1.0
     )
     p_hang: float = share(0.0, "chance that an attempt never ends by itself")
+    p_slow_node: float = share(0.0, "chance that a node is slow, and all that runs on it")
+    slow_node_factor: float = number(1.5, "how many times longer it takes there", low=1.0)
     replicas: int = whole(3, "nodes that hold each block of input", low=1, high=1000)
     rack_factor: float = number(1.3, "length of a map whose input is in its rack", low=1.0)
     remote_factor: float = number(1.6, "length of a map whose input is in another", low=1.0)

@@ -186,6 +186,9 @@ class JobShape(Shape):
         None, description="seconds since the start of the workload, after submitted_at_s"
     )
     weight: AmountAboveZero = Field(1.0, description="a relative weight, above 0")
+    penalty_usd: Amount | None = Field(
+        None, description="dollars that refusing the job costs, 0 or more"
+    )
     maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 160, avg_s: 22}")
     reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 10, avg_s: 11}")
     shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 3, max_s: 5}")

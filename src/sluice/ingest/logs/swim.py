@@ -18,24 +18,33 @@ MapReduce (SWIMProjectUCB/SWIM), workloadSuite.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.options import check_options, settings_in
+from sluice.ingest.logs.reading import log_lines
+from sluice.ingest.logs.report import Contents, Report, Skipped
 from sluice.ingest.reading import read_source, source_name
+from sluice.ingest.setting import number, whole
 from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import JOBS_MAX, Workload
 
+FORMAT = "swim"
 _COLUMNS = ("job", "submit", "gap", "map_input", "shuffle", "reduce_output")
 _COLUMNS_WITH_PATHS = 8
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 _BYTES = re.compile(r"[0-9]{1,18}")
+_LINE = re.compile(
+    rb"[^\t\n]{1,200}\t[0-9.]+\t-?[0-9.]+\t[0-9]+\t[0-9]+\t[0-9]+(\t[^\t\n]*){0,2}\r?"
+)
 _SHOWN = 40
 
 
@@ -47,31 +56,18 @@ class SwimOptions:
     jobs_max: read the first so many jobs only; None for all.
     """
 
-    block_bytes: int = 128 * 1024 * 1024
-    reduce_bytes: int = 1024 * 1024 * 1024
-    map_bytes_per_s: float = 10e6
-    fetch_bytes_per_s: float = 20e6
-    reduce_bytes_per_s: float = 20e6
-    task_s: float = 2.0
-    jobs_max: int | None = None
+    block_bytes: int = whole(128 * 1024 * 1024, "input of one map", low=1)
+    reduce_bytes: int = whole(
+        1024 * 1024 * 1024, "shuffled or written bytes of one reduce, whichever is more", low=1
+    )
+    map_bytes_per_s: float = number(10e6, "what one map reads (and, map-only, writes)", above=0.0)
+    fetch_bytes_per_s: float = number(20e6, "what one reduce fetches", above=0.0)
+    reduce_bytes_per_s: float = number(20e6, "what one reduce reads and writes", above=0.0)
+    task_s: float = number(2.0, "seconds of every task beside its bytes", above=0.0)
+    jobs_max: int | None = whole(None, "read the first so many jobs only", low=1)
 
     def __post_init__(self) -> None:
-        for name in self._rates():
-            if not 0 < getattr(self, name) < math.inf:
-                raise InvalidInput(
-                    f"{name} is {getattr(self, name)}",
-                    where="SWIM options",
-                    mend="give a finite number above 0",
-                )
-        if self.jobs_max is not None and self.jobs_max < 1:
-            raise InvalidInput(
-                f"jobs_max is {self.jobs_max}", where="SWIM options", mend="give 1 or more"
-            )
-
-    @staticmethod
-    def _rates() -> tuple[str, ...]:
-        sizes = ("block_bytes", "reduce_bytes")
-        return (*sizes, "map_bytes_per_s", "fetch_bytes_per_s", "reduce_bytes_per_s", "task_s")
+        check_options(self, "SWIM options")
 
     def notes(self) -> list[str]:
         """The values that were chosen, one line each, to stand beside results.
@@ -79,27 +75,18 @@ class SwimOptions:
         >>> SwimOptions().notes()[0]
         'block_bytes = 134217728: input of one map (not in the trace)'
         """
-        meanings = (
-            "input of one map",
-            "shuffled or written bytes of one reduce, whichever is more",
-            "what one map reads (and, map-only, writes)",
-            "what one reduce fetches",
-            "what one reduce reads and writes",
-            "seconds of every task beside its bytes",
-        )
         return [
-            f"{name} = {getattr(self, name):g}: {meaning} (not in the trace)"
-            if isinstance(getattr(self, name), float)
-            else f"{name} = {getattr(self, name)}: {meaning} (not in the trace)"
-            for name, meaning in zip(self._rates(), meanings, strict=True)
+            f"{name} = {_plain(getattr(self, name))}: {setting.meaning} (not in the trace)"
+            for name, setting in settings_in(SwimOptions).items()
+            if name != "jobs_max"
         ]
 
 
-class SkippedLine(NamedTuple):
-    """A line that tells no job, and why; lines count from 1."""
+Options = SwimOptions
 
-    line: int
-    why: str
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +94,7 @@ class SwimTrace:
     """The jobs of a trace as a workload without a cluster, and what was left out or chosen."""
 
     workload: Workload
-    skipped: tuple[SkippedLine, ...]
+    skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
 
 
@@ -123,6 +110,28 @@ class _Line(NamedTuple):
     output_bytes: int
 
 
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
+    """Two lines in three, of those that are whole, are lines of SWIM's."""
+    lines = [line for line in head.split(b"\n")[:-1] or [head] if line.strip()][:100]
+    return 3 * sum(_LINE.fullmatch(line) is not None for line in lines) > 2 * len(lines)
+
+
+def read(path: Path, report: Report, options: SwimOptions, limits: Limits) -> Contents:
+    """The jobs of a trace: as a workload, and as runs whose lengths were made from sizes.
+
+    Raises InvalidInput where there is no job in it.
+    """
+    lines = _jobs(_texts(log_lines(path, report, limits)), report, options)
+    told = {job.job_id: (job, line) for job, line in lines}
+    if not told:
+        raise _no_jobs(str(path), report)
+    profile, notes = path.name.split(".")[0] or FORMAT, tuple(options.notes())
+    runs = tuple(_run(job, line, profile, notes) for job, line in told.values())
+    jobs = tuple(job for job, _ in told.values())
+    workload = Workload(cluster=None, jobs=jobs, source=str(path))
+    return Contents(runs=runs, notes=notes, workload=workload)
+
+
 def load_swim(path: str | Path, *, options: SwimOptions | None = None) -> SwimTrace:
     """The jobs of a SWIM trace; "-" reads standard input.
 
@@ -136,27 +145,38 @@ def load_swim(path: str | Path, *, options: SwimOptions | None = None) -> SwimTr
 
 def parse_swim(content: bytes, *, source: str, options: SwimOptions) -> SwimTrace:
     """As `load_swim`, from bytes."""
-    jobs: dict[str, Job] = {}
-    skipped: list[SkippedLine] = []
-    most = JOBS_MAX if options.jobs_max is None else min(options.jobs_max, JOBS_MAX)
-    for number, text in _lines(content):
-        if len(jobs) == most:
+    report = Report()
+    numbered = enumerate(content.split(b"\n"), start=1)
+    jobs = tuple(job for job, _ in _jobs(_texts(numbered), report, options))
+    if not jobs:
+        raise _no_jobs(source, report)
+    workload = Workload(cluster=None, jobs=jobs, source=source)
+    return SwimTrace(workload=workload, skipped=report.skipped, notes=tuple(options.notes()))
+
+
+def _jobs(
+    texts: Iterable[tuple[int, str]], report: Report, options: SwimOptions
+) -> Iterator[tuple[Job, _Line]]:
+    """Each job with its line; those that tell none go to the report."""
+    known: set[str] = set()
+    most = min(options.jobs_max or JOBS_MAX, JOBS_MAX)
+    for position, text in texts:
+        if len(known) == most:
             if options.jobs_max is None:
-                skipped.append(SkippedLine(number, f"above {JOBS_MAX} jobs; the rest is left out"))
+                report.skip(position, f"above {JOBS_MAX} jobs; the rest is left out")
             break
         try:
-            job = _job(_read_line(text, jobs), options)
+            line = _read_line(text, known)
+            job = _job(line, options)
         except (_Unreadable, InvalidInput) as error:
-            skipped.append(SkippedLine(number, str(error)))
+            report.skip(position, str(error))
         else:
-            jobs[job.job_id] = job
-    if not jobs:
-        raise _no_jobs(source, skipped)
-    workload = Workload(cluster=None, jobs=tuple(jobs.values()), source=source)
-    return SwimTrace(workload=workload, skipped=tuple(skipped), notes=tuple(options.notes()))
+            known.add(job.job_id)
+            yield job, line
 
 
-def _no_jobs(source: str, skipped: list[SkippedLine]) -> InvalidInput:
+def _no_jobs(source: str, report: Report) -> InvalidInput:
+    skipped = report.skipped
     why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
     return InvalidInput(
         f"it holds no SWIM job{why}",
@@ -165,12 +185,12 @@ def _no_jobs(source: str, skipped: list[SkippedLine]) -> InvalidInput:
     )
 
 
-def _lines(content: bytes) -> Iterator[tuple[int, str]]:
+def _texts(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     """Numbered lines with something in them; bytes that are no UTF-8 show as escapes."""
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    for position, line in lines:
         text = line.rstrip(b"\r").decode("utf-8", "backslashreplace")
         if text.strip():
-            yield number, text
+            yield position, text
 
 
 def _read_line(text: str, known: Container[str]) -> _Line:
@@ -228,4 +248,43 @@ def _reduce_phase(line: _Line, options: SwimOptions) -> Phase:
         lengths=ConstantLengths(reduce_s, reduce_s),
         fetch=ConstantLengths(fetch_s, fetch_s),
         after=(0,),
+    )
+
+
+def _run(job: Job, line: _Line, profile: str, notes: tuple[str, ...]) -> PastRun:
+    """The job as if it had run: its bytes are the trace's, its lengths the options'."""
+    maps, *reduces = (_past_phase(phase) for phase in job.phases)
+    phases = [
+        replace(
+            maps,
+            input_bytes=line.map_input_bytes,
+            shuffle_write_bytes=line.shuffle_bytes,
+            output_bytes=0 if reduces else line.output_bytes,
+        ),
+        *(
+            replace(one, shuffle_read_bytes=line.shuffle_bytes, output_bytes=line.output_bytes)
+            for one in reduces
+        ),
+    ]
+    return PastRun(
+        run_id=f"{profile}/{job.job_id}",
+        profile=profile,
+        source=FORMAT,
+        phases=tuple(phases),
+        submitted_at_s=job.submitted_at_s,
+        notes=notes,
+    )
+
+
+def _past_phase(phase: Phase) -> PastPhase:
+    assert phase.lengths is not None, "every phase was given lengths"
+    fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
+    length_s = fetch_s + phase.lengths.avg_s(phase.tasks)
+    return PastPhase(
+        name=phase.name,
+        kind=phase.kind.value,
+        tasks=phase.tasks,
+        avg_s=length_s,
+        max_s=length_s,
+        after=phase.after,
     )

@@ -1,0 +1,30 @@
+"""What names the content of a log: SHA-256, as `sha256sum` prints it for a file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from sluice.model.errors import InvalidInput
+
+
+def log_digest(path: Path) -> str:
+    """The digest of a file; of a folder, that of its files' names and digests, in their order.
+
+    Bytes as they stand, packed or not. Raises InvalidInput where they cannot be read.
+    """
+    try:
+        return _digest(path)
+    except OSError as error:
+        raise InvalidInput(
+            f"it cannot be read: {error.strerror}", where=str(path), mend="check the path"
+        ) from error
+
+
+def _digest(path: Path) -> str:
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.is_file())
+        names = "".join(f"{_digest(file)}  {file.name}\n" for file in files)
+        return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

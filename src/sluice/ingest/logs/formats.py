@@ -1,0 +1,219 @@
+"""All formats: which is which, and a log of any of them read.
+
+A format is told by content first: each importer is shown the unpacked head of a file, in the order
+of this table, and the first that recognises it reads it. In a folder, every file that is recognised
+is a log; a folder that is one log itself (Spark's rolled ones) counts as one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.options import options_of, settings_in
+from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
+from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
+from sluice.ingest.nearest import suggestion
+from sluice.ingest.setting import Setting
+from sluice.model.errors import InvalidInput
+
+AUTO = "auto"
+FILES_MAX = 100_000
+UNKNOWN = "unknown"
+
+# In the order in which they are asked: those that are sure of themselves first.
+_MODULES = {
+    "jhist": "sluice.ingest.logs.jhist",
+    "spark": "sluice.ingest.logs.spark",
+    "sluice": "sluice.ingest.logs.trace",
+    "rumen": "sluice.ingest.logs.rumen",
+    "sls": "sluice.ingest.logs.sls",
+    "batsim": "sluice.ingest.logs.batsim",
+    "swf": "sluice.ingest.logs.swf",
+    "swim": "sluice.ingest.logs.swim",
+}
+FORMATS = tuple(_MODULES)
+
+
+def importer_of(name: str) -> Importer:
+    """The importer of a format. Raises InvalidInput with the nearest name."""
+    if name not in _MODULES:
+        raise InvalidInput(
+            f"{name[:80]!r} is no known format",
+            where="format",
+            mend=suggestion(name, (AUTO, *FORMATS)),
+        )
+    return cast("Importer", import_module(_MODULES[name]))
+
+
+def read_log(
+    path: str | Path,
+    format: str = AUTO,  # noqa: A002  # the users' word for it
+    options: Mapping[str, object] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> LogRead:
+    """One log: a file, or a folder that is one log.
+
+    options: of its format, by name; those of other formats are left alone.
+    Raises InvalidInput where it cannot be read, is of no known format, or tells nothing.
+    """
+    log = Path(path)
+    given = options or {}
+    check_options(given, format)
+    importer = _importer_for(log, format)
+    report = Report()
+    chosen = options_of(importer.Options, given, f"options of {importer.FORMAT}")
+    contents = importer.read(log, report, chosen, limits)
+    return LogRead(
+        path=str(path),
+        format=importer.FORMAT,
+        runs=contents.runs,
+        skipped=report.skipped,
+        skipped_count=report.skipped_count,
+        notes=contents.notes,
+        workload=contents.workload,
+    )
+
+
+def read_logs(
+    paths: Iterable[str | Path],
+    format: str = AUTO,  # noqa: A002  # as above
+    options: Mapping[str, object] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Iterator[LogRead]:
+    """Each log, one after the other; of a folder, every log in it, in the order of their names.
+
+    A log in a folder that cannot be read is told as one without runs, and the others go on.
+    Raises as `read_log` for a path that was named, and for a folder that holds no log at all.
+    """
+    check_options(options or {}, format)
+    for path in paths:
+        if not Path(path).is_dir() or _folder_importer(Path(path)) is not None:
+            yield read_log(path, format, options, limits)
+            continue
+        found = 0
+        for log in _logs_in(Path(path)):
+            read = _read_if_any(log, format, options, limits)
+            if read is not None:
+                found += 1
+                yield read
+        if not found:
+            raise InvalidInput(
+                "there is no log in this folder", where=str(path), mend=_known_formats()
+            )
+
+
+def _read_if_any(
+    log: Path,
+    format: str,  # noqa: A002  # as above
+    options: Mapping[str, object] | None,
+    limits: Limits,
+) -> LogRead | None:
+    """A log of a folder; None for a file that is none."""
+    try:
+        recognised = _recognised(log)
+    except InvalidInput as error:
+        return _unread(log, UNKNOWN, error)
+    if recognised is None or format not in (AUTO, recognised.FORMAT):
+        return None
+    try:
+        return read_log(log, recognised.FORMAT if format == AUTO else format, options, limits)
+    except InvalidInput as error:
+        return _unread(log, recognised.FORMAT, error)
+
+
+def _unread(log: Path, name: str, error: InvalidInput) -> LogRead:
+    skipped = (Skipped(0, error.what),)
+    return LogRead(path=str(log), format=name, runs=(), skipped=skipped, skipped_count=1)
+
+
+def option_settings(name: str) -> Mapping[str, tuple[Setting, ...]]:
+    """The options of a format, or of all for "auto"; some names have several meanings then."""
+    found: dict[str, tuple[Setting, ...]] = {}
+    for one in FORMATS if name == AUTO else (name,):
+        for key, setting in settings_in(importer_of(one).Options).items():
+            found[key] = (*found.get(key, ()), setting)
+    return found
+
+
+def check_options(given: Mapping[str, object], name: str) -> None:
+    """Raise InvalidInput for an option that no such format has, or would take so.
+
+    Asked before anything is read, so that a typing error is not told as a folder of broken logs.
+    """
+    known = option_settings(name) if given else {}
+    for key, value in given.items():
+        if key not in known:
+            whose = "any format" if name == AUTO else name
+            raise InvalidInput(
+                f"{key[:80]!r} is no option of {whose}",
+                where="options",
+                mend=suggestion(key, tuple(known)) if known else "leave it out",
+            )
+        _check_value(known[key], value)
+
+
+def _check_value(meanings: Iterable[Setting], value: object) -> None:
+    refused = None
+    for setting in meanings:
+        try:
+            setting.checked(value)
+        except InvalidInput as error:
+            refused = error
+        else:
+            return
+    if refused is not None:
+        raise refused.within("options")
+
+
+def _importer_for(log: Path, name: str) -> Importer:
+    if name != AUTO:
+        return importer_of(name)
+    found = _recognised(log)
+    if found is None:
+        raise InvalidInput("its format is not known", where=str(log), mend=_known_formats())
+    return found
+
+
+def _known_formats() -> str:
+    return f"give a log in one of the formats {', '.join(FORMATS)}, or name the format"
+
+
+def _recognised(log: Path) -> Importer | None:
+    if log.is_dir():
+        return _folder_importer(log)
+    head = log_head(log)
+    importers = (importer_of(name) for name in FORMATS)
+    return next((one for one in importers if one.recognises(log, head)), None)
+
+
+def _folder_importer(folder: Path) -> Importer | None:
+    importers = (importer_of(name) for name in FORMATS)
+    return next((one for one in importers if one.recognises(folder, b"")), None)
+
+
+def _logs_in(folder: Path) -> Iterator[Path]:
+    """Files, and folders that are one log each; hidden ones and links are left out."""
+    seen = 0
+    for parent, names, files in os.walk(folder, onerror=_refuse):
+        names.sort()
+        whole = [one for one in names if _folder_importer(Path(parent, one)) is not None]
+        names[:] = [one for one in names if one not in whole and not one.startswith(".")]
+        for name in sorted((*whole, *files)):
+            seen += 1
+            if seen > FILES_MAX:
+                raise InvalidInput(
+                    f"more than {FILES_MAX} files", where=str(folder), mend="name a folder in it"
+                )
+            if not name.startswith("."):
+                yield Path(parent, name)
+
+
+def _refuse(error: OSError) -> None:
+    raise InvalidInput(
+        f"it cannot be read: {error.strerror}", where=str(error.filename), mend="check the path"
+    ) from error

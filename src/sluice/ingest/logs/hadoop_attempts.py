@@ -1,0 +1,120 @@
+"""Attempts of MapReduce tasks, and the phases that they make up.
+
+A phase is made of the attempts that ended well, each from its own launch to its own finish: an
+attempt that failed or was killed is no part of the averages. Lengths are counted in whole
+milliseconds, as Hadoop writes them, so that an average is never above the maximum by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sluice.ingest.logs.hadoop_values import SUM_MAX
+from sluice.model.history import PastPhase, PastTask
+
+MAP, REDUCE = "map", "reduce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What one attempt read, wrote and used. cpu_ms, rss_bytes: None where nobody measured."""
+
+    input_bytes: int = 0
+    output_bytes: int = 0
+    shuffle_read_bytes: int = 0
+    shuffle_write_bytes: int = 0
+    input_records: int = 0
+    output_records: int = 0
+    cpu_ms: int | None = None
+    rss_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt that ended well; kind is MAP or REDUCE, instants in milliseconds of the epoch."""
+
+    kind: str
+    task: int
+    number: int
+    started_ms: int
+    finished_ms: int
+    fetched_ms: int | None
+    node: str
+    work: Work
+
+
+def phases_of(
+    attempts: Iterable[Attempt], failed: Mapping[str, int], submitted_ms: int
+) -> tuple[PastPhase, ...]:
+    """The map phase, then the reduce phase; one in which nothing ended well is left out.
+
+    failed: how many attempts of a kind did not end well.  submitted_ms: what instants count from.
+    """
+    by_kind: dict[str, list[Attempt]] = {MAP: [], REDUCE: []}
+    for attempt in attempts:
+        by_kind[attempt.kind].append(attempt)
+    phases: list[PastPhase] = []
+    for kind, told in by_kind.items():
+        if told:
+            told.sort(key=lambda attempt: (attempt.task, attempt.number))
+            after = (0,) if phases else ()
+            phases.append(_phase(kind, told, failed.get(kind, 0), submitted_ms, after))
+    return tuple(phases)
+
+
+def _phase(
+    kind: str, attempts: Sequence[Attempt], failed: int, submitted_ms: int, after: tuple[int, ...]
+) -> PastPhase:
+    lengths_ms = [attempt.finished_ms - attempt.started_ms for attempt in attempts]
+    work = [attempt.work for attempt in attempts]
+    return PastPhase(
+        name=kind,
+        kind=kind,
+        tasks=len(attempts),
+        avg_s=sum(lengths_ms) / len(attempts) / 1000,
+        max_s=max(lengths_ms) / 1000,
+        failed=failed,
+        input_bytes=_sum(one.input_bytes for one in work),
+        output_bytes=_sum(one.output_bytes for one in work),
+        shuffle_read_bytes=_sum(one.shuffle_read_bytes for one in work),
+        shuffle_write_bytes=_sum(one.shuffle_write_bytes for one in work),
+        input_records=_sum(one.input_records for one in work),
+        output_records=_sum(one.output_records for one in work),
+        cpu_s=_cpu_s(work),
+        rss_bytes_max=max((one.rss_bytes for one in work if one.rss_bytes), default=None),
+        timeline=tuple(_task(attempt, submitted_ms) for attempt in attempts),
+        after=after,
+    )
+
+
+def _sum(amounts: Iterable[int]) -> int:
+    return min(sum(amounts), SUM_MAX)
+
+
+def _cpu_s(work: Sequence[Work]) -> float | None:
+    """Seconds over all attempts; a node that cannot measure writes 0, which is no measurement."""
+    total_ms = sum(one.cpu_ms for one in work if one.cpu_ms)
+    return total_ms / 1000 if total_ms else None
+
+
+def _task(attempt: Attempt, submitted_ms: int) -> PastTask:
+    fetched_ms = attempt.fetched_ms
+    return PastTask(
+        started_at_s=(attempt.started_ms - submitted_ms) / 1000,
+        finished_at_s=(attempt.finished_ms - submitted_ms) / 1000,
+        fetched_at_s=None if fetched_ms is None else (fetched_ms - submitted_ms) / 1000,
+        node=attempt.node or None,
+        input_bytes=attempt.work.input_bytes,
+    )
+
+
+def fetched_ms_within(fetched_ms: int | None, started_ms: int, finished_ms: int) -> int | None:
+    """When a reduce had all its input; None where that is not inside its own time.
+
+    >>> fetched_ms_within(15, 10, 20), fetched_ms_within(0, 10, 20)
+    (15, None)
+    """
+    if fetched_ms is not None and started_ms <= fetched_ms <= finished_ms:
+        return fetched_ms
+    return None

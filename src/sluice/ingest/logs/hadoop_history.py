@@ -1,0 +1,223 @@
+"""One MapReduce job, out of the events of its history.
+
+Events may come in any order and more than once, and those of another job may be among them where a
+file is damaged. An attempt is started and ended by two events, which are brought together at the
+end. The first end counts, but for an attempt that ended well and was given up later, because its
+output could not be fetched any more: that one failed, and another ran in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sluice.ingest.logs.hadoop_attempts import MAP, REDUCE, Attempt, Work, fetched_ms_within
+from sluice.ingest.logs.hadoop_counters import counters_of, work_of
+from sluice.ingest.logs.hadoop_values import Members, Unreadable, instant_ms, plain, text
+from sluice.ingest.logs.report import Report
+
+_ATTEMPT = re.compile(r"attempt_(\w{1,60}_\d{1,12})_([mr])_(\d{1,9})_(\d{1,9})", re.ASCII)
+_TASK = re.compile(r"task_(\w{1,60}_\d{1,12})_[mr]_\d{1,9}", re.ASCII)
+_JOB = re.compile(r"job_\w{1,60}_\d{1,12}", re.ASCII)
+_LETTERS = {MAP: "m", REDUCE: "r"}
+_DONE, _FAILED, _KILLED = "done", "failed", "killed"
+_WELL = frozenset({"", "SUCCEEDED", "SUCCESS"})
+
+
+@dataclass(slots=True)
+class _Told:
+    """An attempt as far as it was told."""
+
+    kind: str
+    task: int
+    number: int
+    line: int
+    started_ms: int | None = None
+    finished_ms: int | None = None
+    fetched_ms: int | None = None
+    end: str = ""
+    node: str = ""
+    work: Work = field(default=Work())
+
+
+class JobHistory:
+    """What is known of one job so far. Instants in milliseconds of the epoch."""
+
+    def __init__(self, job_id: str, line: int) -> None:
+        self.job_id = job_id
+        self.line = line
+        self.events = 0
+        self.name = ""
+        self.queue = ""
+        self.submitted_ms: int | None = None
+        self.launched_ms: int | None = None
+        self.finished_ms: int | None = None
+        self.succeeded: bool | None = None
+        self._attempts: dict[str, _Told] = {}
+
+    def take(self, line: int, kind: str, fields: Members) -> None:
+        """Note an event. Raises Unreadable where it does not tell what its kind tells."""
+        _HANDLERS[kind](self, line, fields)
+        self.events += 1
+
+    def submitted(self, line: int, fields: Members) -> None:
+        """JOB_SUBMITTED, and JOB_QUEUE_CHANGED and JOB_INFO_CHANGED, which tell parts of it."""
+        self.name = text(fields.get("jobName")) or self.name
+        self.queue = text(fields.get("jobQueueName")) or self.queue
+        self.submitted_ms = _instant(fields, "submitTime", self.submitted_ms)
+        self.launched_ms = _instant(fields, "launchTime", self.launched_ms)
+
+    def finished(self, line: int, fields: Members) -> None:
+        """JOB_FINISHED."""
+        self.finished_ms = _instant(fields, "finishTime", self.finished_ms)
+        self.succeeded = True
+
+    def stopped(self, line: int, fields: Members) -> None:
+        """JOB_FAILED, JOB_KILLED, JOB_ERROR."""
+        self.finished_ms = _instant(fields, "finishTime", self.finished_ms)
+        self.succeeded = False
+
+    def attempt_started(self, line: int, fields: Members, kind: str) -> None:
+        """MAP_ATTEMPT_STARTED, REDUCE_ATTEMPT_STARTED."""
+        started_ms = _required(fields, "startTime")
+        told = self._attempt(line, fields, kind)
+        if told.started_ms is not None:
+            raise Unreadable(f"{text(fields.get('attemptId'))} starts a second time")
+        told.started_ms, told.line = started_ms, line
+        told.node = told.node or text(fields.get("trackerName"))
+
+    def attempt_ended(self, line: int, fields: Members, kind: str, end: str) -> None:
+        """.._ATTEMPT_FINISHED, .._ATTEMPT_FAILED, .._ATTEMPT_KILLED."""
+        finished_ms = _required(fields, "finishTime")
+        told = self._attempt(line, fields, kind)
+        if end == _DONE and text(fields.get("taskStatus")).upper() not in _WELL:
+            end = _KILLED if text(fields.get("taskStatus")).upper() == "KILLED" else _FAILED
+        if told.end and (told.end != _DONE or end == _DONE):
+            raise Unreadable(f"{text(fields.get('attemptId'))} ends a second time")
+        told.end, told.finished_ms = end, finished_ms
+        told.node = text(fields.get("hostname")) or told.node
+        if end == _DONE:
+            told.fetched_ms = instant_ms(fields.get("shuffleFinishTime"))
+            told.work = work_of(counters_of(fields.get("counters")), kind)
+
+    def _attempt(self, line: int, fields: Members, kind: str) -> _Told:
+        name = text(fields.get("attemptId"))
+        match = _ATTEMPT.fullmatch(name)
+        if match is None or match[2] != _LETTERS[kind]:
+            raise Unreadable(f"attemptId {name[:80]!r} names no attempt of a {kind}")
+        told = self._attempts.get(name)
+        if told is None:
+            told = self._attempts[name] = _Told(kind, int(match[3]), int(match[4]), line)
+        return told
+
+    def attempts(self, report: Report) -> tuple[Attempt, ...]:
+        """Those that ended well; those of which a part is missing are reported."""
+        found = []
+        for name, told in self._attempts.items():
+            why = _missing(told)
+            if why:
+                report.skip(told.line, f"{name}: {why}")
+            elif told.end == _DONE:
+                found.append(_whole(told))
+        return tuple(found)
+
+    def failed(self) -> Counter[str]:
+        """How many attempts failed, by kind."""
+        return Counter(told.kind for told in self._attempts.values() if told.end == _FAILED)
+
+
+def _missing(told: _Told) -> str:
+    if not told.end:
+        return "it starts, but its end is not told"
+    if told.end != _DONE:
+        return ""
+    if told.started_ms is None:
+        return "it ends, but its start is not told"
+    assert told.finished_ms is not None, "an end has an instant"
+    return "it ends before it starts" if told.finished_ms < told.started_ms else ""
+
+
+def _whole(told: _Told) -> Attempt:
+    assert told.started_ms is not None, "looked at before"
+    assert told.finished_ms is not None, "as above"
+    return Attempt(
+        kind=told.kind,
+        task=told.task,
+        number=told.number,
+        started_ms=told.started_ms,
+        finished_ms=told.finished_ms,
+        fetched_ms=fetched_ms_within(told.fetched_ms, told.started_ms, told.finished_ms),
+        node=told.node,
+        work=told.work,
+    )
+
+
+def _instant(fields: Members, name: str, known_ms: int | None) -> int | None:
+    """An instant that an event may tell; 0 and -1 stand for none in Hadoop."""
+    return instant_ms(fields.get(name)) or known_ms
+
+
+def _required(fields: Members, name: str) -> int:
+    found_ms = instant_ms(fields.get(name))
+    if not found_ms:
+        raise Unreadable(f"{name} is no instant")
+    return found_ms
+
+
+def job_id_of(fields: Members) -> str:
+    """The job that an event is of. Raises Unreadable where it names none."""
+    job_id = plain(fields.get("jobid"))
+    if isinstance(job_id, str) and _JOB.fullmatch(job_id):
+        return job_id
+    for name, pattern in (("attemptId", _ATTEMPT), ("taskid", _TASK)):
+        match = pattern.fullmatch(str(plain(fields.get(name)))[:200])
+        if match:
+            return f"job_{match[1]}"
+    raise Unreadable("an event of no job")
+
+
+def _start_of(kind: str) -> Callable[[JobHistory, int, Members], None]:
+    return lambda job, line, fields: job.attempt_started(line, fields, kind)
+
+
+def _end_of(kind: str, end: str) -> Callable[[JobHistory, int, Members], None]:
+    return lambda job, line, fields: job.attempt_ended(line, fields, kind, end)
+
+
+_HANDLERS: dict[str, Callable[[JobHistory, int, Members], None]] = {
+    "JOB_SUBMITTED": JobHistory.submitted,
+    "JOB_INITED": JobHistory.submitted,
+    "JOB_INFO_CHANGED": JobHistory.submitted,
+    "JOB_QUEUE_CHANGED": JobHistory.submitted,
+    "JOB_FINISHED": JobHistory.finished,
+    "JOB_FAILED": JobHistory.stopped,
+    "JOB_KILLED": JobHistory.stopped,
+    "JOB_ERROR": JobHistory.stopped,
+}
+for _kind in (MAP, REDUCE):
+    _HANDLERS[f"{_kind.upper()}_ATTEMPT_STARTED"] = _start_of(_kind)
+    for _word, _end in (("FINISHED", _DONE), ("FAILED", _FAILED), ("KILLED", _KILLED)):
+        _HANDLERS[f"{_kind.upper()}_ATTEMPT_{_word}"] = _end_of(_kind, _end)
+TELLING = frozenset(_HANDLERS)
+
+# Known, and of no use here: of tasks what their attempts tell as well, of the job what bears on
+# nothing, and the attempts that set a job up and clean up behind it.
+IGNORED = frozenset(
+    {
+        "AM_STARTED",
+        "JOB_PRIORITY_CHANGED",
+        "JOB_STATUS_CHANGED",
+        "NORMALIZED_RESOURCE",
+        "TASK_FAILED",
+        "TASK_FINISHED",
+        "TASK_STARTED",
+        "TASK_UPDATED",
+        *(
+            f"{part}_ATTEMPT_{end}"
+            for part in ("SETUP", "CLEANUP")
+            for end in ("STARTED", "FINISHED", "FAILED", "KILLED")
+        ),
+    }
+)

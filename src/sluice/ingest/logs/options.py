@@ -1,0 +1,59 @@
+"""Named options of a format: `key=value` to the checked fields of its `Options`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from sluice.ingest.setting import Setting, setting_of
+from sluice.ingest.yaml_notation import plain_value
+from sluice.model.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+def settings_in(kind: type[Any]) -> dict[str, Setting]:
+    """What an `Options` class declares, by name."""
+    return {one.name: setting_of(one) for one in fields(kind)}
+
+
+def check_options(options: Any, where: str) -> None:  # noqa: ANN401  # each format has its own
+    """Raise InvalidInput where a field is not what it is declared to be."""
+    for name, setting in settings_in(type(options)).items():
+        try:
+            setting.checked(getattr(options, name))
+        except InvalidInput as error:
+            raise error.within(where) from None
+
+
+def read_options(texts: Iterable[str], flag: str) -> dict[str, object]:
+    """Options as they are typed, `key=value`, by key. Raises InvalidInput naming the flag.
+
+    >>> read_options(["block_bytes=1000"], "--set")
+    {'block_bytes': 1000}
+    """
+    found: dict[str, object] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput(
+                "no = in it", where=f"{flag} {text[:80]}", mend="write it as key=value"
+            )
+        try:
+            found[key.strip()] = plain_value(value.strip())
+        except ValueError:  # more digits than Python reads
+            found[key.strip()] = value.strip()
+    return found
+
+
+def options_of(kind: type[T], given: Mapping[str, object], where: str) -> T:
+    """An `Options` with those of the given that it knows. Raises InvalidInput for a bad value."""
+    values: dict[str, Any] = {}
+    for name, setting in settings_in(kind).items():
+        if name in given:
+            try:
+                values[name] = setting.checked(given[name])
+            except InvalidInput as error:
+                raise error.within(where) from None
+    return kind(**values)

@@ -1,0 +1,248 @@
+"""Logs as a workload: what ran before is submitted again, for any verb.
+
+Each run becomes a job: its phases with the lengths that its tasks had, task by task where the log
+tells them and by average and maximum elsewhere; submitted when it was, counted from the first. A
+log that is a workload itself gives its own jobs.
+
+A phase waits for those whose output it reads. With `order=seen` (the default) it waits, besides,
+for all that had ended before it began: a Spark application has stages that read nothing from each
+other and still follow one another, because its driver asks for them so. The time that the driver
+took between them does not pass again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.options import options_of, settings_in
+from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.logs.reading import DEFAULT_LIMITS
+from sluice.ingest.logs.report import LogRead
+from sluice.ingest.logs.slots_seen import cluster_of
+from sluice.ingest.nearest import suggestion
+from sluice.ingest.setting import SettingKind, declared, number, whole
+from sluice.model.cluster import SLOTS_MAX, Cluster
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.model.ids import ID_LENGTH_MAX, JobId, PoolId
+from sluice.model.job import Job, MapOutput, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.workload import Workload
+
+NOTES_MAX = 40
+# A workload holds its tasks anyway, so many more of them are read one by one than for profiles.
+REPLAY_LIMITS = replace(DEFAULT_LIMITS, timeline_tasks_max=1_000_000)
+_NAME_CHARACTERS_MAX = 60
+_KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    """What is chosen when logs become a workload.
+
+    map_slots, reduce_slots: of the cluster; else as the logs tell or show, see `slots_seen`.
+    order: what phases wait for.  least_s: of tasks whose log tells 0 s.
+    """
+
+    map_slots: int | None = whole(None, "map slots of the cluster", high=SLOTS_MAX)
+    reduce_slots: int | None = whole(None, "reduce slots of the cluster", high=SLOTS_MAX)
+    order: str = declared(
+        SettingKind.CHOICE,
+        "seen",
+        "what phases wait for: all that had ended before, or only what they read",
+        choices=("seen", "data"),
+    )
+    least_s: float = number(0.001, "seconds of a task that took none", above=0.0)
+
+
+def workload_from_logs(
+    paths: Iterable[str | Path],
+    format: str = AUTO,  # noqa: A002  # the users' word for it
+    options: Mapping[str, object] | None = None,
+    limits: Limits = REPLAY_LIMITS,
+) -> Workload:
+    """The jobs of logs, to be run again; its `notes` say what was chosen, and what was skipped.
+
+    paths: files and folders.  options: of `ReplayOptions`, and of the formats, by name.
+    Its cluster is None where nothing tells it. Raises InvalidInput.
+    """
+    own, theirs = _split(options or {}, format)
+    chosen = options_of(ReplayOptions, own, "--from-log-set")
+    named = [str(path) for path in paths]
+    return replayed(read_logs(named, format, theirs, limits), chosen, source=", ".join(named))
+
+
+def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], dict[str, object]]:
+    """Options of the replay, and those of the formats; some are of both."""
+    ours, theirs = settings_in(ReplayOptions), option_settings(name)
+    for key in given:
+        if key not in ours and key not in theirs:
+            raise InvalidInput(
+                f"{key[:80]!r} is no option here",
+                where="--from-log-set",
+                mend=suggestion(key, (*ours, *theirs)),
+            )
+    return (
+        {key: value for key, value in given.items() if key in ours},
+        {key: value for key, value in given.items() if key in theirs},
+    )
+
+
+def replayed(logs: Iterable[LogRead], options: ReplayOptions, *, source: str) -> Workload:
+    """As `workload_from_logs`, of logs that were read. source: what messages call them."""
+    notes: list[str] = []
+    jobs: list[Job] = []
+    runs: list[PastRun] = []
+    clusters: list[Cluster] = []
+    for log in logs:
+        notes += _notes_of(log)
+        if log.workload is None:
+            runs += [run for run in log.runs if run.phases]
+        else:
+            jobs += log.workload.jobs
+            clusters += [log.workload.cluster] if log.workload.cluster is not None else []
+    jobs += _jobs(runs, options)
+    if not jobs and not clusters:
+        why = f" ({notes[-1]})" if notes else ""
+        raise InvalidInput(
+            f"no job in it can be run again{why}",
+            where=source,
+            mend="give logs of jobs that ended well",
+        )
+    cluster, chosen = cluster_of(runs, jobs, clusters, options.map_slots, options.reduce_slots)
+    own = _own_notes(runs, options)
+    return Workload(
+        cluster=cluster,
+        jobs=tuple(_uniquely_named(jobs)),
+        source=source,
+        notes=tuple(_few([*chosen, *own, *notes])),
+    )
+
+
+def _notes_of(log: LogRead) -> list[str]:
+    """What the log says of itself, and how much of it was skipped."""
+    notes = list(log.notes)
+    if log.workload is None:
+        notes += [note for run in log.runs for note in run.notes]
+    if log.skipped_count:
+        first = log.skipped[0]
+        place = f"line {first.line}: " if first.line else ""
+        notes.append(f"{log.path}: {log.skipped_count} skipped, the first {place}{first.why}")
+    return notes
+
+
+def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]:
+    if any(run.submitted_at_s is None for run in runs):
+        yield "Jobs whose log does not tell when they were submitted are submitted at 0 s."
+    phases = [phase for run in runs for phase in run.phases]
+    if any(len(phase.timeline) != phase.tasks for phase in phases):
+        yield "Where a log does not tell tasks one by one, each is as long as the average."
+    if any(_shortest_s(phase) < options.least_s for phase in phases):
+        yield f"least_s = {options.least_s:g}: shorter tasks are made so long."
+    if any(run.source == "spark" for run in runs):
+        yield "Spark's cores run stages of both kinds; here each kind has as many slots of its own."
+    if any(len(run.phases) > 2 for run in runs):  # noqa: PLR2004  # maps and reduces follow from data
+        meaning = "all that had ended before" if options.order == "seen" else "what they read"
+        yield f"order = {options.order}: phases wait for {meaning}."
+
+
+def _shortest_s(phase: PastPhase) -> float:
+    return min((task.length_s for task in phase.timeline), default=phase.avg_s)
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    """Each once, and not too many."""
+    different = list(dict.fromkeys(notes))
+    if len(different) <= NOTES_MAX:
+        return different
+    return [*different[:NOTES_MAX], f"And {len(different) - NOTES_MAX} more."]
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+def _jobs(runs: Sequence[PastRun], options: ReplayOptions) -> list[Job]:
+    began_s = min((run.submitted_at_s for run in runs if run.submitted_at_s is not None), default=0)
+    return [_job(run, began_s, options) for run in runs]
+
+
+def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
+    name = _printable(run.run_id)
+    at_s = 0.0 if run.submitted_at_s is None else run.submitted_at_s - began_s
+    phases = in_order(run.phases, is_seen=options.order == "seen")
+    names: set[str] = set()
+    return Job(
+        job_id=JobId(name),
+        pool=PoolId(_printable(run.queue) if run.queue else name),
+        phases=tuple(_phase(phase, names, options) for phase in phases),
+        submitted_at_s=at_s,
+        map_output=_map_output(run),
+    )
+
+
+def _phase(phase: PastPhase, names: set[str], options: ReplayOptions) -> Phase:
+    name = _printable(phase.name.partition(":")[0])[:_NAME_CHARACTERS_MAX]
+    while name in names:
+        name = f"{name}'"
+    names.add(name)
+    fetch, lengths = _lengths(phase, options.least_s)
+    return Phase(
+        name=name,
+        kind=_KINDS.get(phase.kind, SlotKind.MAP),
+        tasks=phase.tasks,
+        lengths=lengths,
+        fetch=fetch,
+        after=phase.after,
+    )
+
+
+def _lengths(phase: PastPhase, least_s: float) -> tuple[TaskLengths | None, TaskLengths]:
+    """How long fetching takes, where the log tells it, and all the rest."""
+    tasks = phase.timeline
+    if len(tasks) != phase.tasks:
+        avg_s = max(phase.avg_s, least_s)
+        return None, ConstantLengths(avg_s, max(phase.max_s, avg_s))
+    if all(task.fetched_at_s is None for task in tasks):
+        return None, ListedLengths(tuple(max(task.length_s, least_s) for task in tasks))
+    parts = [_parts_s(task, least_s) for task in tasks]
+    fetch_s, work_s = zip(*parts, strict=True)
+    return ListedLengths(fetch_s), ListedLengths(work_s)
+
+
+def _parts_s(task: PastTask, least_s: float) -> tuple[float, float]:
+    """Until a task had its input, and from then on."""
+    fetched_at_s = task.started_at_s if task.fetched_at_s is None else task.fetched_at_s
+    return (
+        max(fetched_at_s - task.started_at_s, least_s),
+        max(task.finished_at_s - fetched_at_s, least_s),
+    )
+
+
+def _map_output(run: PastRun) -> MapOutput | None:
+    """What the maps handed on, where the log tells both bytes and records."""
+    maps = [phase for phase in run.phases if phase.kind == "map"]
+    handed_on = sum(phase.shuffle_write_bytes for phase in maps)
+    records = sum(phase.output_records for phase in maps)
+    return MapOutput(bytes=handed_on, records=records) if handed_on and records else None
+
+
+def _printable(text: str) -> str:
+    shown = "".join(one if one.isprintable() else " " for one in text[:ID_LENGTH_MAX]).strip()
+    return shown or "job"
+
+
+def _uniquely_named(jobs: Iterable[Job]) -> Iterator[Job]:
+    """The same jobs; the second of a name is called `name#2`."""
+    counts: dict[str, int] = {}
+    names: set[str] = set()
+    for job in jobs:
+        name = str(job.job_id)
+        while name in names:
+            counts[job.job_id] = counts.get(job.job_id, 1) + 1
+            name = f"{job.job_id[: ID_LENGTH_MAX - 8]}#{counts[job.job_id]}"
+        names.add(name)
+        yield job if name == job.job_id else replace(job, job_id=JobId(name))

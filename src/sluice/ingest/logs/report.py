@@ -1,0 +1,134 @@
+"""What an importer gives: runs, notes, and a report of what was skipped on the way.
+
+Every importer is a module of this room with three names, as `Importer` tells. It reports each line
+that it had to leave out (`Report.skip`), says in `notes` what it chose where the log is silent, and
+raises InvalidInput where the log as a whole tells nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from sluice.ingest.logs.limits import Limits
+from sluice.model.history import PastRun
+from sluice.model.workload import Workload
+
+SKIPPED_MAX = 1000
+_WHY_CHARACTERS_MAX = 200
+
+
+class Skipped(NamedTuple):
+    """What could not be used, and why. line: counts from 1; 0 where it is no matter of lines."""
+
+    line: int
+    why: str
+
+
+class Report:
+    """What was skipped of one log. Keeps the first SKIPPED_MAX in full, and counts all.
+
+    >>> report = Report()
+    >>> report.skip(3, "no JSON")
+    >>> report.part("events_2").skip(1, "cut off")
+    >>> report.skipped
+    (Skipped(line=3, why='no JSON'), Skipped(line=1, why='events_2: cut off'))
+    """
+
+    def __init__(self) -> None:
+        self._skipped: list[Skipped] = []
+        self._count = 0
+
+    def skip(self, line: int, why: str) -> None:
+        """Note that this line was left out."""
+        self._count += 1
+        if len(self._skipped) < SKIPPED_MAX:
+            self._skipped.append(Skipped(line, _one_line(why)))
+
+    def part(self, name: str) -> Report:
+        """The report of one file of a log that has several: it tells this one, with its name."""
+        return _Part(self, name)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The first SKIPPED_MAX, in the order of their coming."""
+        return tuple(self._skipped)
+
+    @property
+    def skipped_count(self) -> int:
+        """All of them."""
+        return self._count
+
+
+class _Part(Report):
+    def __init__(self, whole: Report, name: str) -> None:
+        super().__init__()
+        self._whole = whole
+        self._name = name
+
+    def skip(self, line: int, why: str) -> None:
+        super().skip(line, why)
+        self._whole.skip(line, f"{self._name}: {why}")
+
+
+def _one_line(text: str) -> str:
+    """Text that fits a line of a terminal, whatever a broken log has put into it."""
+    shown = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text[:1000])
+    return shown if len(shown) <= _WHY_CHARACTERS_MAX else f"{shown[:_WHY_CHARACTERS_MAX]}..."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What one log holds.
+
+    notes: what the format does not tell, and what was chosen instead, a sentence each.
+    workload: of formats that are workloads themselves (swim, swf, batsim, sls-synth): what they
+        hold are submissions to replay. Its cluster may be None.
+    """
+
+    runs: tuple[PastRun, ...] = ()
+    notes: tuple[str, ...] = ()
+    workload: Workload | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRead:
+    """What one log holds, where it stood, and what was skipped of it.
+
+    skipped: the first SKIPPED_MAX; skipped_count: of how many.  Else as `Contents`.
+    """
+
+    path: str
+    format: str
+    runs: tuple[PastRun, ...]
+    skipped: tuple[Skipped, ...] = ()
+    skipped_count: int = 0
+    notes: tuple[str, ...] = ()
+    workload: Workload | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOptions:
+    """Of a format that tells everything that is asked of it."""
+
+
+class Importer(Protocol):
+    """A module of this room that reads one format.
+
+    FORMAT: its name, as `--format` takes it.
+    Options: a frozen dataclass whose fields are made by `sluice.ingest.setting.declared`; NoOptions
+        where there is nothing to choose.
+    """
+
+    FORMAT: str
+    Options: type[Any]
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Whether a file is of this format. head: its first bytes, unpacked; it may end anywhere.
+
+        Asked of folders too, with an empty head, where the format keeps a log in several files.
+        """
+
+    def read(self, path: Path, report: Report, options: Any, limits: Limits) -> Contents:  # noqa: ANN401  # each format has its own
+        """What the log holds. options: an `Options`. Raises InvalidInput where that is nothing."""

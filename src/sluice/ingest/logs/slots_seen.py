@@ -1,0 +1,104 @@
+"""How many slots a cluster had, as its logs tell it, or as what ran side by side shows.
+
+For each kind of slot, the first of these that is known:
+
+    what was asked for
+    what a log that is a workload says of its own cluster
+    what runs say of their slots, the most that they had together at one instant
+    how many tasks ran side by side at one instant, where a run says nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.history import PastRun
+from sluice.model.ids import NodeId
+from sluice.model.job import Job, SlotKind
+
+Change = tuple[float, int]  # at an instant, so many more
+
+_ASK = "The logs do not tell how many slots the cluster had: set map_slots and reduce_slots."
+
+
+def cluster_of(
+    runs: Sequence[PastRun],
+    jobs: Iterable[Job],
+    told: Sequence[Cluster],
+    map_slots: int | None,
+    reduce_slots: int | None,
+) -> tuple[Cluster | None, list[str]]:
+    """The cluster, None where a kind that the jobs need is not known; and how it was found.
+
+    told: clusters of logs that are workloads.  map_slots, reduce_slots: what was asked for.
+    """
+    asked = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
+    if told and not runs and map_slots is None and reduce_slots is None:
+        return told[0], ["The cluster is that of the log."]
+    needed = {phase.kind for job in jobs for phase in job.phases}
+    slots: dict[SlotKind, int] = {}
+    notes = []
+    for kind, wanted in asked.items():
+        slots[kind], why = _slots(kind, wanted, runs, told)
+        if kind in needed or slots[kind]:
+            notes.append(f"{kind.value}_slots = {slots[kind]}: {why}.")
+    if not all(slots[kind] for kind in needed):
+        return None, [_ASK]
+    node = Node(
+        node_id=NodeId("node-1"),
+        map_slots=slots[SlotKind.MAP],
+        reduce_slots=slots[SlotKind.REDUCE],
+    )
+    return Cluster(nodes=(node,), is_totals=True), notes
+
+
+def _slots(
+    kind: SlotKind, wanted: int | None, runs: Sequence[PastRun], told: Sequence[Cluster]
+) -> tuple[int, str]:
+    """How many, and where that is from; 0 where nobody knows."""
+    if wanted is not None:
+        return wanted, "as asked for"
+    if told:
+        return max(cluster.slots(kind) for cluster in told), "as the log tells"
+    users = [run for run in runs if any(phase.kind == kind.value for phase in run.phases)]
+    said = slots_at_once(users, kind.value)
+    if all(run.slots.get(kind.value) for run in users) and said:
+        return min(said, SLOTS_MAX), "as the log tells"
+    seen = max(said, tasks_at_once(users, kind.value))
+    how = "the most tasks that ran side by side in the log" if seen else "none is told or seen"
+    return min(seen, SLOTS_MAX), how
+
+
+def slots_at_once(runs: Iterable[PastRun], kind: str) -> int:
+    """The most slots of a kind that runs had together at one instant.
+
+    One that does not tell when it ran counts alone.
+    """
+    always = 0
+    changes: list[Change] = []
+    for run in runs:
+        slots = run.slots.get(kind, 0)
+        if run.submitted_at_s is None or run.elapsed_s is None:
+            always = max(always, slots)
+        else:
+            changes += [(run.submitted_at_s, slots), (run.submitted_at_s + run.elapsed_s, -slots)]
+    return max(always, _highest(changes))
+
+
+def tasks_at_once(runs: Iterable[PastRun], kind: str) -> int:
+    """The most tasks of a kind that ran at one instant, over all runs whose tasks are told."""
+    changes: list[Change] = []
+    for run in runs:
+        began_s = run.submitted_at_s or 0.0
+        for phase in run.phases:
+            if phase.kind == kind:
+                changes += ((began_s + task.started_at_s, 1) for task in phase.timeline)
+                changes += ((began_s + task.finished_at_s, -1) for task in phase.timeline)
+    return _highest(changes)
+
+
+def _highest(changes: list[Change]) -> int:
+    changes.sort()  # what ends at an instant ends before what begins then
+    return max(accumulate(change for _, change in changes), default=0)

@@ -1,0 +1,72 @@
+"""The nodes of SLS: racks out of a node file, or so many alike.
+
+A node may tell its memory and cores; then its slots are as many containers of 1 GB and 1 core as it
+has room for, shared out as the options share those of a node that tells nothing.
+"""
+
+from __future__ import annotations
+
+from sluice.ingest.logs.hadoop_values import Members, Unreadable, items, members, text, whole
+from sluice.ingest.logs.report import Report
+from sluice.ingest.logs.sls_options import Options
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
+
+NODES_MAX = 100_000
+_CONTAINER_MB = 1024  # SLS: yarn.sls.container.memory.mb, beside 1 core
+_NODE_MB, _NODE_CORES = 10240, 10  # SLS: yarn.sls.nm.memory.mb, yarn.sls.nm.vcores
+_AMOUNT_MAX = 10**9
+
+
+class Racks:
+    """Nodes as they are told, one rack after the other."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._nodes: dict[str, Node] = {}
+
+    def add(self, rack: Members, line: int, report: Report) -> None:
+        """The nodes of a rack of a node file; those without a name are reported."""
+        name = text(rack.get("rack")) or "rack-1"
+        for index, one in enumerate(items(rack.get("nodes"))):
+            told = members(one)
+            node_id = text(told.get("node"))
+            if not node_id:
+                report.skip(line, f"rack {name!r}, node {index + 1}: it has no name")
+            elif node_id in self._nodes:
+                report.skip(line, f"node {node_id!r} stands twice")
+            else:
+                self._add(node_id, name, *self._slots(told))
+
+    def add_alike(self, nodes: int, nodes_per_rack: int) -> None:
+        """So many nodes that tell nothing of themselves."""
+        for index in range(nodes):
+            rack = f"rack-{index // max(1, nodes_per_rack) + 1}"
+            slots = self._options.node_map_slots, self._options.node_reduce_slots
+            self._add(f"node-{index + 1}", rack, *slots)
+
+    def _add(self, node_id: str, rack: str, map_slots: int, reduce_slots: int) -> None:
+        if len(self._nodes) == NODES_MAX:
+            raise Unreadable(f"more than {NODES_MAX} nodes")
+        self._nodes[node_id] = Node(
+            node_id=NodeId(node_id), rack=rack, map_slots=map_slots, reduce_slots=reduce_slots
+        )
+
+    def _slots(self, told: Members) -> tuple[int, int]:
+        """Map slots and reduce slots of a node."""
+        options = self._options
+        if "memory-mb" not in told and "vcores" not in told:
+            return options.node_map_slots, options.node_reduce_slots
+        memory_mb = whole(told.get("memory-mb"), _AMOUNT_MAX) or _NODE_MB
+        cores = whole(told.get("vcores"), _AMOUNT_MAX) or _NODE_CORES
+        containers = min(memory_mb // _CONTAINER_MB, cores, 20_000)
+        all_slots = options.node_map_slots + options.node_reduce_slots
+        map_slots = -(-containers * options.node_map_slots // all_slots) if all_slots else 0
+        return map_slots, containers - map_slots
+
+    def cluster(self) -> Cluster | None:
+        """The cluster; None without a node. Racks are named, but slow no task down.
+
+        SLS's tasks take as long as they are told to take wherever they run.
+        """
+        return Cluster(nodes=tuple(self._nodes.values())) if self._nodes else None

@@ -1,0 +1,163 @@
+"""Spark event logs, of Spark 1.4 to 4.x: one file, or a folder of rolled ones.
+
+A line is one event in JSON. An application is a run, and each of its stages a phase: "map" where
+it reads input, "reduce" where it reads a shuffle. A task counts where it ended well, its length is
+from launch to finish, and bytes are those of tasks that ended well:
+
+    input_bytes            Input Metrics, Bytes Read
+    output_bytes           Output Metrics, Bytes Written
+    shuffle_read_bytes     Shuffle Read Metrics, Remote + Local Bytes Read
+    shuffle_write_bytes    Shuffle Write Metrics, Shuffle Bytes Written
+    input_records, output_records   those of data and of the shuffle together
+
+Spark rolls a log into a folder `eventlog_v2_<id>` of `events_<number>_<id>`; a file that ends in
+`.compact` stands for all up to its number. Spark packs logs with zstd, lz4 (its own blocks), lzf or
+snappy; the latter two are refused by name. Nine lines in ten tell of tasks that end, so the kind of
+an event is taken from the line's beginning, and only the kinds that matter are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_lines
+from sluice.ingest.logs.report import Contents, NoOptions, Report
+from sluice.ingest.logs.spark_events import Application
+from sluice.ingest.logs.spark_stages import Odd
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastRun
+
+FORMAT = "spark"
+Options = NoOptions
+RUNS_MAX = 10_000
+
+_MARK = re.compile(rb'"Event"\s*:\s*"(SparkListener|org\.apache\.spark)')
+_PLAIN_START = b'{"Event":"'
+_ROLLED = re.compile(r"events_(\d{1,9})_.+")
+_ENDINGS = re.compile(r"(\.inprogress|\.compact|\.(zstd|zst|lz4|gz|json|jsonl|txt|log))+$")
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """A file that holds an event of Spark's, or a folder of rolled ones."""
+    if path.is_dir():
+        return bool(_rolled(path))
+    return _MARK.search(head) is not None
+
+
+def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Contents:  # noqa: ARG001  # there is nothing to choose
+    """The applications in a log; nearly always one. Raises InvalidInput where there is none."""
+    reader = _Reader(_title(path), report, limits)
+    notes: list[str] = []
+    if path.is_dir():
+        files, notes = _files(path)
+        for file in files:
+            reader.read(file, report.part(file.name))
+    else:
+        reader.read(path, report)
+    runs = reader.runs()
+    if not runs:
+        raise _no_application(path, report)
+    return Contents(runs=runs, notes=tuple(notes))
+
+
+def _no_application(path: Path, report: Report) -> InvalidInput:
+    skipped = report.skipped
+    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
+    return InvalidInput(
+        f"it holds no Spark stage with a task that ended well{why}",
+        where=str(path),
+        mend="give an event log that Spark has written, as spark.eventLog.dir holds them",
+    )
+
+
+def _title(path: Path) -> str:
+    """What to call an application whose log does not tell: its file without endings."""
+    return _ENDINGS.sub("", path.name.removeprefix("eventlog_v2_"))[:200] or "spark"
+
+
+def _rolled(folder: Path) -> list[tuple[int, bool, Path]]:
+    """Rolled files by number; of two of one number, the compacted one comes last."""
+    found = []
+    for file in folder.iterdir():
+        match = _ROLLED.fullmatch(file.name)
+        if match and file.is_file():
+            found.append((int(match[1]), file.name.endswith(".compact"), file))
+    return sorted(found)
+
+
+def _files(folder: Path) -> tuple[list[Path], list[str]]:
+    """The rolled files that count, in their order, and what is to be said of them."""
+    found, notes = _rolled(folder), []
+    first = 1
+    compacted = [at for at, (_, is_compact, _) in enumerate(found) if is_compact]
+    if compacted:
+        found = found[compacted[-1] :]
+        first = found[0][0]
+        notes.append("Spark has compacted the log: jobs that had finished by then are left out.")
+    if [number for number, _, _ in found] != list(range(first, first + len(found))):
+        notes.append("Files of the rolled log are missing: what they told is left out.")
+    return [file for _, _, file in found], notes
+
+
+class _Reader:
+    """Applications, out of one file after the other."""
+
+    def __init__(self, title: str, report: Report, limits: Limits) -> None:
+        self._title = title
+        self._limits = limits
+        self._report = report
+        self._runs: dict[str, PastRun] = {}
+        self._kept = 0
+        self._application = self._begin()
+
+    def _begin(self) -> Application:
+        return Application(max(0, self._limits.timeline_tasks_max - self._kept))
+
+    def read(self, path: Path, report: Report) -> None:
+        start = len(_PLAIN_START)
+        for number, line in log_lines(path, report, self._limits):
+            if line.startswith(_PLAIN_START):
+                if line[start : line.find(b'"', start)] not in _READ:
+                    continue
+            elif line.isspace():
+                continue
+            try:
+                self._take(orjson.loads(line))
+            except orjson.JSONDecodeError as error:
+                report.skip(number, f"no JSON: {error}")
+            except Odd as error:
+                report.skip(number, str(error))
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                report.skip(number, f"an event without what its kind tells: {error!r}")
+
+    def _take(self, event: Any) -> None:  # noqa: ANN401  # whatever JSON holds
+        kind = event["Event"]
+        if self._application.is_followed_by(kind, event):
+            self._end()
+        self._application.take(kind, event)
+
+    def _end(self) -> None:
+        """Tell the application at hand, and begin anew."""
+        run, odd = self._application.run(self._title)
+        for why in odd:
+            self._report.skip(0, why)
+        if run is not None and run.run_id in self._runs:
+            self._report.skip(0, f"{run.run_id} stands twice; the first counts")
+        elif run is not None and len(self._runs) < RUNS_MAX:
+            self._runs[run.run_id] = run
+        elif run is not None:
+            self._report.skip(0, f"more than {RUNS_MAX} applications in one file")
+        self._kept += self._application.tasks_kept
+        self._application = self._begin()
+
+    def runs(self) -> tuple[PastRun, ...]:
+        self._end()
+        return tuple(self._runs.values())
+
+
+_READ = frozenset(name.encode() for name in Application.READ)

@@ -1,0 +1,206 @@
+"""One stage of a Spark application: sums over its tasks, and its tasks one by one.
+
+The tasks of all attempts of a stage count together: when a lost output makes Spark try a stage
+again, the new attempt runs only what is missing. Numbers are checked as they come; a task that
+tells nonsense raises `Odd` before anything of it was added.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sluice.model.history import PastPhase, PastTask
+
+# No file has 2 PiB and no clock shows the year 71,000; sums of them also fit where they are stored.
+WHOLE_MAX = 2**51
+NAME_CHARACTERS_MAX = 120
+_SUM_MAX = 2**63 - 1
+_NONE: Mapping[str, Any] = {}
+_RSS = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
+
+
+class Odd(Exception):
+    """An event that tells something else than its kind does."""
+
+
+def whole(told: Any) -> int:  # noqa: ANN401  # whatever JSON holds
+    """A number of 0 to WHOLE_MAX. Raises Odd."""
+    if type(told) is not int or not 0 <= told <= WHOLE_MAX:
+        raise Odd(f"{str(told)[:40]!r} where a count should be")
+    return told
+
+
+def shown_name(told: object) -> str | None:
+    """A name that fits a line; None where there is none."""
+    if not isinstance(told, str):
+        return None
+    shown = told[:NAME_CHARACTERS_MAX]
+    if not shown.isprintable():  # one question for all characters: most names are asked for often
+        shown = "".join(one if one.isprintable() else " " for one in shown)
+    return shown.strip() or None
+
+
+class Sums(NamedTuple):
+    """What a task did, or all tasks of a stage together."""
+
+    input_bytes: int = 0
+    output_bytes: int = 0
+    shuffle_read_bytes: int = 0
+    shuffle_write_bytes: int = 0
+    input_records: int = 0
+    output_records: int = 0
+    cpu_ns: int = 0
+
+    @classmethod
+    def of(cls, metrics: Mapping[str, Any]) -> Sums:
+        """Of one task. Raises Odd, or what comes of metrics that are no mappings."""
+        read = metrics.get("Input Metrics") or _NONE
+        written = metrics.get("Output Metrics") or _NONE
+        fetched = metrics.get("Shuffle Read Metrics") or _NONE
+        passed_on = metrics.get("Shuffle Write Metrics") or _NONE
+        return cls(
+            whole(read.get("Bytes Read", 0)),
+            whole(written.get("Bytes Written", 0)),
+            whole(fetched.get("Remote Bytes Read", 0)) + whole(fetched.get("Local Bytes Read", 0)),
+            whole(passed_on.get("Shuffle Bytes Written", 0)),
+            whole(read.get("Records Read", 0)) + whole(fetched.get("Total Records Read", 0)),
+            whole(written.get("Records Written", 0))
+            + whole(passed_on.get("Shuffle Records Written", 0)),
+            whole(metrics.get("Executor CPU Time", 0)),
+        )
+
+    def plus(self, other: Sums) -> Sums:
+        """Both together."""
+        return Sums._make(map(int.__add__, self, other))
+
+
+class EndedTask(NamedTuple):
+    """A task that ended well. task: its number within the stage."""
+
+    task: int
+    start_ms: int
+    end_ms: int
+    input_bytes: int
+
+
+class Stage:
+    """What is known of a stage so far.
+
+    tasks_told: how many it has, as Spark says.  parents, own_rdd: see `spark_lineage`.
+    """
+
+    __slots__ = (
+        "_kept", "completed_at_ms", "failed", "has_cpu", "is_complete", "max_ms", "name",
+        "own_rdd", "parents", "rss_bytes_max", "stage_id", "submitted_at_ms", "sums", "tasks",
+        "tasks_told", "total_ms",
+    )  # fmt: skip
+
+    def __init__(self, stage_id: int) -> None:
+        self.stage_id = stage_id
+        self.name: str | None = None
+        self.parents: tuple[int, ...] | None = None
+        self.own_rdd: int | None = None
+        self.tasks_told = 0
+        self.submitted_at_ms: int | None = None
+        self.completed_at_ms: int | None = None
+        self.is_complete = self.has_cpu = False
+        self.tasks = self.failed = self.total_ms = self.max_ms = self.rss_bytes_max = 0
+        self.sums = Sums()
+        self._kept = array("q")  # five numbers a task: an EndedTask, and the number of its host
+
+    def learn(self, info: Mapping[str, Any]) -> None:
+        """Take over what Spark tells of the stage itself. Raises Odd, or as `Sums.of`."""
+        self.name = shown_name(info.get("Stage Name")) or self.name
+        parents, tasks = info.get("Parent IDs"), info.get("Number of Tasks")
+        if parents is not None:
+            self.parents = tuple(whole(one) for one in parents)
+        for rdd in info.get("RDD Info", ())[:1]:  # its own stands first
+            self.own_rdd = whole(rdd["RDD ID"])
+        if tasks is not None:
+            self.tasks_told = max(self.tasks_told, whole(tasks))
+        submitted_at_ms, completed_at_ms = info.get("Submission Time"), info.get("Completion Time")
+        if submitted_at_ms is not None and self.submitted_at_ms is None:
+            self.submitted_at_ms = whole(submitted_at_ms)
+        if completed_at_ms is not None:
+            self.completed_at_ms = whole(completed_at_ms)
+            self.is_complete = not info.get("Failure Reason")
+
+    def add(self, event: Mapping[str, Any]) -> EndedTask:
+        """Count the task of an event, which ended well. Raises Odd, or as `Sums.of`."""
+        info, metrics = event["Task Info"], event.get("Task Metrics") or _NONE
+        start_ms, end_ms = whole(info["Launch Time"]), whole(info["Finish Time"])
+        if end_ms < start_ms:
+            raise Odd("a task that ends before it begins")
+        sums, index = Sums.of(metrics), whole(info["Index"])
+        memory = event.get("Task Executor Metrics") or _NONE
+        rss_bytes = sum(whole(memory.get(name, 0)) for name in _RSS)
+        # From here on nothing is refused.
+        self.tasks += 1
+        self.total_ms += end_ms - start_ms
+        self.max_ms = max(self.max_ms, end_ms - start_ms)
+        self.sums = self.sums.plus(sums)
+        self.has_cpu = self.has_cpu or "Executor CPU Time" in metrics
+        self.rss_bytes_max = max(self.rss_bytes_max, rss_bytes)
+        return EndedTask(index, start_ms, end_ms, sums.input_bytes)
+
+    def keep(self, task: EndedTask, host: int) -> None:
+        """Remember a task for the timeline."""
+        self._kept.extend(task)
+        self._kept.append(host)
+
+    def forget_tasks(self) -> None:
+        """Keep the sums alone."""
+        del self._kept[:]
+
+    @property
+    def began_ms(self) -> int | None:
+        """When the first of the tasks kept was launched."""
+        return min(self._kept[1::5], default=None)
+
+    @property
+    def kind(self) -> str:
+        """What its tasks read: a shuffle ("reduce") or anything else ("map")."""
+        return "reduce" if self.parents or self.sums.shuffle_read_bytes else "map"
+
+    @property
+    def title(self) -> str:
+        """Its number and name: "stage 3: reduceByKey at words.py:28"."""
+        return f"stage {self.stage_id}: {self.name}" if self.name else f"stage {self.stage_id}"
+
+    @property
+    def fits(self) -> bool:
+        """Whether its sums are such as can be stored."""
+        return max(self.sums) <= _SUM_MAX
+
+    def phase(self, began_ms: int, hosts: Sequence[str], after: tuple[int, ...]) -> PastPhase:
+        """It as a phase. began_ms: when the application did; hosts: their names by number."""
+        sums = self.sums._asdict()
+        cpu_ns = sums.pop("cpu_ns")
+        return PastPhase(
+            name=self.title,
+            kind=self.kind,
+            tasks=self.tasks,
+            avg_s=self.total_ms / self.tasks / 1000,
+            max_s=self.max_ms / 1000,
+            failed=self.failed,
+            cpu_s=cpu_ns / 1e9 if self.has_cpu else None,
+            rss_bytes_max=self.rss_bytes_max or None,
+            timeline=self._timeline(began_ms, hosts),
+            after=after,
+            **sums,
+        )
+
+    def _timeline(self, began_ms: int, hosts: Sequence[str]) -> tuple[PastTask, ...]:
+        columns = (self._kept[column::5] for column in range(5))
+        # A task that ran well twice (its output was lost) stands twice, in order of time.
+        return tuple(
+            PastTask(
+                started_at_s=(start_ms - began_ms) / 1000,
+                finished_at_s=(end_ms - began_ms) / 1000,
+                node=hosts[host] or None,
+                input_bytes=input_bytes,
+            )
+            for _, start_ms, end_ms, input_bytes, host in sorted(zip(*columns, strict=True))
+        )

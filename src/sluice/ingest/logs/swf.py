@@ -1,0 +1,269 @@
+"""The Standard Workload Format of the Parallel Workloads Archive, version 2.2.
+
+A line is a job: 18 numbers, -1 for what is not known; lines that begin with `;` are comments, and
+those at the head (`; MaxProcs: 240`) tell of the machine. Read here, counting from 1:
+
+    1 job   2 submitted   3 waited   4 ran   5 processors   6 CPU seconds a processor
+    7 KB a processor   8 processors asked for   11 status   12 user   14 executable   15 queue
+
+A job holds its processors from start to end, so it becomes one phase of as many tasks as it has
+processors, each as long as the job. Sluice starts tasks one by one, where a batch system starts
+all of a job's together; that, and what else the format leaves open, is said in the notes. A job
+that does not tell how long it ran is skipped; one that failed or was cancelled (status 0, 4, 5) is
+a run without phases, for nothing of it ended well. Source: Chapin et al., "Benchmarks and Standards
+for the Evaluation of Parallel Job Schedulers", 1999; definition at the Parallel Workloads Archive.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_lines
+from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.setting import SettingKind, declared, number, whole
+from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+from sluice.model.workload import JOBS_MAX, Workload
+
+FORMAT = "swf"
+_COLUMNS = 18
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?")
+_LINE = re.compile(rb"\s*\d+(\s+-?[0-9.]+){10,17}\s*")
+_HEAD = re.compile(rb"^;\s*(Version|MaxProcs|MaxNodes|UnixStartTime)\s*:\s*\d", re.MULTILINE)
+_HEADER = re.compile(r";\s*(\w{1,40})\s*:\s*(.{0,200})")
+_FAILED = frozenset((0, 4, 5))
+_SECONDS_MAX = 1e10
+_NOTES = (
+    "A job is one phase: a task for each processor, each as long as the job.",
+    "The format tells no bytes.",
+    "Tasks start one by one, where a batch system starts all of a job together.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What of a log is replayed.
+
+    failed: whether jobs that failed or were cancelled are submitted, too; they held processors.
+    rounded_s: how long a job of 0 s is replayed; it ran for less than half a second.
+    jobs_max: read the first so many jobs only; None for all.
+    """
+
+    failed: str = declared(
+        SettingKind.CHOICE,
+        "keep",
+        "whether jobs that failed after they ran are replayed",
+        choices=("keep", "skip"),
+    )
+    rounded_s: float = number(0.25, "seconds of a job whose run time is rounded to 0", above=0.0)
+    jobs_max: int | None = whole(None, "read the first so many jobs only", low=1)
+
+
+class _Record(NamedTuple):
+    """One line. wait_s, cpu_s, rss_bytes: None where they are not known."""
+
+    job: int
+    submitted_at_s: float
+    wait_s: float | None
+    run_s: float
+    processors: int
+    cpu_s: float | None
+    rss_bytes: int | None
+    is_failed: bool
+    user: int
+    executable: int
+    queue: int
+
+
+class _Unreadable(Exception):
+    """One line tells no job that could be learned from."""
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
+    """Lines of 18 numbers, but for comments; or the comments that stand at the head."""
+    if _HEAD.search(head):
+        return True
+    lines = [line for line in head.split(b"\n")[:-1] or [head] if line.strip()]
+    records = [line for line in lines if not line.lstrip().startswith(b";")][:100]
+    return 3 * sum(_LINE.fullmatch(line) is not None for line in records) > 2 * len(records) > 0
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The jobs of a log, as runs and as a workload. Raises InvalidInput where there is none."""
+    header: dict[str, str] = {}
+    records: dict[int, _Record] = {}
+    for position, line in log_lines(path, report, limits):
+        text = line.decode("utf-8", "backslashreplace").strip()
+        if text.startswith(";"):
+            _read_header(text, header)
+        elif text:
+            if len(records) >= min(options.jobs_max or JOBS_MAX, JOBS_MAX):
+                break
+            try:
+                record = _record(text, records)
+                records[record.job] = record
+            except _Unreadable as error:
+                report.skip(position, str(error))
+    if not records:
+        raise _no_jobs(path, report)
+    return _contents(path, list(records.values()), header, options)
+
+
+def _no_jobs(path: Path, report: Report) -> InvalidInput:
+    skipped = report.skipped
+    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
+    return InvalidInput(
+        f"it holds no job of the Standard Workload Format{why}",
+        where=str(path),
+        mend=f"give lines of {_COLUMNS} numbers",
+    )
+
+
+def _read_header(text: str, header: dict[str, str]) -> None:
+    found = _HEADER.fullmatch(text)
+    if found and len(header) < 100:  # noqa: PLR2004  # the format knows some twenty
+        header.setdefault(found[1], found[2].strip())
+
+
+def _record(text: str, known: Container[int]) -> _Record:
+    cells = text.split()
+    if not 11 <= len(cells) <= _COLUMNS:  # noqa: PLR2004  # all that is needed stands before
+        raise _Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
+    cells += ["-1"] * (_COLUMNS - len(cells))
+    numbers = [_number(cell) for cell in cells]
+    job, submitted_at_s, wait_s, run_s = numbers[:4]
+    processors = numbers[4] if numbers[4] > 0 else numbers[7]
+    if run_s < 0:
+        raise _Unreadable(f"job {job:g} does not tell how long it ran")
+    if not 1 <= processors <= SLOTS_MAX:
+        raise _Unreadable(f"job {job:g} does not tell on how many processors it ran")
+    if int(job) in known:
+        raise _Unreadable(f"job {job:g} stands twice")
+    if job < 0 or submitted_at_s < 0:
+        raise _Unreadable(f"job {job:g} submitted at {submitted_at_s:g}")
+    return _Record(
+        job=int(job),
+        submitted_at_s=submitted_at_s,
+        wait_s=wait_s if wait_s >= 0 else None,
+        run_s=run_s,
+        processors=int(processors),
+        cpu_s=numbers[5] * int(processors) if numbers[5] >= 0 else None,
+        rss_bytes=int(numbers[6] * 1024) if numbers[6] > 0 else None,
+        is_failed=int(numbers[10]) in _FAILED,
+        user=int(numbers[11]),
+        executable=int(numbers[13]),
+        queue=int(numbers[14]),
+    )
+
+
+def _number(cell: str) -> float:
+    value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
+    if not abs(value) <= _SECONDS_MAX:
+        raise _Unreadable(f"{cell[:40]!r} where a number should be")
+    return value
+
+
+def _contents(
+    path: Path, records: list[_Record], header: dict[str, str], options: Options
+) -> Contents:
+    began = header.get("UnixStartTime", "")
+    began_at_s = float(began) if began.isascii() and began.isdigit() and len(began) < 12 else None  # noqa: PLR2004  # a date
+    processors = _machine(header)
+    log = began if began_at_s is not None else path.name.split(".")[0] or FORMAT
+    notes = [*_NOTES, *_own_notes(records, options)]
+    runs = tuple(_run(one, log, began_at_s or 0.0, processors, tuple(notes)) for one in records)
+    jobs = tuple(
+        _job(one, options) for one in records if options.failed == "keep" or not one.is_failed
+    )
+    node = Node(node_id=NodeId("node-1"), map_slots=processors) if processors else None
+    workload = Workload(
+        cluster=None if node is None else Cluster(nodes=(node,), is_totals=True),
+        jobs=jobs,
+        source=str(path),
+    )
+    return Contents(runs=runs, notes=tuple(notes), workload=workload)
+
+
+def _own_notes(records: list[_Record], options: Options) -> list[str]:
+    short = sum(record.run_s == 0 for record in records)
+    failed = sum(record.is_failed for record in records)
+    notes = []
+    if short:
+        notes.append(
+            f"rounded_s = {options.rounded_s:g}: {short} jobs of 0 s are replayed so long."
+        )
+    if failed and options.failed == "keep":
+        notes.append(
+            f"failed = keep: {failed} jobs that failed or were cancelled are replayed too."
+        )
+    return notes
+
+
+def _machine(header: dict[str, str]) -> int:
+    """Processors of the machine; 0 where the head does not tell."""
+    for name in ("MaxProcs", "MaxNodes"):
+        text = header.get(name, "").split(" ")[0]
+        if text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= SLOTS_MAX:
+            return int(text)
+    return 0
+
+
+def _profile(record: _Record) -> str:
+    """The format names no jobs: whoever ran the same executable ran the same job."""
+    user = f"user {record.user}" if record.user >= 0 else ""
+    executable = f"executable {record.executable}" if record.executable >= 0 else ""
+    return " of ".join(one for one in (executable, user) if one) or FORMAT
+
+
+def _run(
+    record: _Record, log: str, began_at_s: float, machine: int, notes: tuple[str, ...]
+) -> PastRun:
+    phase = PastPhase(
+        name="job",
+        kind="map",
+        tasks=record.processors,
+        avg_s=record.run_s,
+        max_s=record.run_s,
+        cpu_s=record.cpu_s,
+        rss_bytes_max=record.rss_bytes,
+    )
+    return PastRun(
+        run_id=f"{log}/{record.job}",
+        profile=_profile(record),
+        source=FORMAT,
+        phases=() if record.is_failed else (phase,),
+        succeeded=not record.is_failed,
+        submitted_at_s=began_at_s + record.submitted_at_s,
+        elapsed_s=None if record.wait_s is None else record.wait_s + record.run_s,
+        queue=f"queue {record.queue}" if record.queue >= 0 else None,
+        slots={"map": machine} if machine else {},
+        notes=notes,
+    )
+
+
+def _job(record: _Record, options: Options) -> Job:
+    name = str(record.job)
+    length_s = record.run_s or options.rounded_s
+    phase = Phase(
+        name="job",
+        kind=SlotKind.MAP,
+        tasks=record.processors,
+        lengths=ConstantLengths(length_s, length_s),
+    )
+    pool = f"user {record.user}" if record.user >= 0 else name
+    return Job(
+        job_id=JobId(name),
+        pool=PoolId(pool),
+        phases=(phase,),
+        submitted_at_s=record.submitted_at_s,
+    )

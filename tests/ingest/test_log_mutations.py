@@ -1,0 +1,117 @@
+"""Damaged logs give what can be read, and a report of the rest, or one clear refusal."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.ingest.logs_mutations import mutated, way
+
+import sluice
+from sluice.ingest.logs.formats import AUTO, read_log
+from sluice.ingest.logs.replay import ReplayOptions, replayed
+from sluice.ingest.logs.report import SKIPPED_MAX, LogRead
+from sluice.model.errors import InvalidInput
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "logs"
+SEEDS = 200
+WATCHED_MAX = 30
+MEMORY_BYTES_MAX = 64 * 1024 * 1024
+OWN = """
+version: 1
+cluster: {map_slots: 3, reduce_slots: 2}
+jobs:
+  - {id: a, maps: {tasks: 40, avg_s: 3}, reduces: {tasks: 5, avg_s: 2}, shuffle: {avg_s: 1}}
+  - {id: b, submitted_at_s: 5, maps: {tasks: 60, avg_s: 1.5}}
+settings: {jitter: 0.2, task_failure: 0.05}
+"""
+
+
+def own_trace() -> bytes:
+    trace = sluice.simulate(sluice.parse_workload(OWN)).trace()
+    return "".join(f"{line}\n" for line in trace).encode()
+
+
+def first_lines(path: Path, count: int) -> bytes:
+    return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
+
+
+SAMPLES: dict[str, Callable[[], bytes]] = {
+    "spark": (DATA / "spark" / "local-1532512550423").read_bytes,
+    "swim": lambda: next((DATA / "swim").glob("*first50*")).read_bytes(),
+    "swf": lambda: first_lines(DATA / "swf" / "hpc2n.swf", 300),
+    "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
+    "sluice": own_trace,
+}
+
+
+@contextmanager
+def bounded_memory(seed: int) -> Iterator[None]:
+    """Whatever a bomb or a huge line unfolds into, only so much of it is held."""
+    if way(seed) not in ("bomb", "huge") or seed >= WATCHED_MAX:  # for watching is slow
+        yield
+        return
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < MEMORY_BYTES_MAX
+    finally:
+        tracemalloc.stop()
+
+
+def outcome(path: Path, name: str) -> str:
+    """What came of a log: "read" whole, "skipped" in part, or "refused"."""
+    try:
+        log = read_log(path, name)
+    except InvalidInput as error:
+        refusal = str(error)
+    else:
+        check(log)
+        return "skipped" if log.skipped_count else "read"
+    assert str(path) in refusal
+    assert "\n" not in refusal
+    return "refused"
+
+
+def check(log: LogRead) -> None:
+    """A result that everything after it can trust."""
+    assert len(log.skipped) == min(log.skipped_count, SKIPPED_MAX)
+    assert all(one.why.isprintable() for one in log.skipped)
+    assert log.runs
+    for run in log.runs:
+        assert (run.run_id + run.profile).isprintable()
+        for position, phase in enumerate(run.phases):  # `PastPhase` checks the lengths itself
+            told = (phase.input_bytes, phase.output_bytes, phase.shuffle_read_bytes)
+            assert 0 <= min(told) <= max(told) < 2**63
+            assert all(0 <= one < position for one in phase.after)
+    if any(run.phases for run in log.runs):
+        assert replayed([log], ReplayOptions(), source="log").jobs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLES)
+def test_200_damaged_logs_of_each_format(name, tmp_path):
+    """Cut, flipped, in another encoding, with a huge line, a bomb: nothing else comes out."""
+    content = SAMPLES[name]()
+    path = tmp_path / "log"
+    told: dict[str, set[str]] = {}
+    for seed in range(SEEDS):
+        path.write_bytes(mutated(content, seed))
+        with bounded_memory(seed):
+            told.setdefault(way(seed), set()).add(outcome(path, name))
+
+    assert set().union(*told.values()) >= {"skipped", "refused"}
+    assert told["bomb"] <= {"refused", "skipped"}
+    assert told["wide"] == {"refused"}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_whole_log_is_recognised_and_read_without_loss(name, tmp_path):
+    """So that the damaged ones of the other test differ by their damage alone."""
+    path = tmp_path / "log"
+    path.write_bytes(SAMPLES[name]())
+    log = read_log(path, AUTO)
+
+    assert (log.format, log.skipped_count) == (name, 6 if name == "swf" else 0)
+    check(log)
