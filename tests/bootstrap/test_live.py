@@ -11,6 +11,9 @@ from sluice.bootstrap.live import Plan
 from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
 from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.reporting.past_runs import SOURCE, WORK, work_digest
+from sluice.store.profiles import Profiles
 from sluice.store.rows import RunHeader
 from sluice.store.runs import Runs
 
@@ -185,6 +188,18 @@ def finished_before(assembly, *, map_s, reduce_s):
             journal.append([TaskFinished(9.0, key, 9.0, usage=Usage(wall_s=wall_s))])
     journal.finish()
     journal.close()
+    with Profiles.open() as profiles:
+        profiles.add([learned(job, map_s=map_s, reduce_s=reduce_s)])
+
+
+def learned(job, *, map_s, reduce_s):
+    """What the store knows of the job after that."""
+    phases = tuple(
+        PastPhase(name=phase.name, kind=phase.kind.value, tasks=phase.tasks, avg_s=s, max_s=s)
+        for phase, s in zip(job.phases, (map_s, reduce_s), strict=True)
+    )
+    work = {WORK: work_digest(job.run)}
+    return PastRun(run_id="r", profile=job.job_id, source=SOURCE, phases=phases, configuration=work)
 
 
 def test_a_first_run_predicts_nothing(home):

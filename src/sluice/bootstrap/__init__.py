@@ -11,5 +11,6 @@ from sluice.bootstrap.composition import (
     scheduler_for,
     simulation_settings,
 )
+from sluice.bootstrap.history import with_profiles
 
-__all__ = ["policy_names", "reports", "scheduler_for", "simulation_settings"]
+__all__ = ["policy_names", "reports", "scheduler_for", "simulation_settings", "with_profiles"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module, metadata
 from typing import Any
 
@@ -50,6 +50,24 @@ def _foreign(kind: str, name: str) -> str:
     )
 
 
+def task_policy(name: str, settings: Settings) -> Any:  # noqa: ANN401  # it may also end attempts, divide slots ..
+    """The task policy of that name, with second copies and kills around it where it takes them.
+
+    A fraction of SEPB asks for copies by itself, unless `speculation` says otherwise.
+    """
+    own = settings.for_policy(name)
+    if own.speculation == "none" and "speculation" not in own.given and (own.sepb or own.sepb_pool):
+        settings = replace(settings, speculation="late")
+    made = policy("tasks", name, settings)
+    # What is not its own line lends slots and has its parts together already, or knows no copies.
+    is_its_own_line = getattr(made, "line", None) is made
+    if not is_its_own_line:
+        return made
+    from sluice.policies.speculation import with_speculation
+
+    return with_speculation(made, settings.for_policy(name).values())
+
+
 def scheduler_for(
     *,
     settings: Settings,
@@ -64,7 +82,7 @@ def scheduler_for(
     policies = Policies(
         admission=policy("admission", admission, settings),
         release=policy("release", release, settings),
-        tasks=policy("tasks", tasks, settings),
+        tasks=task_policy(tasks, settings),
         pools=policy("pools", "keep", settings),
     )
     rules = Rules(

@@ -10,19 +10,22 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.composition import policy_names, scheduler_for, simulation_settings
+from sluice.bootstrap.composition import policy_names, scheduler_for
+from sluice.bootstrap.foretold import foretold_makespan_s
+from sluice.bootstrap.history import Tell, learn, past_gaps, with_past_lengths
 from sluice.bootstrap.preconditions import check_slots
+from sluice.bootstrap.whereabouts import writers
 from sluice.core.scheduler import Scheduler
 from sluice.engines.base import Engine, Limits
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.local.engine import LocalEngine
-from sluice.engines.progress import Watcher
+from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work.layout import PreparedJob, prepare
 from sluice.engines.workshop import Workshop
@@ -33,9 +36,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.workload import Workload
-from sluice.simulation.driver import Simulation
 from sluice.store.journal import Journal
-from sluice.store.past_lengths import with_past_lengths
 from sluice.store.rows import EntryKind, RunHeader, entries
 from sluice.store.runs import RunInfo, Runs
 
@@ -122,11 +123,12 @@ class Plan:
 class Assembly:
     """A live run, put together.
 
-    predicted_makespan_s: None where nothing tells task lengths.  predicted: jobs with the lengths
-    that former runs tell.
+    header: as its journal tells it.  predicted_makespan_s: None where nothing tells task lengths.
+    predicted: jobs with the lengths that former runs tell.
     """
 
     run_id: str
+    header: RunHeader
     cluster: Cluster
     scheduler: Scheduler
     journal: Journal
@@ -137,6 +139,12 @@ class Assembly:
     watcher: Watcher | None = None
 
     def run(self) -> LiveRun:
+        """Run it to its end, and keep what it measured. Raises what `Driver.run` raises."""
+        done = self.carried_out()
+        self._learn(done)
+        return done
+
+    def carried_out(self) -> LiveRun:
         """Run it to its end. Raises what `Driver.run` raises."""
         clock = RunClock()
         scratch = self.journal.folder / _SCRATCH
@@ -160,33 +168,59 @@ class Assembly:
             self.workshop.clear()
         return done
 
+    def _learn(self, done: LiveRun) -> None:
+        learn(
+            done.result,
+            run_id=self.run_id,
+            header=self.header,
+            cluster=self.cluster,
+            tell=(self.watcher or Unwatched()).told,
+        )
+
 
 def begin(
-    workload: Workload, content: bytes, plan: Plan, watcher: Watcher | None = None
+    workload: Workload,
+    content: bytes,
+    plan: Plan,
+    watcher: Watcher | None = None,
+    *,
+    home: Path | None = None,
 ) -> Assembly:
-    """A new run. Raises InvalidInput where any job of it cannot run."""
+    """A new run. Raises InvalidInput where any job of it cannot run.
+
+    home: where its state is kept, by default in the account's own state folder.
+    """
     _check_engine(plan)
     settings = _settings(workload, plan)
     cluster = plan.cluster(workload)
-    runs = Runs()
+    runs = Runs(home)
     prepared = _prepared(workload)
     scheduler = _scheduler(workload, settings, plan)
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
-    jobs = with_past_lengths([each.job for each in prepared], runs)
-    predicted_s = _predicted_s(workload, jobs, cluster, settings, plan)
+    tell = (watcher or Unwatched()).told
+    jobs = with_past_lengths([each.job for each in prepared], tell)
+    # Who ranks jobs by their work sees what is predicted of it, also after a pause.
+    prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
+    predicted_s = _predicted_s(workload, jobs, cluster, settings, plan, tell)
     records = {each.job.job_id: each.to_json() for each in prepared}
-    journal = runs.create(plan.header(workload, content), records)
+    header = plan.header(workload, content)
+    journal = runs.create(header, records)
     return Assembly(
         run_id=journal.folder.name,
+        header=header,
         cluster=cluster,
         scheduler=scheduler,
         journal=journal,
-        workshop=Workshop(prepared, journal.folder / _SCRATCH),
+        workshop=Workshop(prepared, journal.folder / _SCRATCH, _writers(prepared, runs)),
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
         watcher=watcher,
     )
+
+
+def _writers(prepared: Sequence[PreparedJob], runs: Runs) -> Mapping[str, NodeId]:
+    return writers(prepared, runs, lambda run: replayed(run).state)
 
 
 def resumable(workload: Workload, content: bytes) -> RunInfo | None:
@@ -203,6 +237,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     workshop = Workshop.reopened(workload.jobs, records, scratch)
     return Assembly(
         run_id=run.run_id,
+        header=run.header,
         cluster=plan.cluster(workload),
         scheduler=_scheduler(workload, settings, plan),
         journal=Runs().reopened(run),
@@ -273,7 +308,8 @@ def _check_engine(plan: Plan) -> None:
 
 
 def _settings(workload: Workload, plan: Plan) -> Settings:
-    policies = [name for kind in ("tasks", "release") for name in policy_names(kind)]
+    kinds = ("tasks", "release", "admission")
+    policies = [name for kind in kinds for name in policy_names(kind)]
     return resolve_settings(workload.settings, plan.settings, policies=policies)
 
 
@@ -315,7 +351,12 @@ def _prepared(workload: Workload) -> list[PreparedJob]:
 
 
 def _predicted_s(
-    workload: Workload, jobs: list[Job], cluster: Cluster, settings: Settings, plan: Plan
+    workload: Workload,
+    jobs: list[Job],
+    cluster: Cluster,
+    settings: Settings,
+    plan: Plan,
+    tell: Tell,
 ) -> float | None:
     """Makespan in the simulator, if every phase's lengths are known."""
     if any(phase.lengths is None for job in jobs for phase in job.phases):
@@ -327,10 +368,14 @@ def _predicted_s(
         admission=plan.admission,
         pools=workload.pools,
     )
-    world = replace(simulation_settings(settings), heartbeat_s=0.0)
-    Simulation(scheduler, cluster, jobs, settings=world, seed=plan.seed).run()
-    ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
-    return max(ends) - min(job.submitted_at_s for job in jobs)
+    return foretold_makespan_s(
+        jobs,
+        past_gaps(jobs, tell),
+        scheduler=scheduler,
+        cluster=cluster,
+        settings=settings,
+        seed=plan.seed,
+    )
 
 
 def _limits(settings: Settings) -> Limits:

@@ -43,6 +43,9 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
     uses = getattr(scheduler.policies.tasks, "uses", "typed slots")
     if uses == "resources":
         return
+    if uses == "slots of either kind":
+        _check_lending(jobs, cluster, scheduler, source)
+        return
     slots = {kind: cluster.slots(kind) for kind in SlotKind}
     for job in jobs:
         for phase in job.phases:
@@ -53,6 +56,25 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
                     f" and {kind.value}_slots of the cluster is 0",
                     where=source,
                     mend=f"give the cluster {kind.value} slots, or the job no {phase.name} tasks",
+                )
+
+
+def _check_lending(
+    jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, source: str
+) -> None:
+    """The same where a task may borrow a slot of the other kind, if the fractions allow it."""
+    can_run = scheduler.policies.tasks.can_run  # type: ignore[attr-defined]  # every lender has it
+    fractions = {SlotKind.MAP: "pct_reduce", SlotKind.REDUCE: "pct_map"}
+    for job in jobs:
+        for phase in job.phases:
+            kind = phase.kind
+            if not any(can_run(kind, node.map_slots, node.reduce_slots) for node in cluster.nodes):
+                raise InvalidInput(
+                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
+                    f" {kind.value}_slots of the cluster is 0, and {fractions[kind]} and the slot"
+                    " weights leave them no other slot to borrow",
+                    where=source,
+                    mend=f"give the cluster {kind.value} slots, or {fractions[kind]} above 0",
                 )
 
 

@@ -6,12 +6,11 @@ nowhere in particular.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from sluice.bootstrap.live import replayed
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.engines.work.layout import PreparedJob
@@ -23,8 +22,13 @@ from sluice.store.runs import RunInfo, Runs
 RUNS_LOOKED_AT = 20
 
 
-def writers(prepared: Iterable[PreparedJob], runs: Runs) -> dict[str, NodeId]:
-    """For each input file of the jobs that an earlier run wrote: the node that wrote it."""
+def writers(
+    prepared: Iterable[PreparedJob], runs: Runs, state_of: Callable[[RunInfo], ClusterState]
+) -> dict[str, NodeId]:
+    """For each input file of the jobs that an earlier run wrote: the node that wrote it.
+
+    state_of: the state at the end of a recorded run.
+    """
     paths = {Path(split.path) for each in prepared for split in each.splits}
     wanted = {path.parent for path in paths}
     found: dict[str, NodeId] = {}
@@ -33,18 +37,20 @@ def writers(prepared: Iterable[PreparedJob], runs: Runs) -> dict[str, NodeId]:
             break
         # A run of another release, or a damaged one, tells nothing; that stops no new run.
         with suppress(StoreCorrupt, InvalidInput):
-            for folder, parts in _written(run, wanted):
+            for folder, parts in _written(run, wanted, state_of):
                 wanted.discard(folder)
                 found |= {str(folder / name): node for name, node in parts.items()}
     return {str(path): found[str(path)] for path in sorted(paths) if str(path) in found}
 
 
-def _written(run: RunInfo, wanted: set[Path]) -> Iterator[tuple[Path, Mapping[str, NodeId]]]:
+def _written(
+    run: RunInfo, wanted: set[Path], state_of: Callable[[RunInfo], ClusterState]
+) -> Iterator[tuple[Path, Mapping[str, NodeId]]]:
     """Folders among the wanted ones that the run wrote, with the node of each part file."""
     outputs = {job_id: folder for job_id, folder in _outputs(run) if folder in wanted}
     if not outputs:
         return
-    state = replayed(run).state
+    state = state_of(run)
     for job_id, folder in outputs.items():
         yield folder, _parts(state, job_id)
 

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sluice.core.codec import as_plain, from_plain
 from sluice.engines.work.commit import Staging, output_exists
 from sluice.engines.work.inputs import input_files
 from sluice.engines.work.order import Order, Source, Step
@@ -93,6 +94,7 @@ class PreparedJob:
             "steps": [asdict(step) for step in self.steps],
             "splits": [asdict(split) for split in self.splits],
             "reduces": self.reduces,
+            "phases": [as_plain(phase) for phase in self.job.phases],
         }
 
     @classmethod
@@ -101,7 +103,7 @@ class PreparedJob:
         steps = tuple(Step.from_json(step) for step in record["steps"])
         splits = tuple(Split.from_json(split) for split in record["splits"])
         return cls(
-            job=replace(job, phases=_phases(job, steps, len(splits), record["reduces"])),
+            job=replace(job, phases=tuple(from_plain(Phase, plain) for plain in record["phases"])),
             name=record["name"],
             staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
             steps=steps,

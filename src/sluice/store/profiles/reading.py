@@ -1,0 +1,65 @@
+"""Finding runs again, in an order that does not depend on the order in which they were added."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
+
+from sluice.store.profiles.rows import Row, StoredRun, stored_run
+from sluice.store.profiles.tables import PHASES, RUNS
+
+
+def profile_names(connection: Connection) -> list[str]:
+    """Names of all profiles, sorted as Python sorts text, whatever the database's language."""
+    return sorted(connection.execute(select(RUNS.c.profile).distinct()).scalars())
+
+
+def run_counts(connection: Connection) -> dict[str, int]:
+    """How many runs each profile has, by name, sorted."""
+    query = select(RUNS.c.profile, func.count()).group_by(RUNS.c.profile)
+    return dict(sorted((name, runs) for name, runs in connection.execute(query)))
+
+
+def stored_runs(connection: Connection, profile: str | None = None) -> list[StoredRun]:
+    """The runs of one profile, or of all, oldest first.
+
+    By submission, those that tell none first; then by source and id. Raises ValueError where a
+    row is damaged.
+    """
+    wanted = true() if profile is None else RUNS.c.profile == profile
+    found = _matching(connection, wanted)
+    return sorted(found, key=_age)
+
+
+def newest_runs(connection: Connection, profile: str, limit: int) -> list[StoredRun]:
+    """The last runs of a profile that ended well, newest first."""
+    ended_well = (RUNS.c.profile == profile) & RUNS.c.succeeded
+    last = (
+        select(RUNS.c.id)
+        .where(ended_well)
+        .order_by(RUNS.c.submitted_at_s.desc().nulls_last(), RUNS.c.id.desc())
+        .limit(limit)
+    )
+    return sorted(_matching(connection, RUNS.c.id.in_(last)), key=_age, reverse=True)
+
+
+def _age(stored: StoredRun) -> tuple[bool, float, str, str]:
+    run = stored.run
+    told = run.submitted_at_s is not None
+    return told, run.submitted_at_s or 0.0, run.source, run.run_id
+
+
+def _matching(connection: Connection, wanted: ColumnElement[bool]) -> list[StoredRun]:
+    runs = [_row(row) for row in connection.execute(RUNS.select().where(wanted)).mappings()]
+    numbers = select(RUNS.c.id).where(wanted)
+    phases: dict[int, list[Row]] = defaultdict(list)
+    query = PHASES.select().where(PHASES.c.run.in_(numbers)).order_by(PHASES.c.position)
+    for row in connection.execute(query).mappings():
+        phases[row["run"]].append(_row(row))
+    return [stored_run(run, phases[run["id"]]) for run in runs]
+
+
+def _row(row: RowMapping) -> Row:
+    # SQLAlchemy's names are strings of a kind of its own.
+    return {str(name): value for name, value in row.items()}

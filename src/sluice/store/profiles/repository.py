@@ -1,0 +1,182 @@
+"""The profile store for its users: runs in, profiles out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from sqlalchemy import Connection, Engine
+
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastRun
+from sluice.store.database import told_clearly as disk_told_clearly
+from sluice.store.profiles import reading, retention, writing
+from sluice.store.profiles.address import Address, address_of
+from sluice.store.profiles.database import damage, engine_of, told_clearly
+from sluice.store.profiles.database import reading as reading_of
+from sluice.store.profiles.database import writing as writing_to
+from sluice.store.profiles.retention import Forgotten
+from sluice.store.profiles.rows import RunRecord, StoredRun, record_of
+from sluice.store.profiles.schema import bring_up_to_date
+from sluice.store.profiles.writing import Added
+
+DAY_S = 86400.0
+
+
+class Profiles:
+    """An open profile store. Made by `open` or `existing`; close it after use, or use `with`.
+
+    Every method raises StoreUnavailable where the disk or the server does not play along (what had
+    returned before stays), and StoreCorrupt where the store contradicts itself.
+    """
+
+    def __init__(self, address: Address, engine: Engine, clock: Callable[[], float]) -> None:
+        self.address = address
+        self._engine = engine
+        self._clock = clock
+
+    @classmethod
+    def open(cls, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Self:
+        """The store at a URL or path; by default at SLUICE_STORE, or in the state folder.
+
+        What is not there is made; what an older release made is brought up to date.
+        Raises InvalidInput for what is no address, or a store that this release cannot read.
+        """
+        address = address_of(url)
+        if address.is_file:
+            with disk_told_clearly(address.path.parent):
+                address.path.parent.mkdir(parents=True, exist_ok=True)
+        return cls._at(address, clock)
+
+    @classmethod
+    def existing(cls, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Self:
+        """As `open`, but InvalidInput where a file was named that is not there.
+
+        Who asks what a store holds has mistyped its name.
+        """
+        address = address_of(url)
+        if address.is_file and address.is_named and not address.path.exists():
+            raise InvalidInput(
+                "there is no such store", where=str(address), mend="check the path, or import first"
+            )
+        return cls.open(url, clock=clock)
+
+    @classmethod
+    def _at(cls, address: Address, clock: Callable[[], float]) -> Self:
+        engine = engine_of(address)
+        try:
+            with told_clearly(address):
+                bring_up_to_date(engine, address)
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(address, engine, clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    # --- what is known ------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names of all profiles, sorted."""
+        with self._reading() as connection:
+            return reading.profile_names(connection)
+
+    def run_counts(self) -> dict[str, int]:
+        """How many runs each profile has, by name, sorted."""
+        with self._reading() as connection:
+            return reading.run_counts(connection)
+
+    def runs(self, name: str) -> list[PastRun]:
+        """The runs of a profile, oldest first; none for a name that is not known.
+
+        By submission, those that tell none first; then by source and id.
+        """
+        return [stored.run for stored in self.stored(name)]
+
+    def stored(self, name: str | None = None) -> list[StoredRun]:
+        """As `runs`, with what the store adds to each; of all profiles without a name."""
+        with self._reading() as connection:
+            return reading.stored_runs(connection, name)
+
+    def newest(self, name: str, limit: int) -> list[PastRun]:
+        """The last runs of a profile that ended well, newest first."""
+        with self._reading() as connection:
+            return [stored.run for stored in reading.newest_runs(connection, name, limit)]
+
+    # --- what is learned ----------------------------------------------------------------------
+
+    def add(
+        self,
+        runs: Iterable[PastRun],
+        digest: str | None = None,
+        on_refused: Callable[[InvalidInput], None] | None = None,
+    ) -> Added:
+        """Keep the runs; each is durable, whole, when this returns.
+
+        digest: of the log that they come from, to be told with them.
+        on_refused: is told of each run that no store could hold, and the others are kept. Without
+        it such a run raises its InvalidInput, and those before it may have been added.
+        A run that is known is replaced where this account of it tells something else, and no less.
+        """
+        added = Added()
+        for chunk in writing.chunks(self._records(runs, digest, on_refused)):
+            with self._writing() as connection:
+                added = added.plus(writing.write(connection, chunk))
+        return added
+
+    def _records(
+        self,
+        runs: Iterable[PastRun],
+        digest: str | None,
+        on_refused: Callable[[InvalidInput], None] | None,
+    ) -> Iterator[RunRecord]:
+        now_s = self._clock()
+        for run in runs:
+            try:
+                yield record_of(run, log_digest=digest, learned_at_s=now_s)
+            except InvalidInput as error:
+                if on_refused is None:
+                    raise
+                on_refused(error)
+
+    # --- what is forgotten --------------------------------------------------------------------
+
+    def keep_runs(self, runs_kept: int, name: str | None = None) -> list[Forgotten]:
+        """Drop all but the newest runs of the profile, or of each; tells what was dropped."""
+        with self._writing() as connection:
+            return retention.forget_but_newest(connection, runs_kept, name)
+
+    def forget_older(self, days: float, name: str | None = None) -> list[Forgotten]:
+        """Drop what was learned more than so many days ago."""
+        before_at_s = self._clock() - days * DAY_S
+        with self._writing() as connection:
+            return retention.forget_learned_before(connection, before_at_s, name)
+
+    def forget(self, name: str, run_ids: Iterable[str] | None = None) -> list[Forgotten]:
+        """Drop runs of a profile by their ids, or the whole profile."""
+        with self._writing() as connection:
+            return retention.forget_runs(connection, name, run_ids)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with told_clearly(self.address), reading_of(self._engine) as connection:
+            try:
+                yield connection
+            # What was written here can be read; what cannot was changed since.
+            except (InvalidInput, KeyError, IndexError, TypeError, ValueError) as error:
+                raise damage(self.address, str(error)) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with told_clearly(self.address), writing_to(self._engine) as connection:
+            yield connection

@@ -1,0 +1,71 @@
+"""The tables of the profile store as this release reads and writes them.
+
+How a database comes to have them is told by `migrations`; a test holds the two together. Lists and
+mappings are JSON in text, written the same way on every database, so that digests agree. All names
+begin with `sluice_`, for a PostgreSQL database may serve others too.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData()
+
+RUNS = Table(
+    "sluice_runs",
+    METADATA,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("source", Text, nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("profile", Text, nullable=False, index=True),
+    Column("succeeded", Boolean, nullable=False),
+    Column("submitted_at_s", Double),
+    Column("elapsed_s", Double),
+    Column("queue", Text),
+    Column("machine_type", Text),
+    Column("slots", Text, nullable=False),
+    Column("configuration", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    Column("tasks_told", BigInteger, nullable=False),  # ended well or not, over all phases
+    Column("facts_told", BigInteger, nullable=False),  # how much else is known of it
+    Column("digest", Text, nullable=False),  # over the row, its phases and their tasks
+    Column("log_digest", Text),  # of the log that told it
+    Column("learned_at_s", Double, nullable=False),  # wall clock, seconds since 1970
+    UniqueConstraint("source", "run_id", name="sluice_runs_known_by"),
+)
+
+PHASES = Table(
+    "sluice_phases",
+    METADATA,
+    Column("run", BigInteger, ForeignKey("sluice_runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("tasks", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("avg_s", Double, nullable=False),
+    Column("max_s", Double, nullable=False),
+    Column("input_bytes", BigInteger, nullable=False),
+    Column("output_bytes", BigInteger, nullable=False),
+    Column("shuffle_read_bytes", BigInteger, nullable=False),
+    Column("shuffle_write_bytes", BigInteger, nullable=False),
+    Column("input_records", BigInteger, nullable=False),
+    Column("output_records", BigInteger, nullable=False),
+    Column("cpu_s", Double),
+    Column("rss_bytes_max", BigInteger),
+    Column("after", Text, nullable=False),
+    Column("lengths", Text),  # statistics over all tasks that the log told one by one
+    Column("timeline", LargeBinary),  # those tasks, packed; none where there are too many
+)

@@ -1,0 +1,56 @@
+"""The tasks of a phase as one value in a row: columns of numbers, JSON, compressed.
+
+Half a million tasks are megabytes so, and would be minutes of inserting as rows of their own.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import orjson
+
+from sluice.model.history import PastTask
+
+TASKS_KEPT_MAX = 100_000  # of one run; each takes some fifteen bytes
+_FORMAT = 1
+
+
+def packed(tasks: Sequence[PastTask]) -> bytes:
+    """The tasks in their order. `unpacked` gives back equal values."""
+    nodes = list(dict.fromkeys(task.node for task in tasks))
+    places = {node: place for place, node in enumerate(nodes)}
+    columns = {
+        "format": _FORMAT,
+        "started_at_s": [task.started_at_s for task in tasks],
+        "finished_at_s": [task.finished_at_s for task in tasks],
+        "fetched_at_s": [task.fetched_at_s for task in tasks],
+        "input_bytes": [task.input_bytes for task in tasks],
+        "node": [places[task.node] for task in tasks],
+        "nodes": nodes,
+    }
+    return zlib.compress(orjson.dumps(columns))
+
+
+def unpacked(content: bytes) -> tuple[PastTask, ...]:
+    """The tasks again. Raises ValueError, KeyError, IndexError or TypeError for other bytes."""
+    try:
+        columns = orjson.loads(zlib.decompress(content))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if columns["format"] != _FORMAT:
+        raise ValueError(f"its tasks are packed in format {columns['format']}")
+    nodes = columns["nodes"]
+    names = ("started_at_s", "finished_at_s", "fetched_at_s", "input_bytes", "node")
+    return tuple(
+        PastTask(
+            started_at_s=started_at_s,
+            finished_at_s=finished_at_s,
+            fetched_at_s=fetched_at_s,
+            node=nodes[place],
+            input_bytes=input_bytes,
+        )
+        for started_at_s, finished_at_s, fetched_at_s, input_bytes, place in zip(
+            *(columns[name] for name in names), strict=True
+        )
+    )

@@ -1,0 +1,353 @@
+"""History on the command line: logs in, profiles out, and lengths of jobs out of them."""
+
+import csv
+import json
+
+import pytest
+from tests.cli.terminal import sluice, sluice_process
+from tests.store.histories import past_run, phase_of
+
+import sluice as package
+from sluice.model.errors import InvalidInput
+from sluice.store.profiles import Profiles
+
+RUN = """\
+version: 1
+cluster: {map_slots: 2, reduce_slots: 1}
+jobs:
+  - id: words
+    reduces: {tasks: 1}
+    run: {input: [in.txt], output: out, mapper: cat, reducer: uniq -c, split_bytes: 16}
+"""
+ASKING = """\
+version: 1
+cluster: {map_slots: 4, reduce_slots: 2}
+jobs: [{id: a, profile: words}, {id: b, profile: sort, submitted_at_s: 1}]
+"""
+
+
+@pytest.fixture
+def trace(small):
+    """A log of what the small workload would do."""
+    assert 0 == sluice("simulate", small, "--trace", "log.jsonl").code
+    return "log.jsonl"
+
+
+@pytest.fixture
+def imported(trace):
+    assert 0 == sluice("import", trace).code
+
+
+def document(*words, code=0):
+    answer = sluice(*words, "--json")
+    assert (code, 1) == (answer.code, answer.out.count("\n")), answer
+    return json.loads(answer.out, parse_constant=pytest.fail)
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+def test_import_tells_what_the_contract_says_and_more(trace, home):
+    told = document("import", trace)
+    (file,) = told["files"]
+
+    assert {
+        "path": trace, "format": "sluice", "jobs": 2, "tasks": 16, "input_bytes": 0,
+        "shuffle_bytes": 0, "output_bytes": 0, "skipped": [],
+    }.items() <= file.items()  # fmt: skip
+    assert (2, 0, 0) == (file["new"], file["replaced"], file["known"])
+    assert str(home / "profiles.db") == told["store"]
+
+
+def test_the_same_log_twice_is_one(trace):
+    document("import", trace)
+    (file,) = document("import", trace, trace)["files"]
+
+    assert (0, 0, 2) == (file["new"], file["replaced"], file["known"])
+    assert [1, 1] == [len(each["runs"]) for each in document("profiles")["profiles"].values()]
+
+
+def test_what_was_skipped_is_told_with_its_line(trace, tmp_path):
+    log = tmp_path / trace
+    log.write_text(log.read_text() + "{broken\n")
+    (file,) = document("import", trace)["files"]
+    (skipped,) = file["skipped"]
+
+    assert (17, 1) == (skipped["line"], file["skipped_count"])
+    answer = sluice("import", trace)
+    assert "log.jsonl: 1 skipped\n  line 17: " in answer.out
+
+
+def test_people_get_a_table_with_what_was_chosen_below(trace):
+    answer = sluice("import", trace)
+
+    assert "log        format  jobs  tasks  input  new  longer  known" in answer.out
+    assert "log.jsonl  sluice     2     16      –    2       0      0" in answer.out
+    assert "The trace tells no submissions" in answer.out
+    assert "Next: sluice profiles" in answer.err
+
+
+def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeypatch):
+    """What nobody measured is no history, and predictions must not be held against it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "swim.tsv").write_text("job0\t0\t0\t100\t30\t7\njob1\t5\t5\t1000\t0\t70\n")
+    (file,) = document("import", "swim.tsv")["files"]
+
+    assert ("swim", 2, 0, 1100, 30, 77) == tuple(
+        file[name]
+        for name in ("format", "jobs", "tasks", "input_bytes", "shuffle_bytes", "output_bytes")
+    )
+    assert 0 == file["new"]
+    assert any("no profile is made" in note for note in file["notes"])
+    assert {} == document("profiles")["profiles"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["none.log"], "none.log: it cannot be read"),
+        (["small.yaml"], "small.yaml: its format is not known"),
+        (["small.yaml", "--format", "sprak"], "'sprak' is no known format. Perhaps spark"),
+        (["log.jsonl", "--set", "blok_bytes=1"], "perhaps block_bytes was meant"),
+        (["log.jsonl", "--set", "block_bytes"], "write it as key=value"),
+        (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is no kind of database"),
+        ([], "PATH"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_message(trace, words, told):
+    answer = sluice("import", *words, "--json")
+
+    assert (2, "", 1) == (answer.code, answer.out, answer.err.count("\n"))
+    assert told.lower() in answer.err.lower()
+    assert "pw" not in answer.err
+
+
+def test_of_several_logs_those_that_can_be_used_are(trace, small):
+    """One broken file in a folder of thousands is no reason to begin anew."""
+    files = document("import", small, trace, "none.log", code=1)["files"]
+
+    assert [(0, 1), (2, 0), (0, 1)] == [(file["jobs"], file["skipped_count"]) for file in files]
+    assert ["sort", "words"] == list(document("profiles")["profiles"])
+
+
+def test_a_run_that_no_store_could_hold_is_skipped_and_the_others_are_kept(trace, monkeypatch):
+    monkeypatch.setattr("sluice.store.profiles.rows.KEY_LENGTH_MAX", 4)
+    monkeypatch.setattr("sluice.ingest.logs.trace.FORMAT", "sl")
+    (file,) = document("import", trace)["files"]
+
+    assert (2, 0) == (file["skipped_count"], file["new"])
+    assert "run_id has" in file["skipped"][0]["why"]
+
+
+def test_a_folder_is_walked(trace, tmp_path):
+    (tmp_path / "logs" / "old").mkdir(parents=True)
+    (tmp_path / trace).rename(tmp_path / "logs" / "old" / "a.jsonl")
+    (tmp_path / "logs" / "README").write_text("no log")
+
+    assert ["logs/old/a.jsonl"] == [file["path"] for file in document("import", "logs")["files"]]
+
+
+# --- profiles -------------------------------------------------------------------------------------
+
+
+def test_profiles_tells_what_the_contract_says_and_more(imported):
+    told = document("profiles")["profiles"]
+    (run,) = told["words"]["runs"]
+    maps, reduces = run["phases"]
+
+    assert ["sort", "words"] == list(told)
+    assert "sluice" == run["source"]
+    assert {"name": "map", "tasks": 8, "failed": 0, "avg_s": 10.0, "max_s": 10.0,
+            "input_bytes": 0, "output_bytes": 0, "shuffle_read_bytes": 0,
+            "shuffle_write_bytes": 0}.items() <= maps.items()  # fmt: skip
+    assert (2, 5.0) == (reduces["tasks"], reduces["lengths"]["quantiles_s"]["50"])
+
+
+def test_one_profile_is_told_alone(imported):
+    assert ["words"] == list(document("profiles", "words")["profiles"])
+    answer = sluice("profiles", "words")
+    assert "map         8   10s      10s" in answer.out
+    assert "reduce      2    5s       5s" in answer.out
+
+
+def test_an_empty_store_is_no_error(home):
+    assert {} == document("profiles")["profiles"]
+    answer = sluice("profiles")
+    assert (0, "") == (answer.code, answer.out)
+    assert "The profile store is empty" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["wrods"], "there is no profile 'wrods'. Perhaps words was meant."),
+        (["--store", "typo.db"], "typo.db: there is no such store"),
+        (["--export", "table.txt"], "End the name in .csv or .parquet."),
+        (["--export", "none/table.csv"], "there is no folder none"),
+        (["--keep-runs", "-1"], "--keep-runs: '-1' is no whole number"),
+        (["--forget"], "--forget: it forgets a profile, and none is named"),
+        (["--forget-run", "x"], "--forget-run: it forgets a profile"),
+        (["words", "--forget-run", "x"], "profile 'words' has no run 'x'"),
+        (["words", "--forget", "--keep-runs", "1"], "--forget: it is given beside --keep-runs"),
+        (["wrods", "--forget"], "there is no profile 'wrods'"),
+    ],
+)
+def test_what_cannot_be_told_or_forgotten_is_one_message(imported, words, told):
+    answer = sluice("profiles", *words, "--json")
+
+    assert (2, "", 1) == (answer.code, answer.out, answer.err.count("\n"))
+    assert told in answer.err
+    assert ["sort", "words"] == list(document("profiles")["profiles"])
+
+
+def test_profiles_are_exported_as_csv(imported, tmp_path):
+    answer = sluice("profiles", "--export", "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+
+    assert "export: out.csv" in answer.err
+    told = [(row["profile"], row["phase"], row["tasks"]) for row in rows]
+    assert [
+        ("sort", "map", "4"), ("sort", "reduce", "2"), ("words", "map", "8"),
+        ("words", "reduce", "2"),
+    ] == told  # fmt: skip
+    assert {"10.0"} == {row["p95_s"] for row in rows if row["phase"] == "map"}
+
+
+def test_profiles_are_exported_as_parquet_with_a_type_for_every_column(imported, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    assert 0 == sluice("profiles", "words", "--export", "out.parquet").code
+    frame = pandas.read_parquet(tmp_path / "out.parquet")
+
+    assert list(frame.columns) == list(package.profiles().to_frame().columns)
+    assert ["map", "reduce"] == list(frame["phase"])
+    assert "int64" == frame["tasks"].dtype
+    assert "float64" == frame["cpu_s"].dtype, "also where all of it is unknown"
+
+
+def test_a_run_in_which_nothing_ended_well_has_a_row_too(home):
+    with Profiles.open() as profiles:
+        profiles.add([package_run := past_run("r", succeeded=False)])
+        profiles.add([_without_phases(package_run)])
+    told = package.profiles()
+
+    assert [None] == [row.cells()["phase"] for row in told.rows() if row.phase is None]
+    assert "nothing ended well" in sluice("profiles", "failing").out
+
+
+def _without_phases(run):
+    from dataclasses import replace
+
+    return replace(run, run_id="r2", profile="failing", phases=())
+
+
+# --- forget ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def several(home):
+    runs = [past_run(f"r{n}", phase_of(1.0 + n), submitted_at_s=float(n)) for n in range(3)]
+    with Profiles.open() as profiles:
+        profiles.add([*runs, past_run("other", profile="sort")])
+
+
+def left():
+    told = document("profiles")["profiles"]
+    return {name: [run["id"] for run in each["runs"]] for name, each in told.items()}
+
+
+def test_a_profile_is_forgotten_and_told(several):
+    told = document("profiles", "sort", "--forget")
+
+    assert {"profiles": {}, "forgotten": [{"profile": "sort", "source": "sluice", "id": "other"}],
+            "store": told["store"]} == told  # fmt: skip
+    assert {"words": ["r0", "r1", "r2"]} == left()
+
+
+def test_all_but_the_newest_are_forgotten(several):
+    answer = sluice("profiles", "--keep-runs", "1")
+
+    assert "forgotten: 2 runs of words" in answer.err
+    assert {"sort": ["other"], "words": ["r2"]} == left()
+
+
+def test_runs_are_forgotten_by_name(several):
+    assert 0 == sluice("profiles", "words", "--forget-run", "r0", "--forget-run", "r2").code
+    assert {"sort": ["other"], "words": ["r1"]} == left()
+
+
+def test_nothing_is_old_enough_to_be_forgotten_on_its_first_day(several):
+    assert "forgotten" not in document("profiles", "--older-than", "1")
+    assert {"sort", "words"} == left().keys()
+
+
+def test_programs_forget_as_the_command_line_does(several):
+    gone = package.forget("words", older_than_days=0.0)
+
+    assert ["r0", "r1", "r2"] == [each.run_id for each in gone.forgotten]
+    for options in ({}, {"keep_runs": 1, "older_than_days": 2}):
+        with pytest.raises(InvalidInput):
+            package.forget(**options)
+
+
+# --- lengths of jobs to come ----------------------------------------------------------------------
+
+
+def test_a_job_asks_for_its_lengths_by_the_name_of_a_profile(imported, tmp_path):
+    """What took 10 s and 5 s will; the trace's own workload shows it."""
+    (tmp_path / "asking.yaml").write_text(ASKING)
+    jobs = document("simulate", "asking.yaml")["jobs"]
+
+    assert 25.0 == jobs["a"]["finished_at_s"]
+    assert 0 == sluice("compare", "asking.yaml", "--seeds", "1").code
+    assert "has ended" in sluice("why", "a", "--file", "asking.yaml").out
+
+
+def test_an_unknown_profile_is_refused_where_lengths_are_needed(imported, tmp_path):
+    (tmp_path / "asking.yaml").write_text(ASKING.replace("profile: words", "profile: wods"))
+    answer = sluice("simulate", "asking.yaml", "--json")
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "asking.yaml, job 'a': no profile 'wods' is stored" in answer.err
+    assert "Perhaps words was meant." in answer.err
+    assert 0 == sluice("validate", "asking.yaml").code, "the file itself is in order"
+
+
+@pytest.mark.slow
+def test_a_run_is_learned_and_predicts_the_next(tmp_path, monkeypatch, home):
+    """Twice for real: the first is history, the second is predicted, and then foretold by name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("b\na\nb\n" * 8)
+    (tmp_path / "run.yaml").write_text(RUN)
+    first = json.loads(sluice_process("run", "run.yaml", "--json").out)
+    (run,) = document("profiles", "words")["profiles"]["words"]["runs"]
+    maps, reduces = run["phases"]
+
+    assert first["predicted_makespan_s"] is None
+    assert f"{first['run_id']}/words" == run["id"]
+    measured = first["measured"]["words"]["phases"]
+    assert [p["avg_s"] for p in measured] == [maps["avg_s"], reduces["avg_s"]]
+    assert (48, 0, 1) == (maps["input_bytes"], reduces["input_bytes"], reduces["tasks"])
+    assert maps["shuffle_write_bytes"] == reduces["shuffle_read_bytes"] > 0
+    assert {"map": 2, "reduce": 1} == run["slots"]
+
+    (tmp_path / "run.yaml").write_text(RUN.replace("output: out", "output: out2"))
+    second = json.loads(sluice_process("run", "run.yaml", "--json").out)
+    assert second["predicted_makespan_s"] is not None
+    assert 2 == len(document("profiles", "words")["profiles"]["words"]["runs"])
+    (tmp_path / "ask.yaml").write_text(ASKING.replace("profile: sort", "profile: words"))
+    assert document("simulate", "ask.yaml")["makespan_s"] > 0
+
+
+@pytest.mark.slow
+def test_a_run_goes_well_without_a_store(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLUICE_STORE", "postgresql:///nowhere?host=" + str(tmp_path))
+    (tmp_path / "in.txt").write_text("b\na\nb\n")
+    (tmp_path / "run.yaml").write_text(RUN)
+    answer = sluice_process("run", "run.yaml", "--json")
+
+    assert 0 == answer.code
+    assert "done" == json.loads(answer.out)["jobs"]["words"]["state"]
+    assert "nothing is predicted" in answer.err
+    assert "was not kept in the profile store" in answer.err

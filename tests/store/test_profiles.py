@@ -1,0 +1,335 @@
+"""What every profile store promises, whichever database it is in."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event
+from tests.store.histories import cut_short, past_run, past_runs, phase_of, tasks_of
+
+from sluice.model.errors import InvalidInput
+from sluice.store.profiles import Added, Profiles, timeline
+
+DAY_S = 86400.0
+TEN = past_run("ten", phase_of(*range(1, 11)), submitted_at_s=5.0, elapsed_s=60.0)
+
+
+@pytest.fixture
+def profiles(url):
+    with Profiles.open(url) as opened:
+        yield opened
+
+
+# --- what goes in comes out -----------------------------------------------------------------------
+
+
+def test_a_new_store_knows_nothing(profiles):
+    assert ([], {}, [], []) == (
+        profiles.names(), profiles.run_counts(), profiles.runs("words"), profiles.stored(),
+    )  # fmt: skip
+
+
+def test_a_run_comes_back_as_it_was(profiles):
+    run = past_run(
+        "job_1", phase_of(1.5, 2.5, failed=1, cpu_s=3.25, rss_bytes_max=2**40),
+        phase_of(9.0, name="reduce", kind="reduce", after=(0,), shuffle_read_bytes=2**62),
+        submitted_at_s=1.7e9 + 0.125, elapsed_s=12.5, queue="etl", machine_type="m5.large",
+        slots={"map": 4, "reduce": 2}, configuration={"b": "2", "a": "ü\n"}, notes=("one", "two"),
+    )  # fmt: skip
+
+    assert Added(new=1) == profiles.add([run])
+    assert [run] == profiles.runs("words")
+    assert ["words"] == profiles.names()
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(past_runs(), max_size=4))
+def test_any_run_comes_back_as_it_was(profiles, runs):
+    """Numbers to the last bit, text to the last character."""
+    profiles.add(runs)
+    found = {(run.source, run.run_id): run for run in (each.run for each in profiles.stored())}
+    last_told = {(run.source, run.run_id): run for run in runs}
+    once = [key for key, told in itertools.groupby(sorted((r.source, r.run_id) for r in runs))
+            if len(list(told)) == 1]  # fmt: skip
+
+    assert {key: last_told[key] for key in once} == {key: found[key] for key in once}
+    for name in profiles.names():
+        profiles.forget(name)
+
+
+def test_what_the_store_adds_is_told_beside_the_run(url):
+    with Profiles.open(url, clock=lambda: 1234.5) as profiles:
+        profiles.add([TEN], digest="abc")
+        (stored,) = profiles.stored("words")
+
+    assert (TEN, "abc", 1234.5) == (stored.run, stored.log_digest, stored.learned_at_s)
+    (lengths,) = stored.lengths
+    assert (10, 1.0, 5.5) == (lengths.tasks, lengths.min_s, lengths.quantiles_s[50])
+
+
+def test_too_many_tasks_are_told_by_their_statistics_alone(profiles, monkeypatch):
+    """Two phases of three and two tasks, with room for four: the second still fits no more."""
+    monkeypatch.setattr("sluice.store.profiles.rows.TASKS_KEPT_MAX", 4)
+    profiles.add([past_run("r", phase_of(1.0, 2.0, 3.0), phase_of(5.0, 6.0), phase_of(7.0))])
+    (stored,) = profiles.stored("words")
+
+    assert [3, 0, 1] == [len(phase.timeline) for phase in stored.run.phases]
+    assert [3, 2, 1] == [lengths.tasks for lengths in stored.lengths]
+    assert 5.5 == stored.run.phases[1].avg_s
+
+
+def test_a_phase_whose_tasks_nobody_told_one_by_one_has_no_statistics(profiles):
+    profiles.add([past_run("r", replace(phase_of(1.0, 2.0), timeline=()))])
+
+    assert (None,) == profiles.stored("words")[0].lengths
+
+
+def test_a_run_in_which_nothing_ended_well_is_kept_too(profiles):
+    run = replace(past_run("r"), phases=(), succeeded=False)
+    profiles.add([run])
+
+    assert [run] == profiles.runs("words")
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (past_run("x", phase_of(1.0, input_bytes=2**63)), "input_bytes is 9223372036854775808"),
+        (past_run("x", phase_of(1.0, cpu_s=math.nan)), "cpu_s is nan"),
+        (past_run("x", elapsed_s=math.inf), "elapsed_s is inf"),
+        (past_run("x", replace(phase_of(1.0), timeline=tasks_of(math.inf))), "instant of a task"),
+        (past_run("x", profile=""), "profile has 0 characters"),
+        (past_run("x" * 501), "run_id has 501 characters"),
+    ],
+)
+def test_what_no_database_could_hold_is_refused(profiles, broken, told):
+    with pytest.raises(InvalidInput) as caught:
+        profiles.add([broken])
+
+    assert told in str(caught.value)
+    assert "run 'x" in str(caught.value)
+    assert [] == profiles.names()
+
+
+def test_characters_that_no_database_takes_are_replaced(profiles):
+    """NUL is none of PostgreSQL's, and half a surrogate pair is none of UTF-8's."""
+    odd = "a\0b\ud800"
+    written = past_run(odd, profile=odd, queue=odd, configuration={odd: odd}, notes=(odd,))
+    profiles.add([written])
+    (run,) = profiles.runs("a\ufffdb?")
+
+    plain = "a\ufffdb?"
+    assert (plain, plain, {plain: plain}, (plain,)) == (
+        run.run_id, run.queue, run.configuration, run.notes,
+    )  # fmt: skip
+    assert Added(known=1) == profiles.add([written])
+
+
+# --- the same twice is once -----------------------------------------------------------------------
+
+
+def test_the_same_runs_again_are_known(profiles):
+    runs = [past_run(f"r{number}") for number in range(5)]
+
+    assert Added(new=5) == profiles.add(runs)
+    assert Added(known=5) == profiles.add(reversed(runs))
+    assert runs == profiles.runs("words")
+
+
+def test_one_id_in_two_sources_is_two_runs(profiles):
+    profiles.add([past_run("1", source="swf"), past_run("1", source="batsim")])
+
+    assert ["batsim", "swf"] == [run.source for run in profiles.runs("words")]
+
+
+def test_a_longer_log_of_a_run_takes_the_place_of_a_shorter_one(profiles):
+    assert Added(new=1) == profiles.add([cut_short(TEN, 4)])
+    assert Added(replaced=1) == profiles.add([TEN])
+    assert [TEN] == profiles.runs("words")
+
+
+def test_a_shorter_log_of_a_run_changes_nothing(profiles):
+    profiles.add([TEN])
+
+    assert Added(known=1) == profiles.add([cut_short(TEN, 9)])
+    assert [TEN] == profiles.runs("words")
+
+
+def test_a_log_cut_just_before_the_end_is_the_shorter_one(profiles):
+    """It tells as many tasks, but not that the run was over, nor how long it took."""
+    almost = replace(TEN, elapsed_s=None, succeeded=False)
+    profiles.add([TEN])
+
+    assert Added(known=1) == profiles.add([almost])
+    assert [TEN] == profiles.runs("words")
+
+
+def test_of_two_that_tell_as_much_the_later_stays(profiles):
+    """A newer release may read the same log better."""
+    profiles.add([TEN])
+    other = replace(TEN, elapsed_s=61.0)
+
+    assert Added(replaced=1) == profiles.add([other])
+    assert [other] == profiles.runs("words")
+
+
+def test_a_run_may_move_to_another_profile(profiles):
+    profiles.add([TEN])
+    profiles.add([replace(TEN, profile="lines")])
+
+    assert ["lines"] == profiles.names()
+
+
+def test_a_run_told_twice_in_one_go_is_added_once(profiles):
+    accounts = [cut_short(TEN, 3), TEN, cut_short(TEN, 7)]
+
+    assert Added(new=1, known=2) == profiles.add(accounts)
+    assert [TEN] == profiles.runs("words")
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.permutations(range(1, 11)), st.lists(st.integers(1, 10), max_size=4))
+def test_the_fullest_account_stays_whatever_the_order(profiles, order, cuts):
+    accounts = [TEN if tasks == 10 else cut_short(TEN, tasks) for tasks in order]
+    for start, end in itertools.pairwise([0, *sorted(cuts), 10]):
+        profiles.add(accounts[start:end])
+
+    assert [TEN] == profiles.runs("words")
+    profiles.forget("words")
+
+
+def test_more_runs_than_fit_one_transaction(profiles):
+    runs = [past_run(f"r{number:04}") for number in range(450)]
+
+    assert Added(new=450) == profiles.add(runs)
+    assert Added(known=450) == profiles.add(runs)
+    assert runs == profiles.runs("words")
+    assert {"words": 450} == profiles.run_counts()
+
+
+def test_a_reader_sees_one_instant(url):
+    """Its runs and their phases are two questions; what is replaced in between must not tear."""
+    short = cut_short(TEN, 4)
+    with Profiles.open(url) as profiles, Profiles.open(url) as writer:
+        profiles.add([short])
+        written: list[Added] = []
+
+        def write_in_between(_connection, _cursor, statement, *_more):
+            if "FROM sluice_phases" in statement and not written:
+                written.append(writer.add([TEN]))
+
+        event.listen(profiles._engine, "before_cursor_execute", write_in_between)
+        assert [short] == profiles.runs("words")
+        assert [Added(replaced=1)] == written
+        assert [TEN] == profiles.runs("words")
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def test_runs_come_oldest_first_however_they_were_added(profiles):
+    told = [
+        past_run("a"), past_run("z"), past_run("b", submitted_at_s=-1.0),
+        past_run("d", submitted_at_s=3.0, source="jhist"), past_run("c", submitted_at_s=3.0),
+        past_run("a2", submitted_at_s=1e9),
+    ]  # fmt: skip
+    for run in (told[3], told[0], told[5], told[1], told[4], told[2]):
+        profiles.add([run])
+
+    assert told == profiles.runs("words")
+
+
+def test_names_are_sorted_as_python_sorts_them(profiles):
+    """A database would sort them by the rules of its language."""
+    names = ["B", "a", "a b", "a-b", "Ä", "ab"]
+    profiles.add([past_run(name, profile=name) for name in names])
+
+    assert sorted(names) == profiles.names()
+    assert sorted(names) == list(profiles.run_counts())
+
+
+def test_the_newest_that_ended_well(profiles):
+    runs = [past_run(f"r{n}", submitted_at_s=float(n), succeeded=n != 3) for n in range(5)]
+    profiles.add([*runs, past_run("undated"), past_run("other", profile="lines")])
+
+    assert [runs[4], runs[2], runs[1]] == profiles.newest("words", 3)
+    assert [] == profiles.newest("none", 3)
+
+
+# --- retention ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filled(profiles):
+    """Three runs of `lines`, two of `words`, learned on days 0 to 4."""
+    days = itertools.count()
+    profiles._clock = lambda: next(days) * DAY_S
+    for name, number in (("lines", 1), ("words", 1), ("lines", 2), ("words", 2), ("lines", 3)):
+        run_id = f"{name}-{number}"
+        profiles.add([past_run(run_id, profile=name, submitted_at_s=float(number))])
+    return profiles
+
+
+def left(profiles):
+    return [stored.run.run_id for stored in profiles.stored()]
+
+
+def test_nothing_is_dropped_that_nobody_asks_to_drop(filled):
+    assert ["lines-1", "words-1", "lines-2", "words-2", "lines-3"] == left(filled)
+
+
+def test_only_the_newest_of_each_profile_may_be_kept(filled):
+    gone = filled.keep_runs(1)
+
+    assert ["lines-1", "lines-2", "words-1"] == [each.run_id for each in gone]
+    assert ["words-2", "lines-3"] == left(filled)
+    assert [] == filled.keep_runs(1)
+
+
+def test_or_of_one_profile(filled):
+    filled.keep_runs(1, "lines")
+    assert ["words-1", "words-2", "lines-3"] == left(filled)
+    filled.keep_runs(0, "words")
+    assert ["lines-3"] == left(filled)
+
+
+def test_what_was_learned_long_ago_may_be_dropped(filled):
+    """It is day 5; runs of days 0 and 1 are more than 3.5 days old."""
+    gone = filled.forget_older(3.5)
+
+    assert [("lines", "lines-1"), ("words", "words-1")] == [(g.profile, g.run_id) for g in gone]
+    assert ["lines-2", "words-2", "lines-3"] == left(filled)
+    assert ["lines-2"] == [each.run_id for each in filled.forget_older(3.5, "lines")]
+
+
+def test_a_profile_or_runs_of_it_may_be_forgotten(filled):
+    assert ["words-2"] == [g.run_id for g in filled.forget("words", ["words-2", "lines-1", "no"])]
+    assert ["lines-1", "lines-2", "lines-3"] == [g.run_id for g in filled.forget("lines")]
+    assert ["words-1"] == left(filled)
+    assert [] == filled.forget("lines")
+
+
+def test_what_was_forgotten_may_be_learned_again(filled):
+    filled.forget("lines")
+
+    assert Added(new=1) == filled.add([past_run("lines-2", profile="lines")])
+
+
+# --- the tasks of a phase -------------------------------------------------------------------------
+
+
+def test_a_timeline_of_another_format_is_said_to_be_one():
+    """A newer release packs tasks otherwise; what it packed must not be misread."""
+    import zlib
+
+    with pytest.raises(ValueError, match="format 2"):
+        timeline.unpacked(zlib.compress(b'{"format": 2}'))
+    with pytest.raises(ValueError, match="header"):
+        timeline.unpacked(b"no zlib")
