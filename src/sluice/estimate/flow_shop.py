@@ -63,7 +63,7 @@ def fluid_makespan_s(order: Iterable[SlotWork], map_slots: int, reduce_slots: in
     """F of an order: when the second machine is done. Equation (3.3).
 
     >>> fluid_makespan_s([SlotWork(5, 2), SlotWork(1, 6)], 1, 1)
-    12.0
+    13.0
     """
     mapped_s = reduced_s = 0.0
     for work in order:

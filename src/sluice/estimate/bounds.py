@@ -1,0 +1,238 @@
+"""How long a phase and a job take on so many slots, from the average and longest task alone.
+
+Three readings of the same few numbers, each where its source wants it:
+
+- estimates in waves (`phase_low_s`, `phase_up_s`), with ceilings. For planning; the low one is no
+  bound, for greedy slots need not work in waves (pareto spec, erratum E2);
+- the makespan theorem (`makespan_bounds_s`), without ceilings: bounds that hold for every greedy
+  schedule of tasks whose average and longest length are as given;
+- a linear law (`TimeLaw`) for jobs that share containers, from low, average or up estimates.
+
+Arguments are trusted here, as values of the model check themselves; planners call by the million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Phase
+
+
+class SingleWave(Enum):
+    """What `up` says where every task has a slot of its own from the start.
+
+    ESTIMATED: as for many waves, an average more than the longest task.
+    EXACT: the longest task, which is the truth. Source: pareto, erratum E3.
+    """
+
+    ESTIMATED = "estimated"
+    EXACT = "exact"
+
+
+class Bound(Enum):
+    """Which estimate of a job's time: optimistic, mean or pessimistic."""
+
+    LOW = "low"
+    AVERAGE = "avg"
+    UP = "up"
+
+
+def waves(tasks: int, slots: int) -> int:
+    """Rounds that so many equal tasks need, in whole numbers.
+
+    >>> waves(tasks=10, slots=3)
+    4
+    """
+    return -(-tasks // slots)
+
+
+def phase_low_s(tasks: int, slots: int, avg_s: float) -> float:
+    """Low estimate of a phase: average tasks in waves. Source: pareto (5).
+
+    >>> phase_low_s(tasks=10, slots=3, avg_s=5.0)
+    20.0
+    """
+    return waves(tasks, slots) * avg_s
+
+
+def phase_up_s(tasks: int, slots: int, avg_s: float, max_s: float) -> float:
+    """High estimate of a phase: the longest task starts last. Source: pareto (6).
+
+    >>> phase_up_s(tasks=10, slots=3, avg_s=5.0, max_s=9.0)
+    24.0
+    """
+    return waves(tasks - 1, slots) * avg_s + max_s
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A low and a high estimate of one length, in seconds; estimates of phases add up."""
+
+    low_s: float
+    up_s: float
+
+    @property
+    def mean_s(self) -> float:
+        """Half the sum of both. Source: pareto (9).
+
+        >>> Estimate(4200.0, 6000.0).mean_s
+        5100.0
+        """
+        return (self.low_s + self.up_s) / 2
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.low_s + other.low_s, self.up_s + other.up_s)
+
+
+NO_TIME = Estimate(0.0, 0.0)
+
+
+def phase_estimate(
+    tasks: int,
+    slots: int,
+    avg_s: float,
+    max_s: float,
+    single_wave: SingleWave = SingleWave.ESTIMATED,
+) -> Estimate:
+    """Low and high estimate of one phase. Source: pareto (5), (6), and E3 for a single wave.
+
+    >>> phase_estimate(5, 4, 10.0, 12.0)
+    Estimate(low_s=20.0, up_s=22.0)
+    >>> phase_estimate(3, 4, 10.0, 12.0, SingleWave.EXACT)
+    Estimate(low_s=12.0, up_s=12.0)
+    """
+    if tasks <= slots and single_wave is SingleWave.EXACT:
+        return Estimate(max_s, max_s)
+    return Estimate(phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s))
+
+
+def planned_phase(
+    phase: Phase, slots: int, single_wave: SingleWave = SingleWave.ESTIMATED
+) -> Estimate:
+    """Low and high estimate of a phase of the model: its fetching, then its own work.
+
+    Source: pareto (7), (8), where the shuffle has the tasks and slots of the reduce phase.
+    Raises InvalidInput where nobody told the lengths.
+    """
+    if phase.lengths is None:
+        raise InvalidInput(
+            "the lengths of its tasks are not known",
+            where=f"phase {phase.name!r}",
+            mend="give avg_s, or a profile that tells them",
+        )
+    parts = [lengths for lengths in (phase.fetch, phase.lengths) if lengths is not None]
+    tasks = phase.tasks
+    spans = (
+        phase_estimate(tasks, slots, part.avg_s(tasks), part.max_s(tasks), single_wave)
+        for part in parts
+    )
+    return sum(spans, NO_TIME)
+
+
+def planned_job(
+    phases: Iterable[tuple[Phase, int]], single_wave: SingleWave = SingleWave.ESTIMATED
+) -> Estimate:
+    """Low and high estimate of (phase, slots) that follow each other. Source: pareto (7), (8)."""
+    return sum((planned_phase(phase, slots, single_wave) for phase, slots in phases), NO_TIME)
+
+
+def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tuple[float, float]:
+    """Least and greatest makespan of independent tasks assigned greedily to equal slots.
+
+    tasks, slots: counts, at least 1.    mean_s, max_s: length of a task, seconds.
+    Returns (lower_s, upper_s). Raises InvalidInput if max_s < mean_s.
+    Source: Verma et al., "ARIA", ICAC 2011, makespan theorem; the lower one is lifted to the
+    longest task, which no number of slots shortens.
+
+    >>> makespan_bounds_s(tasks=10, slots=4, mean_s=8.0, max_s=12.0)
+    (20.0, 30.0)
+    """
+    if max_s < mean_s:
+        raise InvalidInput(
+            f"max_s is {max_s}, below mean_s = {mean_s}",
+            where="max_s",
+            mend="give a number of seconds of at least mean_s",
+        )
+    return max(tasks * mean_s / slots, max_s), (tasks - 1) * mean_s / slots + max_s
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Average and longest length of the tasks of one kind, in seconds."""
+
+    avg_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLaw:
+    """Time of one job while jobs of its class share containers. Source: capacity, section 3.1.
+
+    xi_map_s, xi_reduce_s: seconds of containers that one job takes; xi_fixed_s: what no container
+    shortens. The high estimate of very few tasks makes the first two 0 or less, and the low one
+    may make the last negative (capacity, erratum E4): whoever divides by them looks first.
+    """
+
+    xi_map_s: float
+    xi_reduce_s: float
+    xi_fixed_s: float
+
+    def time_s(self, jobs: float, map_containers: float, reduce_containers: float) -> float:
+        """Seconds from start to end of each of `jobs` jobs at once. Source: capacity (1).
+
+        >>> TimeLaw(xi_map_s=4000, xi_reduce_s=4160, xi_fixed_s=-64).time_s(10, 40, 52)
+        1736.0
+        """
+        return (
+            self.xi_map_s * jobs / map_containers
+            + self.xi_reduce_s * jobs / reduce_containers
+            + self.xi_fixed_s
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedJob:
+    """What the capacity model knows of one job: its task counts and the lengths of four kinds.
+
+    first_shuffle: what the first wave of reduces still fetches once all maps are done.
+    shuffle: what the later waves fetch.
+    """
+
+    map_tasks: int
+    reduce_tasks: int
+    map: Lengths
+    first_shuffle: Lengths
+    shuffle: Lengths
+    reduce: Lengths
+
+    def law(self, bound: Bound) -> TimeLaw:
+        """The optimistic, mean or pessimistic law of this job. Source: capacity, section 3.1."""
+        if bound is Bound.LOW:
+            return self._low()
+        if bound is Bound.UP:
+            return self._up()
+        low, up = self._low(), self._up()
+        return TimeLaw(
+            xi_map_s=(low.xi_map_s + up.xi_map_s) / 2,
+            xi_reduce_s=(low.xi_reduce_s + up.xi_reduce_s) / 2,
+            xi_fixed_s=(low.xi_fixed_s + up.xi_fixed_s) / 2,
+        )
+
+    def _low(self) -> TimeLaw:
+        return TimeLaw(
+            xi_map_s=self.map_tasks * self.map.avg_s,
+            xi_reduce_s=self.reduce_tasks * (self.shuffle.avg_s + self.reduce.avg_s),
+            xi_fixed_s=self.first_shuffle.avg_s - self.shuffle.avg_s,
+        )
+
+    def _up(self) -> TimeLaw:
+        low = self._low()
+        fetch_and_work_s = self.shuffle.max_s + self.reduce.max_s
+        return TimeLaw(
+            xi_map_s=low.xi_map_s - 2 * self.map.max_s,
+            xi_reduce_s=low.xi_reduce_s - 2 * fetch_and_work_s,
+            xi_fixed_s=self.first_shuffle.max_s + 2 * (fetch_and_work_s + self.map.max_s),
+        )

@@ -1,0 +1,214 @@
+"""Predicted against actual, for runs that the prediction has not seen.
+
+Each run is predicted from the other runs of its profile: without it alone, or without any run at
+its setting, which asks more; or, for contrast, with it. The last flatters, for it has been told the
+answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from statistics import fmean, median
+
+from sluice.estimate.forecast import Forecast, Forecaster
+from sluice.estimate.outliers import Outlier, outliers
+from sluice.estimate.prediction import Prediction, Predictor, predictor_of
+from sluice.estimate.setting import Measured, NotEnough, Setting
+from sluice.estimate.uncertainty import LEVEL, Interval, by_run, by_setting
+from sluice.model.history import PastRun
+
+GROUPS_MAX = 50  # of left-out runs or settings; up to so many, each is left out alone
+
+
+class LeaveOut(Enum):
+    """What the prediction of a run is not told: the run, all runs at its setting, or nothing."""
+
+    RUN = "run"
+    SETTING = "setting"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One run, predicted and actual. No prediction or interval: why there is none."""
+
+    profile: str
+    run_id: str
+    setting: Setting
+    actual_s: float
+    prediction: Prediction | NotEnough
+    interval: Interval | NotEnough
+
+    @property
+    def predicted_s(self) -> float | None:
+        """Seconds; None where nothing could be predicted."""
+        return self.prediction.elapsed_s if isinstance(self.prediction, Prediction) else None
+
+    @property
+    def error(self) -> float | None:
+        """How far it was off, as a share of the actual time; above 0 is too high."""
+        return None if self.predicted_s is None else self.predicted_s / self.actual_s - 1
+
+    @property
+    def is_inside(self) -> bool | None:
+        """Whether the interval held; None where there was none."""
+        return self.interval.holds(self.actual_s) if isinstance(self.interval, Interval) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How good predictions were. Errors are shares of the actual time; None where none was made.
+
+    bias: median signed error; above 0, predictions are too high.
+    coverage: share of the intervals that held; intervals: how many there were.
+    """
+
+    compared: int
+    predicted: int
+    error_median: float | None
+    error_mean: float | None
+    bias: float | None
+    intervals: int
+    coverage: float | None
+
+
+def accuracy(comparisons: Iterable[Comparison]) -> Accuracy:
+    """The figures of these comparisons taken together."""
+    every = list(comparisons)
+    errors = [one.error for one in every if one.error is not None]
+    inside = [one.is_inside for one in every if one.is_inside is not None]
+    return Accuracy(
+        compared=len(every),
+        predicted=len(errors),
+        error_median=median(map(abs, errors)) if errors else None,
+        error_mean=fmean(map(abs, errors)) if errors else None,
+        bias=median(errors) if errors else None,
+        intervals=len(inside),
+        coverage=fmean(inside) if inside else None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileCalibration:
+    """One profile: its runs compared, those unlike the others, and those that tell too little.
+
+    passed_over: ids of runs that failed, tell no time, or had other phases or commands.
+    model: what all its runs together tell.
+    """
+
+    name: str
+    comparisons: tuple[Comparison, ...]
+    passed_over: tuple[str, ...]
+    outliers: tuple[Outlier, ...]
+    model: Predictor | NotEnough
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Of this profile alone."""
+        return accuracy(self.comparisons)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Every profile, and all together."""
+
+    profiles: tuple[ProfileCalibration, ...]
+    leave_out: LeaveOut
+    level: float
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Of all profiles."""
+        return tuple(one for profile in self.profiles for one in profile.comparisons)
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Over the runs of all profiles."""
+        return accuracy(self.comparisons)
+
+
+Told = Callable[[str], None]
+
+
+def calibration(
+    histories: Mapping[str, Sequence[PastRun]],
+    *,
+    leave_out: LeaveOut = LeaveOut.RUN,
+    level: float = LEVEL,
+    names: Iterable[str] | None = None,
+    told: Told = lambda _: None,
+) -> Calibration:
+    """Every run of these profiles, predicted and compared.
+
+    names: compare these profiles only; the others still lend their errors to the intervals.
+    told: is told each profile's name before its turn.
+    """
+    forecaster = Forecaster(histories)
+    compared = []
+    for name in histories if names is None else names:
+        told(name)
+        comparisons = _comparisons(name, forecaster, leave_out, level)
+        used = {one.run_id for one in comparisons}
+        compared.append(
+            ProfileCalibration(
+                name=name,
+                comparisons=comparisons,
+                passed_over=tuple(run.run_id for run in histories[name] if run.run_id not in used),
+                outliers=outliers(_log_ratios(comparisons)),
+                model=predictor_of(forecaster.runs[name]),
+            )
+        )
+    return Calibration(profiles=tuple(compared), leave_out=leave_out, level=level)
+
+
+def _comparisons(
+    name: str, forecaster: Forecaster, leave_out: LeaveOut, level: float
+) -> tuple[Comparison, ...]:
+    runs = forecaster.runs[name]
+    forecasts: dict[tuple[Setting, frozenset[str]], Forecast] = {}
+    found = []
+    for one, without in zip(runs, _left_out(runs, leave_out), strict=True):
+        key = one.setting, without
+        if key not in forecasts:
+            forecasts[key] = forecaster.forecast(name, one.setting, without=without, level=level)
+        found.append(
+            Comparison(
+                profile=name,
+                run_id=one.run.run_id,
+                setting=one.setting,
+                actual_s=one.elapsed_s,
+                prediction=forecasts[key].prediction,
+                interval=forecasts[key].interval,
+            )
+        )
+    return tuple(found)
+
+
+def _left_out(runs: Sequence[Measured], leave_out: LeaveOut) -> list[frozenset[str]]:
+    """For each run, the ids of those that must not help to predict it.
+
+    Where there are very many, they are left out by groups: that asks more, not less.
+    """
+    if leave_out is LeaveOut.NOTHING:
+        return [frozenset()] * len(runs)
+    unit_of = by_run if leave_out is LeaveOut.RUN else by_setting
+    units = {unit: place for place, unit in enumerate(dict.fromkeys(map(unit_of, runs)))}
+    groups = [units[unit_of(one)] % GROUPS_MAX for one in runs]
+    members: dict[int, set[str]] = defaultdict(set)
+    for group, one in zip(groups, runs, strict=True):
+        members[group].add(one.run.run_id)
+    frozen = {group: frozenset(ids) for group, ids in members.items()}
+    return [frozen[group] for group in groups]
+
+
+def _log_ratios(comparisons: Iterable[Comparison]) -> dict[str, float]:
+    return {
+        one.run_id: math.log(one.actual_s / one.predicted_s)
+        for one in comparisons
+        if one.predicted_s is not None
+    }

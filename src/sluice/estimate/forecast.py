@@ -1,0 +1,103 @@
+"""A prediction with its interval, from all that is known about all profiles.
+
+One profile tells how long its job takes. The others lend it their errors, where its own are too
+few to say how sure that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sluice.estimate.prediction import Prediction, comparable, predictor_of
+from sluice.estimate.setting import Measured, NotEnough, Setting, measured
+from sluice.estimate.uncertainty import (
+    LEVEL,
+    HeldOut,
+    Interval,
+    Logs,
+    about,
+    held_out,
+    interval,
+    is_known,
+    seen_from,
+)
+from sluice.model.history import PastRun
+
+NESTED_MAX = 25  # runs up to which an interval is learned anew without each run left out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """How long a run will take, and from where to where; or why that cannot be said."""
+
+    prediction: Prediction | NotEnough
+    interval: Interval | NotEnough
+
+
+class Forecaster:
+    """Forecasts jobs from the runs of their own and of all other profiles.
+
+    What was left out in turn, and how far off that was, is worked out when first asked for, and
+    kept.
+    """
+
+    def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
+        self.runs: Mapping[str, Sequence[Measured]] = {
+            name: comparable(measured(runs)) for name, runs in histories.items()
+        }
+        self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
+
+    def forecast(
+        self,
+        profile: str,
+        setting: Setting,
+        *,
+        without: Collection[str] = (),
+        level: float = LEVEL,
+    ) -> Forecast:
+        """A run of the profile at a setting. without: ids of runs that must not help."""
+        kept = [one for one in self.runs[profile] if one.run.run_id not in without]
+        model = predictor_of(kept)
+        prediction = model if isinstance(model, NotEnough) else model.predict(setting)
+        if isinstance(prediction, NotEnough):
+            return Forecast(prediction=prediction, interval=prediction)
+        known = is_known(setting, kept)
+        others = (
+            unit.log_ratios
+            for other in self.runs
+            if other != profile
+            for unit in self._held_out(other, known_setting=known)
+        )
+        own = self._own(profile, setting, prediction, frozenset(without), kept)
+        return Forecast(
+            prediction=prediction, interval=interval(own, about(prediction, others), level)
+        )
+
+    def _own(
+        self,
+        profile: str,
+        setting: Setting,
+        prediction: Prediction,
+        without: frozenset[str],
+        kept: Sequence[Measured],
+    ) -> Logs:
+        """What the units of the profile itself make of the run to come.
+
+        Where runs are to be left out the units are learned anew without them. Where those are many,
+        the errors of the others are taken as they are (a single run bears little on them), but
+        about a prediction that has not seen what is left out.
+        """
+        known = is_known(setting, kept)
+        if not without:
+            return seen_from(self._held_out(profile, known_setting=known), setting)
+        if len(kept) <= NESTED_MAX:
+            return seen_from(held_out(kept, known_setting=known), setting)
+        units = self._held_out(profile, known_setting=known)
+        return about(prediction, (unit.log_ratios for unit in units if not unit.runs & without))
+
+    def _held_out(self, profile: str, *, known_setting: bool) -> tuple[HeldOut, ...]:
+        key = profile, known_setting
+        if key not in self._held:
+            self._held[key] = held_out(self.runs[profile], known_setting=known_setting)
+        return self._held[key]

@@ -1,0 +1,100 @@
+"""What of a run's time no task accounts for: starting, committing, gaps between tasks and phases.
+
+It is what is left of the elapsed time when each run's own measured tasks are played on its slots.
+Where phases overlap it is below 0, and learned as such. Four models are tried: none, constant, and
+growing with the waves or with the tasks; the one that misses left-out settings least is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+from sluice.estimate.fits import Fit, folds
+from sluice.estimate.setting import Setting
+
+FEW_SETTINGS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """Seconds that no task accounts for: fixed_s + per_s * (waves, or tasks, or nothing)."""
+
+    name: str
+    fixed_s: float
+    per_s: float = 0.0
+
+    def at_s(self, setting: Setting) -> float:
+        """Seconds at a setting; below 0 where phases overlap."""
+        return self.fixed_s + self.per_s * _COUNTS[self.name](setting)
+
+
+_COUNTS: Mapping[str, Callable[[Setting], int]] = {
+    "none": lambda _: 0,
+    "constant": lambda _: 0,
+    "by wave": lambda setting: setting.waves,
+    "by task": lambda setting: setting.tasks,
+}
+
+
+class Rest(NamedTuple):
+    """What no task accounts for in one setting, and how long its runs took; medians, seconds."""
+
+    setting: Setting
+    left_s: float
+    elapsed_s: float
+
+
+def fitted_overhead(found: Iterable[Rest]) -> Fit[Overhead]:
+    """The overhead that predicts left-out settings best, of single runs' figures."""
+    rest = _medians(found)
+    if len(rest) < FEW_SETTINGS:
+        only_s = median(one.left_s for one in rest)
+        return Fit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
+    errors = {name: _left_out_error(name, rest) for name in _COUNTS}
+    best = min(errors, key=lambda name: errors[name])
+    why = f"least error of {len(errors)} models over {len(rest)} settings left out in turn"
+    return Fit(_fitted(best, rest), errors[best], why, errors)
+
+
+def _medians(found: Iterable[Rest]) -> list[Rest]:
+    by_setting: dict[Setting, list[Rest]] = defaultdict(list)
+    for one in found:
+        by_setting[one.setting].append(one)
+    return [
+        Rest(
+            setting,
+            median(one.left_s for one in repetitions),
+            median(one.elapsed_s for one in repetitions),
+        )
+        for setting, repetitions in by_setting.items()
+    ]
+
+
+def _left_out_error(name: str, rest: Sequence[Rest]) -> float:
+    """Mean miss over left-out settings, as a share of the elapsed time."""
+    misses = []
+    for left_out, kept in folds(rest):
+        model = _fitted(name, kept)
+        misses += [abs(model.at_s(one.setting) - one.left_s) / one.elapsed_s for one in left_out]
+    return math.fsum(misses) / len(misses)
+
+
+def _fitted(name: str, rest: Sequence[Rest]) -> Overhead:
+    """Least squares relative to the elapsed time; no count makes a run shorter."""
+    if name == "none":
+        return Overhead(name=name, fixed_s=0.0)
+    points = [(one.elapsed_s**-2, float(_COUNTS[name](one.setting)), one.left_s) for one in rest]
+    total = math.fsum(weight for weight, _, _ in points)
+    mean_count = math.fsum(weight * count for weight, count, _ in points) / total
+    mean_s = math.fsum(weight * left_s for weight, _, left_s in points) / total
+    variance = math.fsum(weight * (count - mean_count) ** 2 for weight, count, _ in points)
+    if variance <= 0:
+        return Overhead(name=name, fixed_s=mean_s)
+    joint = math.fsum(w * (count - mean_count) * (left - mean_s) for w, count, left in points)
+    per_s = max(0.0, joint / variance)
+    return Overhead(name=name, fixed_s=mean_s - per_s * mean_count, per_s=per_s)

@@ -1,0 +1,103 @@
+"""What a deadline costs in containers and machines.
+
+Of all ways to meet a deadline, the cheapest splits the time that is left between the map and the
+reduce phase in the ratio sqrt(xi_map / maps_per_vm) : sqrt(xi_reduce / reduces_per_vm). The same
+formulas take numbers and arrays of them. Source: capacity spec, section 3.2 (Theorem 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sluice.estimate.bounds import Lengths, SharedJob, TimeLaw
+from sluice.model.classes import ClassProfile
+from sluice.model.lengths import TaskLengths
+
+Amount = TypeVar("Amount")  # a float, or an array of them
+
+_NO_TIME = Lengths(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Containers(Generic[Amount]):
+    """Containers of each sort that are held together from start to end."""
+
+    maps: Amount
+    reduces: Amount
+
+
+def vms_per_job(
+    xi_map_s: Amount,
+    xi_reduce_s: Amount,
+    slack_s: Amount,
+    maps_per_vm: Amount,
+    reduces_per_vm: Amount,
+) -> Amount:
+    """VMs that one job takes to be done in time, gamma in the paper.
+
+    xi_map_s, xi_reduce_s: at least 0.  slack_s: deadline less what no container shortens, above 0.
+    Source: capacity spec, section 3.2, the last form of Theorem 1.
+
+    >>> round(vms_per_job(3900.0, 3900.0, 1420.0, 2.0, 3.0), 6)
+    4.531223
+    """
+    roots = (xi_map_s / maps_per_vm) ** 0.5 + (xi_reduce_s / reduces_per_vm) ** 0.5  # type: ignore[operator]  # numbers and arrays know all of these
+    return roots**2 / slack_s  # type: ignore[no-any-return]  # as above
+
+
+def containers_per_job(
+    xi_map_s: Amount,
+    xi_reduce_s: Amount,
+    slack_s: Amount,
+    maps_per_vm: Amount,
+    reduces_per_vm: Amount,
+) -> Containers[Amount]:
+    """Containers that one job takes; it is then done at its deadline exactly.
+
+    Arguments as for `vms_per_job`. Source: capacity spec, section 3.2, Theorem 1.
+
+    >>> one = containers_per_job(3900.0, 3900.0, 1420.0, 2.0, 3.0)
+    >>> round(10 * one.maps, 4), round(10 * one.reduces, 4)
+    (49.8897, 61.1021)
+    """
+    product = xi_map_s * xi_reduce_s  # type: ignore[operator]  # as above
+    return Containers(
+        maps=((product * maps_per_vm / reduces_per_vm) ** 0.5 + xi_map_s) / slack_s,
+        reduces=((product * reduces_per_vm / maps_per_vm) ** 0.5 + xi_reduce_s) / slack_s,
+    )
+
+
+def deadline_for_s(law: TimeLaw, vms: float, maps_per_vm: float, reduces_per_vm: float) -> float:
+    """The least deadline that so many VMs for each job can meet, seconds.
+
+    Source: capacity spec, section 3.2, Theorem 1 solved for the deadline.
+
+    >>> law = TimeLaw(xi_map_s=3900, xi_reduce_s=3900, xi_fixed_s=380)
+    >>> round(deadline_for_s(law, 4.531223, 2, 3), 3)
+    1800.0
+    """
+    slack_vms_s = vms_per_job(law.xi_map_s, law.xi_reduce_s, 1.0, maps_per_vm, reduces_per_vm)
+    return law.xi_fixed_s + slack_vms_s / vms
+
+
+def shared_job(profile: ClassProfile) -> SharedJob:
+    """A class's profile as the time laws of `bounds` read it.
+
+    Lengths that depend on the number of tasks are those at the class's own.
+    """
+    maps, reduces = profile.map_tasks, profile.reduce_tasks
+    shuffle = _NO_TIME if profile.shuffle is None else _lengths(profile.shuffle, reduces)
+    first = profile.first_shuffle
+    return SharedJob(
+        map_tasks=maps,
+        reduce_tasks=reduces,
+        map=_lengths(profile.maps, maps),
+        first_shuffle=shuffle if first is None else _lengths(first, reduces),
+        shuffle=shuffle,
+        reduce=_lengths(profile.reduces, reduces),
+    )
+
+
+def _lengths(lengths: TaskLengths, tasks: int) -> Lengths:
+    return Lengths(avg_s=lengths.avg_s(tasks), max_s=lengths.max_s(tasks))

@@ -1,0 +1,155 @@
+"""Estimates of phases and jobs: the worked examples of the specs, and a greedy referee."""
+
+import math
+from heapq import heapify, heapreplace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.estimate.bounds import (
+    Bound,
+    Estimate,
+    Lengths,
+    SharedJob,
+    SingleWave,
+    makespan_bounds_s,
+    phase_estimate,
+    phase_low_s,
+    phase_up_s,
+    planned_job,
+    planned_phase,
+    waves,
+)
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+
+durations = st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40)
+
+
+def greedy_s(lengths_s, slots):
+    """The referee: each task to the slot that is free first."""
+    free_at_s = [0.0] * slots
+    heapify(free_at_s)
+    for length_s in lengths_s:
+        heapreplace(free_at_s, free_at_s[0] + length_s)
+    return max(free_at_s)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "slots", "avg_s", "max_s", "low_s", "up_s"),
+    [
+        (10, 3, 5, 5, 20, 20),
+        (10, 3, 5, 9, 20, 24),
+        (5, 4, 10, 12, 20, 22),
+        (1, 4, 7, 7, 7, 7),
+    ],
+)
+def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
+    """Pareto spec, section 6, G1."""
+    assert low_s == phase_low_s(tasks, slots, avg_s)
+    assert up_s == phase_up_s(tasks, slots, avg_s, max_s)
+    assert Estimate(low_s, up_s) == phase_estimate(tasks, slots, avg_s, max_s)
+
+
+@pytest.mark.parametrize(
+    ("map_slots", "reduce_slots", "low_s", "up_s", "mean_s"),
+    [
+        (2, 2, 4200, 6000, 5100),
+        (4, 4, 2400, 4200, 3300),
+        (5, 4, 1800, 4200, 3000),
+        (1, 1, 7800, 8400, 8100),
+        (3, 3, 3600, 4800, 4200),
+    ],
+)
+def test_pareto_g2(map_slots, reduce_slots, low_s, up_s, mean_s):
+    """Pareto spec, section 6, G2; the last two rows are what its VMs policy visits."""
+    maps = Phase(name="map", kind=SlotKind.MAP, tasks=5, lengths=ConstantLengths(600, 900))
+    reduces = Phase(
+        name="reduce", kind=SlotKind.REDUCE, tasks=4, lengths=ConstantLengths(1200, 1500)
+    )
+    job = planned_job([(maps, map_slots), (reduces, reduce_slots)])
+
+    assert (low_s, up_s, mean_s) == (job.low_s, job.up_s, job.mean_s)
+
+
+@pytest.mark.parametrize(
+    ("bound", "xi_map_s", "xi_reduce_s", "xi_fixed_s", "map_containers", "reduce_containers"),
+    [
+        (Bound.LOW, 4000, 4160, -64, 39.3276, 49.1202),
+        (Bound.AVERAGE, 3950, 4030, 158, 43.8956, 54.3026),
+        (Bound.UP, 3900, 3900, 380, 49.8897, 61.1021),
+    ],
+)
+def test_capacity_g1(bound, xi_map_s, xi_reduce_s, xi_fixed_s, map_containers, reduce_containers):
+    """Capacity spec, section 6, G1: the law, and that its containers meet 1800 s."""
+    job = SharedJob(
+        map_tasks=100,
+        reduce_tasks=40,
+        map=Lengths(40, 50),
+        first_shuffle=Lengths(16, 20),
+        shuffle=Lengths(80, 100),
+        reduce=Lengths(24, 30),
+    )
+    law = job.law(bound)
+
+    assert (xi_map_s, xi_reduce_s, xi_fixed_s) == (law.xi_map_s, law.xi_reduce_s, law.xi_fixed_s)
+    assert math.isclose(1800, law.time_s(10, map_containers, reduce_containers), rel_tol=1e-5)
+
+
+def test_a_shuffle_has_the_tasks_and_slots_of_its_reduces():
+    phase = Phase(
+        name="reduce",
+        kind=SlotKind.REDUCE,
+        tasks=10,
+        lengths=ConstantLengths(5, 9),
+        fetch=ConstantLengths(2, 3),
+    )
+
+    assert Estimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
+
+
+def test_a_phase_that_nobody_measured_is_refused_by_name():
+    with pytest.raises(InvalidInput, match="phase 'map': the lengths of its tasks are not known"):
+        planned_phase(Phase(name="map", kind=SlotKind.MAP, tasks=3), 2)
+
+
+def test_one_wave_takes_as_long_as_its_longest_task_where_that_is_asked_for():
+    """Pareto erratum E3: without the option it is overestimated by an average."""
+    assert Estimate(9.0, 9.0) == phase_estimate(3, 3, 5.0, 9.0, SingleWave.EXACT)
+    assert Estimate(5.0, 14.0) == phase_estimate(3, 3, 5.0, 9.0)
+    assert phase_estimate(4, 3, 5.0, 9.0) == phase_estimate(4, 3, 5.0, 9.0, SingleWave.EXACT)
+
+
+def test_the_low_estimate_is_no_bound_and_the_theorem_is():
+    """Pareto erratum E2: 1, 1, 2 on two slots need 2 s."""
+    assert 2.0 == greedy_s([2.0, 1.0, 1.0], 2)
+    assert math.isclose(8 / 3, phase_low_s(3, 2, 4 / 3))
+    assert makespan_bounds_s(3, 2, 4 / 3, 2.0)[0] == 2.0
+
+
+@given(durations, st.integers(1, 12))
+def test_every_greedy_schedule_stays_within_the_theorem_and_below_the_high_estimate(
+    lengths_s, slots
+):
+    longest_s = max(lengths_s)
+    mean_s = min(math.fsum(lengths_s) / len(lengths_s), longest_s)
+    lower_s, upper_s = makespan_bounds_s(len(lengths_s), slots, mean_s, longest_s)
+    took_s = greedy_s(lengths_s, slots)
+
+    assert lower_s * (1 - 1e-9) <= took_s <= upper_s * (1 + 1e-9)
+    assert took_s <= phase_up_s(len(lengths_s), slots, mean_s, longest_s) * (1 + 1e-9)
+
+
+@given(st.integers(1, 60), st.integers(1, 12), st.floats(0.01, 1e4))
+def test_alike_tasks_take_exactly_their_waves(tasks, slots, length_s):
+    took_s = greedy_s([length_s] * tasks, slots)
+
+    assert math.isclose(took_s, phase_low_s(tasks, slots, length_s), rel_tol=1e-9)
+    assert math.isclose(took_s, waves(tasks, slots) * length_s, rel_tol=1e-9)
+
+
+def test_a_longest_task_below_the_mean_is_refused():
+    with pytest.raises(InvalidInput, match="below mean_s"):
+        makespan_bounds_s(3, 2, 5.0, 4.0)

@@ -1,0 +1,108 @@
+"""What a task takes of its node. Source: RAS spec, section 5.5."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from tests.estimate.made_runs import MB, World, draws
+
+from sluice.estimate.demand import (
+    Capacity,
+    SandboxRun,
+    demand_of_best_slots,
+    profile_from_runs,
+    sandbox_run,
+)
+from sluice.estimate.demand_settings import demand_settings, recalled_demand
+from sluice.estimate.recalled import recalled_phases
+from sluice.estimate.setting import NotEnough
+from sluice.model.job import Demand
+from sluice.model.resources import Resources
+
+NODE = Capacity(processors=4, memory_bytes=1000 * MB, io_bytes_per_s=100.0 * MB)
+
+
+def run(slots, elapsed_s, cpu=100.0):
+    return SandboxRun(
+        run_id=f"with-{slots}",
+        slots=slots,
+        elapsed_s=elapsed_s,
+        utilisation={"map": Resources(cpu=cpu)},
+        beside={"map": slots},
+    )
+
+
+def seen_in(past, node=NODE):
+    """The run as the sandbox needs it."""
+    seen = sandbox_run(past, node)
+    assert isinstance(seen, SandboxRun)
+    return seen
+
+
+def test_four_maps_at_full_processors_demand_a_quarter_each():
+    """The example of the spec."""
+    profile = profile_from_runs([run(1, 90.0, 30.0), run(2, 60.0, 60.0), run(4, 50.0)])
+
+    assert 4 == profile.best.slots
+    assert Resources(cpu=25.0) == profile.demand["map"]
+
+
+def test_of_equally_fast_runs_the_one_with_fewer_slots_is_kept():
+    assert 2 == profile_from_runs([run(4, 50.0), run(2, 50.0)]).best.slots
+
+
+def test_a_known_best_slot_count_alone_gives_a_share_of_the_bottleneck():
+    assert Resources(io=20.0) == demand_of_best_slots(5, "io")
+
+
+def test_no_run_is_not_enough():
+    assert isinstance(profile_from_runs([]), NotEnough)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_demand_is_what_a_task_took_while_it_ran(slots):
+    """Processor seconds over its length, of four processors; memory at its most."""
+    past = World(processors=4).run("a", slots, 400, draws(1))
+    seen = seen_in(past)
+    demand = profile_from_runs([seen]).demand["map"]
+    maps = past.phases[0]
+
+    assert math.isclose(demand.cpu, 100 * maps.cpu_s / (maps.avg_s * maps.tasks) / 4)
+    assert math.isclose(demand.memory, 10.0)
+    assert math.isclose(demand.io, 100 * 400 / (maps.avg_s * maps.tasks) / 100)
+    assert math.isclose(seen.utilisation["map"].cpu, slots * demand.cpu)
+
+
+def test_fewer_tasks_than_slots_share_the_node_among_themselves():
+    past = World(processors=4, reduces=2).run("a", 4, 400, draws(1))
+    seen = seen_in(past)
+    reduces = past.phases[1]
+
+    assert {"map": 4, "reduce": 2} == seen.beside
+    assert math.isclose(
+        100 * reduces.cpu_s / (reduces.avg_s * 2) / 4,
+        profile_from_runs([seen]).demand["reduce"].cpu,
+    )
+
+
+def test_disks_that_nobody_measured_are_not_made_up():
+    past = World().run("a", 2, 400, draws(1))
+    seen = seen_in(past, replace(NODE, io_bytes_per_s=None))
+
+    assert 0.0 == seen.utilisation["map"].io
+
+
+def test_a_failed_run_is_no_measurement():
+    past = replace(World().run("a", 2, 400, draws(1)), succeeded=False)
+
+    assert isinstance(sandbox_run(past, NODE), NotEnough)
+
+
+def test_demand_comes_back_out_of_the_configuration_that_told_it():
+    past = World().run("a", 2, 400, draws(1))
+    profile = profile_from_runs([seen_in(past)])
+    kept = replace(past, run_id="b", configuration=demand_settings(profile.demand))
+    maps, _ = recalled_phases([past, kept])
+
+    assert math.isclose(profile.demand["map"].cpu, maps.demand.work.cpu, rel_tol=1e-5)
+    assert Demand() == recalled_demand([kept], "other") == recalled_demand([past], "map")

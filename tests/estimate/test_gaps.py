@@ -1,0 +1,65 @@
+"""The time between tasks, as timelines tell it."""
+
+import math
+from dataclasses import replace
+
+from tests.estimate.made_runs import World, draws, without_timeline
+
+from sluice.estimate.gaps import Gaps, delayed, gaps
+from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+
+WORLD = World(start_s=0.5, gap_s=0.25, ragged=0.3)
+
+
+def test_start_up_and_gaps_are_found_again():
+    """The first task starts a gap after the start-up."""
+    found = gaps([WORLD.run("a", 1, 200, draws(1))])
+
+    assert math.isclose(0.75, found.start_s)
+    assert math.isclose(0.25, found.between_s)
+
+
+def test_slots_side_by_side_hardly_blur_the_gaps():
+    """The last end before a start may be another slot's."""
+    assert 0.1 < gaps([WORLD.run("a", 3, 600, draws(1))]).between_s <= 0.25 + 1e-9
+
+
+def test_a_run_that_waited_for_others_does_not_tell():
+    alone = WORLD.run("a", 1, 200, draws(1))
+    late = replace(
+        alone,
+        run_id="b",
+        phases=tuple(
+            replace(
+                phase,
+                timeline=tuple(
+                    replace(
+                        task,
+                        started_at_s=5 + 3 * task.started_at_s,
+                        finished_at_s=5 + 3 * task.started_at_s + task.length_s,
+                    )
+                    for task in phase.timeline
+                ),
+            )
+            for phase in alone.phases
+        ),
+    )
+
+    assert gaps([late]).between_s > 1
+    assert gaps([alone]) == gaps([late, alone])
+
+
+def test_runs_without_a_timeline_tell_of_no_gap():
+    assert Gaps(0.0, 0.0) == gaps([without_timeline(WORLD.run("a", 1, 200, draws(1)))]) == gaps([])
+
+
+def test_every_form_of_lengths_is_delayed_at_any_task_count():
+    for lengths in (
+        ConstantLengths(2.0, 3.0),
+        ListedLengths((1.0, 4.0)),
+        TableLengths(((1, 2.0, 3.0), (5, 1.0, 2.0))),
+        WorkLengths(1.0, 10.0),
+    ):
+        for tasks in (1, 3, 50):
+            assert math.isclose(lengths.avg_s(tasks) + 0.5, delayed(lengths, 0.5).avg_s(tasks))
+            assert math.isclose(lengths.max_s(tasks) + 0.5, delayed(lengths, 0.5).max_s(tasks))
