@@ -75,6 +75,7 @@ def _give_a_slot_back_early(state):
 def _hold_a_slot_twice(state):
     first, second = [a for a in state.running.values() if a.node.node_id == "n1"][:2]
     second.launch = second.launch._replace(slots=first.launch.slots)
+    second.slots = first.slots
 
 
 def _open_the_reduces_early(state):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from sluice.core.entries import NodeEntry
+from typing import Final
+
+from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.protocols import Assignment
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import SluiceError
+from sluice.model.job import SlotKind
 
 
 class WrongDecision(SluiceError):
     """A policy gave an answer that cannot be carried out: a bug in the policy, never input."""
 
 
+_CONTAINER: Final = SlotKind.CONTAINER
 _CAN_BE_COPIED = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
 
 
-def check_assignment(assignment: Assignment, node: NodeEntry) -> None:
+def check_assignment(assignment: Assignment, node: NodeEntry, units: SlotUnits) -> None:
     """Raise WrongDecision unless the assignment can start on the node now.
+
+    units: into how many each kind of slot is divided.
 
     A node never runs more than it has room for, a task is never launched twice but as a declared
     copy, and nothing starts on a lost node or before the phases it waits for.
@@ -38,11 +44,14 @@ def check_assignment(assignment: Assignment, node: NodeEntry) -> None:
         raise WrongDecision(f"attempt {copy_of.key} cannot be copied")
     if tasks != 1 and (tasks < 1 or not phase.job.alike):
         raise WrongDecision(f"{tasks} tasks of {phase.job.job_id} at once, which are told apart")
-    if tasks > node.free[slot_kind] or not node.is_up:
+    needed = tasks if slot_kind is _CONTAINER else tasks * units[phase.kind]
+    if needed > node.free[slot_kind] or not node.is_up:
         raise WrongDecision(
-            f"{tasks} tasks were assigned to {node.node_id}, which has"
-            f" {node.free[slot_kind] if node.is_up else 0} free {slot_kind.value} slots"
+            f"{tasks} tasks, {needed} units, were assigned to {node.node_id}, which has"
+            f" {node.free[slot_kind] if node.is_up else 0} free in {slot_kind.value} slots"
         )
+    if tasks > 1 and needed != tasks:
+        raise WrongDecision(f"{tasks} tasks at once in slots that are divided")
     if node.is_mixed(slot_kind):
         raise WrongDecision(f"typed slots and containers were mixed on {node.node_id}")
     if reserve is not None and not node.fits(reserve):

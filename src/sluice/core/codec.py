@@ -64,6 +64,20 @@ def decode(line: str | bytes) -> Event:
     return event
 
 
+def as_plain(value: object) -> object:
+    """Any value that an event may hold, as plain JSON values."""
+    return _plain(value)
+
+
+def from_plain(kind: Any, plain: object) -> Any:  # noqa: ANN401  # a type goes in, its value comes out
+    """The value of a declared type that `as_plain` made plain. Raises TypeError for another type.
+
+    >>> from_plain(TaskLengths, as_plain(ConstantLengths(2.0, 3.0))).max_s(1)
+    3.0
+    """
+    return _reader(kind)(plain)
+
+
 def decision_line(commands: Iterable[Command]) -> str:
     """What was decided, as one line to be compared; why it was decided is left out.
 

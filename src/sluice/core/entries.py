@@ -4,13 +4,15 @@
   phases before it are done, and then stands in the `Backlog` of its kind while tasks wait.
 * A `Tally` counts waiting and running tasks of one kind for one owner (a pool; the cluster).
 * A `NodeEntry` holds its free slots as intervals: the lowest free slot is always used first.
+  Where slots of one kind are lent to tasks of another that need more or less, a slot is divided
+  into units (see `SlotUnits`), and what is free is counted in those.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sluice.core.commands import Interval, Launch
@@ -30,6 +32,11 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 
+# What a task of a kind takes; a slot of that kind is as wide. A reduce of 2 units takes two map
+# slots of 1 unit each, and two maps share a reduce slot. A container is one unit, whatever runs.
+SlotUnits = Mapping[SlotKind, int]
+WHOLE_SLOTS: Final[SlotUnits] = dict.fromkeys(SlotKind, 1)
+
 
 class Attempt:
     """One try of one task (or of `launch.tasks` alike ones), from launch to end."""
@@ -39,6 +46,8 @@ class Attempt:
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     progress: float = 0.0
+    progress_at_s: float = _NEVER  # when that was told
+    width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
     usage: Usage | None = None
     outputs: tuple[str, ...] = ()
     detail: str = ""
@@ -167,7 +176,8 @@ class JobEntry:
 
     __slots__ = (
         "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
-        "ended_at_s", "release_seq", "released_at_s", "seniority", "seq", "started_at_s", "state",
+        "decisions", "ended_at_s", "promised", "release_seq", "released_at_s", "seniority", "seq",
+        "started_at_s", "state", "verdict",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
@@ -186,10 +196,31 @@ class JobEntry:
         self.ended_at_s = 0.0  # the last end of a task so far, which may be told later
         self.finished_at_s = _NEVER
         self.reason = ""
+        self.promised = 0  # containers that are its own until it ends
+        self.verdict: Reason | None = None  # why it was put off or refused
+        self.decisions: list[tuple[float, str, Reason]] = []  # of admission; see `decided`
 
     @property
     def has_ended(self) -> bool:
         return self.state in JOB_ENDS
+
+    @property
+    def running(self) -> int:
+        """Tasks of all its phases that run."""
+        return sum([phase.running for phase in self.phases])
+
+    @property
+    def held(self) -> int:
+        """Containers kept for it: those it was promised, as far as it has tasks for them."""
+        return min(self.promised, max([phase.tasks - phase.done for phase in self.phases]))
+
+    def decided(self, at_s: float, what: str, reason: Reason | None) -> None:
+        """Note an answer of admission, unless it only repeats the last one."""
+        if reason is None:
+            return
+        last = self.decisions[-1] if self.decisions else None
+        if last is None or last[1] != what or last[2].code is not reason.code:
+            self.decisions.append((at_s, what, reason))
 
 
 class PoolEntry:
@@ -216,11 +247,12 @@ class NodeEntry:
 
     __slots__ = (
         "containers", "done", "free", "index", "is_up", "node", "node_id", "rack", "reserved",
-        "room",
+        "room", "units",
     )  # fmt: skip
 
-    def __init__(self, node: Node, index: int) -> None:
+    def __init__(self, node: Node, index: int, units: SlotUnits = WHOLE_SLOTS) -> None:
         self.node = node
+        self.units = units
         self.node_id = node.node_id
         self.rack = node.rack
         self.index = index
@@ -229,10 +261,16 @@ class NodeEntry:
         self.done: list[Attempt] = []  # whose output lies here and may still be needed
         # A node without any slots is limited by its resources alone.
         self.containers = node.slots(_CONTAINER) or SLOTS_MAX
-        self.free = {kind: node.slots(kind) for kind in SlotKind} | {_CONTAINER: self.containers}
+        self.free = {kind: self.all_units(kind) for kind in SlotKind}
         self.room: dict[SlotKind, list[Interval]] = {
-            kind: [(0, slots)] if slots else [] for kind, slots in self.free.items()
+            kind: [(0, free)] if free else [] for kind, free in self.free.items()
         }
+
+    def all_units(self, kind: SlotKind) -> int:
+        """Units of all slots of a kind, free or not."""
+        if kind is _CONTAINER:
+            return self.containers
+        return self.node.slots(kind) * self.units[kind]
 
     @property
     def has_room(self) -> bool:
@@ -251,10 +289,10 @@ class NodeEntry:
         free = self.free
         if kind is not _CONTAINER:
             return free[_CONTAINER] != self.containers
-        return free[_MAP] + free[_REDUCE] != self.node.map_slots + self.node.reduce_slots
+        return free[_MAP] + free[_REDUCE] != self.all_units(_MAP) + self.all_units(_REDUCE)
 
     def take_slots(self, kind: SlotKind, wanted: int) -> tuple[Interval, ...]:
-        """Take the lowest `wanted` free slots; the caller has checked that they are there."""
+        """Take the lowest `wanted` free units; the caller has checked that they are there."""
         self.free[kind] -= wanted
         heap = self.room[kind]
         start, length = heap[0]
@@ -281,15 +319,14 @@ class NodeEntry:
         return tuple(taken)
 
     def give_back(self, kind: SlotKind, slots: tuple[Interval, ...]) -> None:
-        """Slots that were taken are free again."""
+        """Units that were taken are free again."""
         for interval in slots:
             self.free[kind] += interval[1]
             heapq.heappush(self.room[kind], interval)
 
     def used(self, kind: SlotKind) -> int:
-        """Slots of a kind in use."""
-        most = self.containers if kind is _CONTAINER else self.node.slots(kind)
-        return most - self.free[kind]
+        """Units of a kind of slot in use."""
+        return self.all_units(kind) - self.free[kind]
 
     def fits(self, wanted: Resources) -> bool:
         """Whether the resources are free; a capacity of 0 throughout means unlimited."""

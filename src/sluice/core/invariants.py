@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from sluice.core.commands import Interval
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState, JobState
 from sluice.model.job import SlotKind
@@ -54,6 +54,8 @@ def _check_totals(state: ClusterState) -> None:
     assert state.told_apart == told_apart, (
         f"told_apart is {state.told_apart}, {told_apart} active jobs are"
     )
+    busy = sum(attempt.tasks for attempt in state.running.values())
+    assert state.busy == busy, f"busy is {state.busy}, attempts run {busy} tasks"
     for kind in SlotKind:
         slots = sum(node.node.slots(kind) for node in state.nodes.values() if node.is_up)
         assert state.slots[kind] == slots, (
@@ -69,6 +71,10 @@ def _check_job(job: JobEntry, state: ClusterState) -> None:
     for name in ("deferred", "waiting", "active"):
         is_there = getattr(state, name).get(job.job_id) is job
         assert is_there == (name == home), f"job {job.job_id} is {job.state} and in {name}"
+    is_kept = state.promises.get(job.job_id) is job
+    assert is_kept == (job.promised > 0 and not job.has_ended), (
+        f"job {job.job_id} is {job.state}, was promised {job.promised}, in promises: {is_kept}"
+    )
     is_in_pool = job.pool.jobs.get(job.job_id) is job
     assert is_in_pool == (home == "active"), f"job {job.job_id} is {job.state} and in its pool"
     left = sum(not phase.is_done for phase in job.phases)
@@ -152,7 +158,7 @@ def _check_line(phase: PhaseEntry, queued: set[PhaseEntry]) -> None:
 
 def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
     for kind in SlotKind:
-        taken = [a.launch.slots for a in attempts if a.launch.slot_kind is kind]
+        taken = [a.slots for a in attempts if a.launch.slot_kind is kind]
         _check_slots(node, kind, list(chain.from_iterable(taken)))
     in_containers = [a.launch.slot_kind is SlotKind.CONTAINER for a in attempts]
     assert all(in_containers) or not any(in_containers), (
@@ -168,7 +174,7 @@ def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
 def _check_slots(node: NodeEntry, kind: SlotKind, taken: list[Interval]) -> None:
     """Free slots and held ones make up the node's, without gap or overlap."""
     where = f"{node.node_id}, {kind.value} slots"
-    most = node.containers if kind is SlotKind.CONTAINER else node.node.slots(kind)
+    most = node.all_units(kind)
     room = node.room[kind]
     free, used = _total(room), _total(taken)
     assert node.free[kind] == free, f"{where}: free is {node.free[kind]}, intervals say {free}"
@@ -186,7 +192,16 @@ def _check_running(attempt: Attempt, state: ClusterState) -> None:
     assert attempt.state not in ATTEMPT_ENDS, f"attempt {key} is {attempt.state} and runs"
     assert node.is_up, f"attempt {key} runs on {node.node_id}, which is gone"
     assert state.nodes[node.node_id] is node, f"attempt {key} runs on a former {node.node_id}"
-    assert _total(attempt.launch.slots) == attempt.launch.tasks, f"attempt {key}: slots != tasks"
+    launch = attempt.launch
+    assert _total(launch.slots) == launch.tasks, f"attempt {key}: slots != tasks"
+    is_typed = launch.slot_kind is not SlotKind.CONTAINER
+    width = state.units[attempt.phase.kind] if is_typed else 1
+    assert attempt.slots == launch.slots or state.units is not WHOLE_SLOTS, (
+        f"attempt {key} was launched in slots {launch.slots} and holds {attempt.slots}"
+    )
+    assert _total(attempt.slots) == width * launch.tasks, (
+        f"attempt {key} holds {_total(attempt.slots)} units, its tasks take {width} each"
+    )
     assert not attempt.is_moot or attempt.state is AttemptState.KILLING, (
         f"attempt {key} is moot, yet nobody asked it to end"
     )

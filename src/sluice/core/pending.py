@@ -63,6 +63,10 @@ class PendingTasks:
         """How near the best waiting task is to a node; None where place means nothing."""
         return None
 
+    def locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
+        """How near a node is to the input of a task, whether it waits or not."""
+        return None
+
     def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
         """Remove the nearest waiting task."""
         return self.take_one(), None
@@ -126,7 +130,7 @@ class LocatedTasks(PendingTasks):
     def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None] | None:
         again = self._top(self._again)
         if again is not None:
-            return again, self._locality_of(again, node_id, rack)
+            return again, self.locality_of(again, node_id, rack)
         task = self._top(self._by_node.get(node_id))
         if task is not None:
             return task, Locality.NODE
@@ -137,9 +141,9 @@ class LocatedTasks(PendingTasks):
         if task is not None:
             return task, None
         task = self._top(self._order)
-        return None if task is None else (task, self._locality_of(task, node_id, rack))
+        return None if task is None else (task, self.locality_of(task, node_id, rack))
 
-    def _locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
+    def locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
         places = self._locations[task]
         if not places:
             return None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
@@ -36,7 +36,14 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Take the job."""
+    """Take the job.
+
+    containers: so many are its own from now until it ends; policies that place in containers keep
+    them free for it. 0 for none.  reason: what it was promised, where that is worth telling.
+    """
+
+    containers: int = 0
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,17 @@ class AdmissionPolicy(Protocol):
 
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         """The answer for a job that has just arrived, or was deferred and is asked again."""
+
+
+@runtime_checkable
+class HoldsRounds(Protocol):
+    """An admission policy that decides about all jobs that ask, together, at instants of its own.
+
+    `decide` is then called for each of them at such an instant, and never between.
+    """
+
+    def round_at_s(self, now_s: float) -> float:
+        """When the next round is due; `now_s` or earlier for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,30 @@ class HoldsBack(Protocol):
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         """When work that was held back should be looked at again, if nothing else happens."""
+
+
+@runtime_checkable
+class MindsAttempts(Protocol):
+    """A task policy that acts on what runs: it copies attempts, or ends them in time."""
+
+    @property
+    def reads_progress(self) -> bool:
+        """Whether it wants to be told how far attempts are."""
+
+    def minds(self, state: ClusterState) -> bool:
+        """Whether it may act although nothing waits to start."""
+
+    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        """When what runs should be looked at again, if nothing else happens."""
+
+
+@runtime_checkable
+class DividesSlots(Protocol):
+    """A task policy whose tasks take more or less than one slot where they borrow."""
+
+    @property
+    def slot_units(self) -> SlotUnits:
+        """What a task of each kind takes, and how wide a slot of that kind is."""
 
 
 @runtime_checkable

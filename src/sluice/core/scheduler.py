@@ -12,6 +12,7 @@ The same events give the same commands, whoever drives: the journal of events is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -19,15 +20,18 @@ from typing import Any, Final
 
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision, check_assignment
-from sluice.core.commands import Command, Kill, Launch, Provision, Reject, Wake
+from sluice.core.commands import Command, Kill, Provision, Reject, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey, TaskFinished, Tick
+from sluice.core.events import TaskFinished, Tick
+from sluice.core.launching import launch
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
-    Assignment,
+    DividesSlots,
     EndsAttempts,
     HoldsBack,
+    HoldsRounds,
+    MindsAttempts,
     PoolPolicy,
     Refuse,
     ReleasePolicy,
@@ -48,8 +52,6 @@ _FAILED_AS = {
 }
 _by_index: Final = attrgetter("index")
 _KILLING: Final = AttemptState.KILLING
-# Calling a named tuple's class takes twice as long as this, and every launch makes two.
-_new: Final = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +100,15 @@ class Scheduler:
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
         }
+        if isinstance(policies.tasks, DividesSlots):
+            self.state.units = policies.tasks.slot_units
+        self._rounds = policies.admission if isinstance(policies.admission, HoldsRounds) else None
+        self._round_told_s = -math.inf  # the round that the world was asked to wake us for
         policies.tasks.attach(self.state)
         self._assign = policies.tasks.assign
         self._killer = policies.tasks if isinstance(policies.tasks, EndsAttempts) else None
         self._holder = policies.tasks if isinstance(policies.tasks, HoldsBack) else None
+        self._minder = policies.tasks if isinstance(policies.tasks, MindsAttempts) else None
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Take in one event and return what the world should do about it, in order."""
@@ -133,7 +140,10 @@ class Scheduler:
             self.state.ignored["job already known"] += 1
             return
         entry = self.state.add_job(event.job, event.locations, alike=event.alike)
-        self._ask_admission(entry)
+        if self._rounds is None:
+            self._ask_admission(entry)
+        else:
+            entry.reason = ReasonCode.AWAITS_ROUND.value
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -179,15 +189,15 @@ class Scheduler:
     def _on_progress(self, event: ev.TaskProgress) -> None:
         attempt = self._find(event.key)
         if attempt is not None:
-            attempt.progress = event.fraction
             if event.shuffled_at_s is not None:
                 attempt.shuffled_at_s = event.shuffled_at_s
+            self.state.tell(attempt, event.fraction, event.at_s)
 
     def _on_finished(self, event: ev.TaskFinished) -> None:
         key = event[1]
         attempt = self.state.running.get(key)
         if attempt is None:
-            self._ignore(key)
+            self.state.ignore(key)
             return
         self.state.finish(attempt, event)
         self._roomy[attempt.node] = None
@@ -245,22 +255,8 @@ class Scheduler:
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
         if attempt is None:
-            self._ignore(key)
+            self.state.ignore(key)
         return attempt
-
-    def _ignore(self, key: ev.AttemptKey) -> None:
-        """Count a message about an attempt that does not run (any more)."""
-        job = self.state.jobs.get(key.job_id)
-        if job is None or not 0 <= key.phase < len(job.phases):
-            self.state.ignored["task unknown"] += 1
-            return
-        phase = job.phases[key.phase]
-        if not 0 <= key.task < phase.tasks:
-            self.state.ignored["task unknown"] += 1
-        elif key.attempt < phase.retries.get(key.task, 1):
-            self.state.ignored["attempt stale"] += 1
-        else:
-            self.state.ignored["attempt late or unknown"] += 1
 
     def _settle_copies(self, winner: Attempt) -> None:
         """First finisher wins: its twins are asked to end, and will not count."""
@@ -287,7 +283,8 @@ class Scheduler:
             return
         if self._killer is not None:
             self._decide_kills(self._killer)
-        if not state.startable:
+        minds_more = self._minder is not None and self._minder.minds(state)
+        if not (state.startable or minds_more):
             return
         nodes = list(self._roomy)
         if len(nodes) > 1:
@@ -295,12 +292,20 @@ class Scheduler:
             nodes.sort(key=_by_index)
         for node in nodes:
             self._offer(node)
-            if not state.startable:
-                return
+            if not (state.startable or minds_more):
+                return  # nobody waits for the clock
+        self._ask_to_be_woken()
+
+    def _ask_to_be_woken(self) -> None:
+        state = self.state
         if self._holder is not None:
             wake_at_s = self._holder.wake_at_s(state, state.now_s)
             if wake_at_s is not None:
                 self._commands.append(Wake(wake_at_s))
+        if self._minder is not None:
+            look_at_s = self._minder.look_at_s(state, state.now_s)
+            if look_at_s is not None:
+                self._commands.append(Wake(look_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -314,8 +319,8 @@ class Scheduler:
 
     def _decide_jobs(self) -> None:
         state = self.state
-        for entry in list(state.deferred.values()):
-            self._ask_admission(entry)
+        if state.deferred:
+            self._ask_deferred()
         if state.waiting:
             waiting = tuple(state.waiting.values())
             answer = self.policies.release.release(waiting, state, state.now_s)
@@ -330,11 +335,27 @@ class Scheduler:
                 Provision(reservation.vm_type, reservation.nodes, reservation.reason)
             )
 
+    def _ask_deferred(self) -> None:
+        """Ask about deferred jobs, if a round is due, and see to it that there will be another."""
+        state, rounds = self.state, self._rounds
+        if rounds is None or rounds.round_at_s(state.now_s) <= state.now_s:
+            for entry in list(state.deferred.values()):
+                self._ask_admission(entry)
+        if rounds is not None and state.deferred:
+            at_s = rounds.round_at_s(state.now_s)
+            if at_s > state.now_s and at_s != self._round_told_s:
+                self._round_told_s = at_s
+                self._commands.append(Wake(at_s))
+
     def _ask_admission(self, entry: JobEntry) -> None:
         answer = self.policies.admission.decide(entry.job, self.state)
         if isinstance(answer, Admit):
-            self.state.admit(entry)
+            self.state.admit(entry, answer.containers)
+            entry.decided(self.state.now_s, "admitted", answer.reason)
             return
+        if not isinstance(answer, Refuse):
+            entry.decided(self.state.now_s, "put off", answer.reason)
+        entry.verdict = answer.reason
         entry.reason = answer.reason.text()
         if isinstance(answer, Refuse):
             self._end_job(entry, JobInput.REFUSED)
@@ -366,36 +387,7 @@ class Scheduler:
         """Let the task policy fill the node; each answer counts before the next is asked for."""
         state, commands = self.state, self._commands
         for assignment in self._assign(node, state, state.now_s):
-            check_assignment(assignment, node)
-            commands.append(self._launch(assignment, node))
+            check_assignment(assignment, node, self.state.units)
+            commands.append(launch(assignment, node, state))
         if not node.has_room:
             self._roomy.pop(node, None)
-
-    def _launch(self, assignment: Assignment, node: NodeEntry) -> Launch:
-        phase, slot_kind, reason, tasks, copy_of, wanted = assignment
-        locality = None
-        if copy_of is not None:
-            task = copy_of.key.task
-        elif phase.job.alike:
-            task, tasks = phase.pending.take_run(tasks)
-        elif phase.pending.is_placed:
-            task, locality = phase.pending.take_nearest(node.node_id, node.rack)
-        else:
-            task = phase.pending.take_one()
-        number = 1
-        if phase.retries or copy_of is not None:
-            number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
-            if number > 1:
-                phase.retries[task] = number
-        key = _new(AttemptKey, (phase.job_id, phase.index, task, number))
-        slots = node.take_slots(slot_kind, tasks)
-        launch = _new(
-            Launch,
-            (key, tasks, node.node_id, slot_kind, slots, locality, copy_of is not None, reason),
-        )
-        attempt = self.state.start(launch, phase, node)
-        if wanted is not None:
-            self.state.reserve(attempt, wanted)
-        if copy_of is not None:
-            phase.copies.setdefault(task, [copy_of]).append(attempt)
-        return launch

@@ -11,14 +11,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from sluice.core.commands import Launch
+from sluice.core.commands import Interval, Launch
 from sluice.core.entries import (
+    WHOLE_SLOTS,
     Attempt,
     Backlog,
     JobEntry,
     NodeEntry,
     PhaseEntry,
     PoolEntry,
+    SlotUnits,
 )
 from sluice.core.events import AttemptKey, TaskFinished
 from sluice.core.pending import LocatedTasks, PendingTasks
@@ -36,6 +38,7 @@ from sluice.model.resources import Resources
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
+_CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself costs a microsecond's tenth
 _STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
@@ -46,6 +49,19 @@ class Observer(Protocol):
 
     def touch(self, phase: PhaseEntry) -> None:
         """The phase's waiting or running count, or whether it may start, has changed."""
+
+
+class AttemptObserver(Protocol):
+    """Is told of each attempt; for policies that look at attempts, not just at how many run."""
+
+    def began(self, attempt: Attempt) -> None:
+        """It runs from now on."""
+
+    def told(self, attempt: Attempt) -> None:
+        """It has told how far it is: `attempt.progress`."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """It runs no more: `attempt.state` says how it ended."""
 
 
 class ClusterState:
@@ -62,6 +78,8 @@ class ClusterState:
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
         self.active: dict[JobId, JobEntry] = {}  # released, not ended
+        self.promises: dict[JobId, JobEntry] = {}  # admitted with containers of its own, not ended
+        self.busy = 0  # tasks that run
         self.pools: dict[PoolId, PoolEntry] = {}
         self.nodes: dict[NodeId, NodeEntry] = {}
         self.rack_of: dict[NodeId, str] = {}
@@ -72,6 +90,9 @@ class ClusterState:
         self.startable = 0  # waiting tasks that could start if they were given room
         self.told_apart = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()
+        self.attempt_observers: tuple[AttemptObserver, ...] = ()
+        self.units: SlotUnits = WHOLE_SLOTS
+        self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
         self._releases = 0
         for pool in pools:
@@ -88,7 +109,8 @@ class ClusterState:
 
     def add_node(self, node: Node) -> NodeEntry:
         known = self.nodes.get(node.node_id)
-        entry = NodeEntry(node, known.index if known else len(self.nodes))
+        self.node_changes += 1
+        entry = NodeEntry(node, known.index if known else len(self.nodes), self.units)
         self.nodes[node.node_id] = entry
         self.rack_of[node.node_id] = node.rack
         for kind in SlotKind:
@@ -96,6 +118,7 @@ class ClusterState:
         return entry
 
     def remove_node(self, entry: NodeEntry) -> None:
+        self.node_changes += 1
         entry.is_up = False
         for kind in SlotKind:
             self.slots[kind] -= entry.node.slots(kind)
@@ -121,10 +144,20 @@ class ClusterState:
         """Follow the transition table; KeyError where it has no such row."""
         entry.state = JOB_TRANSITIONS[was][entry.state]
 
-    def admit(self, entry: JobEntry) -> None:
+    def admit(self, entry: JobEntry, containers: int = 0) -> None:
+        """The job is taken. containers: promised to it until it ends."""
         self.move_job(entry, JobInput.ADMITTED)
+        entry.reason, entry.verdict = "", None
         del self.deferred[entry.job_id]
         self.waiting[entry.job_id] = entry
+        if containers:
+            entry.promised = containers
+            self.promises[entry.job_id] = entry
+
+    def spare_containers(self) -> int:
+        """Free containers that are promised to nobody; below 0 where nodes were lost since."""
+        owed = sum([max(0, job.held - job.running) for job in self.promises.values()])
+        return self.slots[_CONTAINER] - self.busy - owed
 
     def release(self, entry: JobEntry) -> None:
         """The job enters the cluster's line, behind everything released before."""
@@ -147,7 +180,7 @@ class ClusterState:
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
         if entry.job_id in self.active:
             self.told_apart -= not entry.alike
-        for group in (self.deferred, self.waiting, self.active, entry.pool.jobs):
+        for group in (self.deferred, self.waiting, self.active, self.promises, entry.pool.jobs):
             group.pop(entry.job_id, None)
         for phase in entry.phases:
             if phase.is_open or phase.pending.count:
@@ -196,12 +229,25 @@ class ClusterState:
 
     # --- writing: attempts --------------------------------------------------------------------
 
-    def start(self, launch: Launch, phase: PhaseEntry, node: NodeEntry) -> Attempt:
-        """An attempt begins. Its tasks and slots have been taken already."""
+    def start(
+        self,
+        launch: Launch,
+        phase: PhaseEntry,
+        node: NodeEntry,
+        units: tuple[Interval, ...] | None = None,
+    ) -> Attempt:
+        """An attempt begins. Its tasks and slots have been taken already.
+
+        units: what it holds of the node, where that is not whole slots as the launch tells them.
+        """
         attempt = Attempt(launch, phase, node, self.now_s)
+        if units is not None:
+            attempt.slots = units
+            attempt.width = self.units[phase.kind] / self.units[launch.slot_kind]
         tasks = attempt.tasks
         self.running[attempt.key] = attempt
         phase.running += tasks
+        self.busy += tasks
         if not launch.is_copy:
             self.startable -= tasks
             if not phase.pending.count:
@@ -212,7 +258,15 @@ class ClusterState:
             job.started_at_s = self.now_s
         for observer in self.observers:
             observer.touch(phase)
+        for watcher in self.attempt_observers:
+            watcher.began(attempt)
         return attempt
+
+    def tell(self, attempt: Attempt, progress: float, at_s: float) -> None:
+        """An attempt says how far it is, 0 to 1."""
+        attempt.progress, attempt.progress_at_s = progress, at_s
+        for watcher in self.attempt_observers:
+            watcher.told(attempt)
 
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
@@ -255,8 +309,11 @@ class ClusterState:
         if attempt.reserved is not None:
             node.unreserve(attempt.reserved)
         phase.running -= attempt.tasks
+        self.busy -= attempt.tasks
         for observer in self.observers:
             observer.touch(phase)
+        for watcher in self.attempt_observers:
+            watcher.ended(attempt)
 
     def run_again(self, attempt: Attempt) -> None:
         """The tasks of an attempt that ended without success wait again, where they should."""
@@ -298,6 +355,20 @@ class ClusterState:
             missed, earlier.lost = earlier.lost, []
             for gone in missed:
                 self.undo(gone)
+
+    def ignore(self, key: AttemptKey) -> None:
+        """Count a message about an attempt that does not run (any more)."""
+        job = self.jobs.get(key.job_id)
+        if job is None or not 0 <= key.phase < len(job.phases):
+            self.ignored["task unknown"] += 1
+            return
+        phase = job.phases[key.phase]
+        if not 0 <= key.task < phase.tasks:
+            self.ignored["task unknown"] += 1
+        elif key.attempt < phase.retries.get(key.task, 1):
+            self.ignored["attempt stale"] += 1
+        else:
+            self.ignored["attempt late or unknown"] += 1
 
     def output_of(self, job: JobEntry, index: int, task: int) -> Attempt | None:
         """The attempt whose output stands for a done task; None if there is none."""

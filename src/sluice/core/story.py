@@ -103,6 +103,8 @@ def _attempts(state: ClusterState) -> Iterator[Attempt]:
 def _job_lines(job: JobEntry, state: ClusterState) -> Iterator[StoryLine]:
     attempts = [attempt for attempt in _attempts(state) if attempt.phase.job is job]
     yield StoryLine(job.job.submitted_at_s, "submitted", f"to pool {job.pool.pool_id}")
+    for at_s, what, reason in job.decisions:
+        yield StoryLine(at_s, what, reason.text())
     yield StoryLine(job.released_at_s, "released to the cluster")
     for phase in job.phases:
         yield from _phase_lines(phase, [a for a in attempts if a.phase is phase])

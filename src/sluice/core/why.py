@@ -107,14 +107,19 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
 def _job_reason(job: JobEntry) -> Reason | None:
     """What holds back the whole job; None where it has been released and has not ended."""
     if job.state is JobState.REFUSED:
-        return Reason(ReasonCode.REFUSED)
+        return Reason(ReasonCode.REFUSED, _numbers(job))
     if job.has_ended:
         return Reason(ReasonCode.ENDED)
     if job.state is JobState.DEFERRED:
-        return Reason(ReasonCode.DEFERRED)
+        return Reason(ReasonCode.DEFERRED, _numbers(job))
     if job.state is JobState.WAITING:
         return Reason(ReasonCode.NOT_RELEASED)
     return None
+
+
+def _numbers(job: JobEntry) -> tuple[tuple[str, float | str], ...]:
+    """The numbers behind what admission said."""
+    return () if job.verdict is None else job.verdict.numbers
 
 
 def _phase_wait(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> PhaseWait:
