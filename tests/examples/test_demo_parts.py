@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import sluice
-from sluice.ingest.swim import load_swim
+from sluice.ingest.logs.swim import load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 

@@ -18,9 +18,10 @@ class _Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
         if self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            raise InvalidInput(
-                f"there is no verb {args[0]!r}", where="sluice", mend=suggestion(args[0], known)
-            )
+            near = suggestion(args[0], known)
+            # However many verbs there are, all of them are listed where none is near.
+            mend = near if near.startswith("perhaps") else f"known here: {', '.join(known)}"
+            raise InvalidInput(f"there is no verb {args[0]!r}", where="sluice", mend=mend)
         return super().resolve_command(ctx, args)
 
 

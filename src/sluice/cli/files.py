@@ -23,24 +23,40 @@ class Files:
 
     trace: str | None = None
     plot: str | None = None
+    export: str | None = None
+    out: str | None = None
 
     @classmethod
-    def checked(cls, source: str, *, trace: str | None = None, plot: str | None = None) -> Files:
+    def checked(
+        cls,
+        source: str,
+        *,
+        trace: str | None = None,
+        plot: str | None = None,
+        export: str | None = None,
+        out: str | None = None,
+    ) -> Files:
         """The paths, if they can be written: an hour's simulation shall not end in a complaint.
 
-        source: the workload file, which neither may overwrite.
+        source: the workload file, which none may overwrite.
         Raises InvalidInput naming the flag, MissingExtra where a chart cannot be drawn.
         """
-        for flag, path in (("--trace", trace), ("--plot", plot)):
-            if path is not None:
-                _check(flag, path, source)
+        given: dict[str, str] = {}
+        for name, path in (("trace", trace), ("plot", plot), ("export", export), ("out", out)):
+            if path is None:
+                continue
+            _check(f"--{name}", path, source)
+            for other, taken in given.items():
+                if _are_same(path, taken):
+                    raise InvalidInput(
+                        f"{path} is also the {other}",
+                        where=f"--{name}",
+                        mend="name two different files",
+                    )
+            given[name] = path
         if plot is not None:
             _check_plot(plot)
-        if trace is not None and plot is not None and _are_same(trace, plot):
-            raise InvalidInput(
-                f"{plot} is also the trace", where="--plot", mend="name two different files"
-            )
-        return cls(trace=trace, plot=plot)
+        return cls(trace=trace, plot=plot, export=export, out=out)
 
     def write(self, result: RunResult) -> None:
         """Write what was asked for. Raises InvalidInput where a path has become unusable."""
@@ -51,6 +67,18 @@ class Files:
             talk(f"trace: {self.trace}")
         if self.plot is not None:
             self.save(result.plot())
+
+    def save_export(self, text: str) -> None:
+        """Write the text where --export says. Raises OSError where that fails."""
+        assert self.export is not None
+        Path(self.export).write_text(text, encoding="utf-8")
+        talk(f"export: {self.export}")
+
+    def save_out(self, text: str) -> None:
+        """Write the text where --out says. Raises OSError where that fails."""
+        assert self.out is not None
+        Path(self.out).write_text(text, encoding="utf-8")
+        talk(f"written: {self.out}")
 
     def save(self, chart: Chart) -> None:
         """Write the chart where --plot says."""

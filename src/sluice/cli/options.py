@@ -11,6 +11,7 @@ import typer
 from sluice.model.errors import InvalidInput
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "What if", "Files"
+_LOGS = "Instead of FILE"
 _SEED_MAX = 2**64 - 1
 
 
@@ -57,6 +58,40 @@ def instant(flag: str) -> Callable[[str], float]:
 File = Annotated[
     str,
     typer.Argument(metavar="FILE", show_default=False, help="Workload, YAML or JSON; - for stdin."),
+]
+FileOrLog = Annotated[
+    str | None,
+    typer.Argument(metavar="FILE", show_default=False, help="Workload, YAML or JSON; - for stdin."),
+]
+FromLog = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from-log",
+        metavar="PATH",
+        show_default=False,
+        help="A log, or a folder of logs, to be run again; may be repeated.",
+        rich_help_panel=_LOGS,
+    ),
+]
+FromLogFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--from-log-format",
+        metavar="NAME",
+        show_default=False,
+        help="Its format; else told by its content.",
+        rich_help_panel=_LOGS,
+    ),
+]
+FromLogSet = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from-log-set",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="Choose what it does not tell, such as map_slots=40; may be repeated.",
+        rich_help_panel=_LOGS,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 

@@ -52,6 +52,8 @@ def _told(value: object) -> str:
     """A value as it would be written after the equals sign."""
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return "..".join(map(_told, value))
     if isinstance(value, float) and value.is_integer():
@@ -69,7 +71,7 @@ def _document(setting: Setting) -> dict[str, object]:
     names = ["default", "meaning", "may_be_none"]
     if setting.kind is SettingKind.CHOICE:
         names.append("choices")
-    else:
+    elif setting.kind is not SettingKind.FLAG:
         names += [name for name in ("low", "high") if name in told]
         names += ["above"] * (setting.above >= setting.low)
         names += ["below"] * (setting.below <= setting.high)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 
+from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
@@ -111,6 +112,7 @@ class Job:
     """One submitted piece of work. Instants in seconds since the start of the workload.
 
     phases may be empty only where `run` is given: then the input's splits decide.
+    penalty_usd: what refusing it costs; None where nobody said.
     """
 
     job_id: JobId
@@ -120,6 +122,8 @@ class Job:
     deadline_at_s: float | None = None
     weight: float = 1.0
     map_output: MapOutput | None = None
+    buffer: BufferRanges | None = None
+    penalty_usd: float | None = None
     profile: str | None = None
     run: RunSpec | None = None
 
@@ -142,6 +146,12 @@ class Job:
         if not 0 < self.weight < math.inf:
             raise InvalidInput(
                 f"weight is {self.weight}", where=where, mend="give a finite number above 0"
+            )
+        if self.penalty_usd is not None and not 0 <= self.penalty_usd < math.inf:
+            raise InvalidInput(
+                f"penalty_usd is {self.penalty_usd}",
+                where=where,
+                mend="give a finite number of at least 0",
             )
         for index, phase in enumerate(self.phases):
             if any(not 0 <= earlier < index for earlier in phase.after):

@@ -1,4 +1,4 @@
-"""What machines cost."""
+"""What machines and their I/O cost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,29 @@ from dataclasses import dataclass
 from sluice.model.errors import InvalidInput
 
 _HOUR_S = 3600.0
+_WHOLE_UP_TO = 2.0**52  # beyond it every floating-point number is whole
+
+
+def begun(units: float) -> float:
+    """Whole units that so many begin: at least 1, and a billionth too many is rounding.
+
+    Source: pareto spec, section 3.
+
+    >>> begun(0.2), begun(1.0000000001), begun(1.01)
+    (1.0, 1.0, 2.0)
+    """
+    if units >= _WHOLE_UP_TO:
+        return units
+    return float(max(1, math.ceil(units - 1e-9 * max(1.0, abs(units)))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Rent of one machine.
+    """Rent of one machine, and the price of its I/O.
 
     vm_hour_usd: a machine's hour.  billing_s: length of a paid unit, seconds; 0 bills exact time.
-    Source: pareto, spec section 2 and equation (12).
+    io_op_usd: one I/O operation.  io_bytes_per_op: what it moves; 1 charges every byte.
+    Source: pareto, spec section 2 and equations (12), (13).
 
     >>> Prices(vm_hour_usd=2.0).rent_usd(3601.0)
     4.0
@@ -23,19 +38,37 @@ class Prices:
 
     vm_hour_usd: float
     billing_s: float = _HOUR_S
+    io_op_usd: float = 0.0
+    io_bytes_per_op: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("vm_hour_usd", "billing_s"):
+        for name in ("vm_hour_usd", "billing_s", "io_op_usd"):
             number = getattr(self, name)
             if not 0 <= number < math.inf:
                 raise InvalidInput(
                     f"{name} is {number}", where="prices", mend="give a finite number of at least 0"
                 )
+        if not 0 < self.io_bytes_per_op < math.inf:
+            raise InvalidInput(
+                f"io_bytes_per_op is {self.io_bytes_per_op}",
+                where="prices",
+                mend="give a finite number of bytes above 0",
+            )
+
+    def paid_hours(self, length_s: float) -> float:
+        """Hours that are paid for one machine kept so long, begun units counting whole.
+
+        >>> Prices(vm_hour_usd=1.0, billing_s=60.0).paid_hours(61.0) * 60
+        2.0
+        """
+        if not self.billing_s:
+            return length_s / _HOUR_S
+        return begun(length_s / self.billing_s) * self.billing_s / _HOUR_S
 
     def rent_usd(self, length_s: float) -> float:
         """Rent of one machine for a time, begun units counting whole."""
-        if self.billing_s:
-            # A billion-th of a unit over is rounding, not another unit.
-            units = max(1, math.ceil(length_s / self.billing_s - 1e-9))
-            length_s = units * self.billing_s
-        return self.vm_hour_usd * length_s / _HOUR_S
+        return self.paid_hours(length_s) * self.vm_hour_usd
+
+    def io_usd(self, moved_bytes: float) -> float:
+        """Price of moving so many bytes."""
+        return moved_bytes / self.io_bytes_per_op * self.io_op_usd

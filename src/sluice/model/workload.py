@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
+from sluice.model.limits import Limits
+from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 
 JOBS_MAX = 10**6
@@ -19,17 +22,25 @@ class Workload:
 
     cluster: None where the file leaves it out and the verb needs none.
     pools: the named ones, in file order; a job in no named pool has a pool of its own.
+    prices, limits, vm: what planning works with; None where the file does not tell.
+    classes, capacity_prices: what capacity planning works with.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: the folder that relative paths start from.
+    notes: of one made from logs, what they do not tell and what was chosen instead.
     """
 
     cluster: Cluster | None
     jobs: tuple[Job, ...]
     pools: tuple[Pool, ...] = ()
     prices: Prices | None = None
+    limits: Limits | None = None
+    vm: VmShape | None = None
+    classes: tuple[JobClass, ...] = ()
+    capacity_prices: CapacityPrices | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -43,9 +54,8 @@ class Workload:
     def required_cluster(self) -> Cluster:
         """The cluster; raises InvalidInput naming the field where there is none."""
         if self.cluster is None:
-            raise InvalidInput(
-                "cluster is missing",
-                where=self.source,
-                mend="add `cluster: {map_slots: ..., reduce_slots: ...}`",
-            )
+            mend = "add `cluster: {map_slots: ..., reduce_slots: ...}`"
+            if self.notes:  # then there is no file to add it to
+                mend = "give map_slots and reduce_slots by --from-log-set"
+            raise InvalidInput("cluster is missing", where=self.source, mend=mend)
         return self.cluster

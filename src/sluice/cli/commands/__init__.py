@@ -10,8 +10,24 @@ from sluice.cli.application import app
 # isort: off
 from sluice.cli.commands import running
 from sluice.cli.commands import telling
+from sluice.cli.commands import pareto
+from sluice.cli.commands import ordering
+from sluice.cli.commands import capacity
+from sluice.cli.commands import history
+from sluice.cli.commands import calibration
 from sluice.cli.commands import reproduction
 from sluice.cli.commands import describing
 # isort: on
 
-__all__ = ["app", "describing", "reproduction", "running", "telling"]
+__all__ = [
+    "app",
+    "calibration",
+    "capacity",
+    "describing",
+    "history",
+    "ordering",
+    "pareto",
+    "reproduction",
+    "running",
+    "telling",
+]

@@ -9,10 +9,18 @@ from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app, print_version
 from sluice.cli.failures import DONE
+from sluice.cli.given_workload import given_workload
 
 
 @app.command()
-def validate(file: given.File, *, as_json: given.AsJson = False) -> int:
+def validate(
+    file: given.FileOrLog = None,
+    *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    as_json: given.AsJson = False,
+) -> int:
     """Check a workload file, and tell what it was understood to say.
 
     Example: sluice validate jobs.yaml
@@ -20,15 +28,17 @@ def validate(file: given.File, *, as_json: given.AsJson = False) -> int:
     from sluice.cli.overview import overview_of
     from sluice.verbs import running
 
-    overview = overview_of(running.validate(file))
+    workload = given_workload("validate", file, from_log, from_log_format, from_log_set)
+    overview = overview_of(running.validate(workload.source))
     if as_json:
-        print_document(overview.document())
+        print_document(workload.noted(overview.document()))
         return DONE
     from sluice.cli.overview_view import overview_views
 
     print_views(*overview_views(overview))
-    if overview.can_simulate and file != "-":
-        talk(f"Next: sluice simulate {shlex.quote(file)}")
+    workload.talk()
+    if overview.can_simulate and workload.file != "-":
+        talk(f"Next: sluice simulate {shlex.quote(workload.file)}")
     return DONE
 
 

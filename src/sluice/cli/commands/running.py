@@ -11,6 +11,7 @@ from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
 from sluice.cli.hints import talk_about
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
 @app.command(cls=WithSettings)
 def simulate(
-    file: given.File,
+    file: given.FileOrLog = None,
     *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     tasks: given.Tasks = "fifo",
     release: given.Release = "input",
     admission: given.Admission = "all",
@@ -34,14 +38,17 @@ def simulate(
     """Run a workload in virtual time: when each job would start and end, and how busy slots are.
 
     Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.15 --plot out.html
+
+    Example: sluice simulate --from-log history/ --tasks fair
     """
     from sluice.cli.progress import simulation_bar
     from sluice.verbs import running
 
-    files = Files.checked(file, trace=trace, plot=plot)
+    workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, trace=trace, plot=plot)
     with simulation_bar() as observer:
         result = running.simulate(
-            file,
+            workload.source,
             tasks=tasks,
             release=release,
             admission=admission,
@@ -52,18 +59,22 @@ def simulate(
         )
     files.write(result)
     if as_json:
-        print_document(result.document())
+        print_document(workload.noted(result.document()))
         return DONE
     _print_result(result)
+    workload.talk()
     flags = {"tasks": tasks, "release": release, "admission": admission, "seed": seed}
-    talk_about(result, file, flags, settings or [])
+    talk_about(result, workload.file, flags, settings or [])
     return DONE
 
 
 @app.command(cls=WithSettings)
 def compare(
-    file: given.File,
+    file: given.FileOrLog = None,
     *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     schedulers: Annotated[
         str,
         typer.Option(metavar="A,B,...", help="Task policies, or RELEASE+TASKS."),
@@ -81,20 +92,22 @@ def compare(
     from sluice.reporting.tables import comparison_table
     from sluice.verbs import running
 
-    files = Files.checked(file, plot=plot)
+    workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, plot=plot)
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
     with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as observer:
         comparison = running.compare(
-            file, names, seeds=seeds, settings=settings or [], observer=observer
+            workload.source, names, seeds=seeds, settings=settings or [], observer=observer
         )
     if plot is not None:
         from sluice.reporting.charts.schedulers import schedulers_chart
 
         files.save(schedulers_chart(comparison))
     if as_json:
-        print_document(comparison.document())
+        print_document(workload.noted(comparison.document()))
     else:
         print_views(comparison_table(comparison))
+        workload.talk()
     return DONE
 
 

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from sluice.ingest.shapes.fields import (
+    AMOUNT_MAX,
     PRINTABLE_PATTERN,
     Amount,
     AmountAboveZero,
@@ -108,10 +109,13 @@ class MapOutputShape(Shape):
     records: Amount = Field(description="the records that all maps write, 0 or more")
 
 
+_BufferBytes = Annotated[float, Field(ge=1, le=AMOUNT_MAX)]
+
+
 class BufferDefaultShape(Shape):
     """One buffer setting."""
 
-    bytes: AmountAboveZero = Field(1e8, description="the bytes of a map's buffer, above 0")
+    bytes: _BufferBytes = Field(1e8, description="the bytes of a map's buffer, 1 or more")
     metadata_share: float = Field(0.05, gt=0, lt=1, description="a share between 0 and 1")
     spill_threshold: float = Field(0.8, gt=0, lt=1, description="a share between 0 and 1")
 
@@ -122,8 +126,8 @@ _Between = Annotated[float, Field(gt=0, lt=1)]
 class BufferShape(Shape):
     """The least and the greatest of each buffer setting to try, and the one to start from."""
 
-    bytes: list[AmountAboveZero] | None = Field(
-        None, min_length=2, max_length=2, description="[least, greatest] in bytes, above 0"
+    bytes: list[_BufferBytes] | None = Field(
+        None, min_length=2, max_length=2, description="[least, greatest] in bytes, 1 or more"
     )
     metadata_share: list[_Between] | None = Field(
         None, min_length=2, max_length=2, description="[least, greatest], between 0 and 1"

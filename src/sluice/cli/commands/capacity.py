@@ -1,0 +1,97 @@
+"""The verb that plans capacity: whom to take, and what to rent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+
+if TYPE_CHECKING:
+    from sluice.reporting.capacity import CapacityResult, UnreachableResult
+
+
+@app.command()
+def capacity(
+    file: given.File,
+    *,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="Whole jobs, VMs and containers.")
+    ] = False,
+    bound: Annotated[
+        str,
+        typer.Option(
+            metavar="low|avg|up", help="How long jobs are taken to be; up is never too short."
+        ),
+    ] = "up",
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Also the least cost for every number of reserved VMs.")
+    ] = False,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT.xml",
+            show_default=False,
+            help="Write the queues as Hadoop's capacity-scheduler.xml.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Tell how many jobs of each class to take, and how many VMs to rent, at the least cost.
+
+    Example: sluice capacity classes.yaml --integer --plot cost.html
+    """
+    from sluice.reporting.capacity import UnreachableResult
+    from sluice.verbs import capacity as planning
+
+    files = Files.checked(file, plot=plot, export=export)
+    result = planning.capacity(file, bound=bound, integer=integer)
+    if isinstance(result, UnreachableResult):
+        return _print_no(result, as_json=as_json)
+    if export is not None:
+        files.save_export(result.capacity_scheduler())
+    if plot is not None:
+        files.save(result.plot())
+    for warning in result.warnings:
+        talk(f"warning: {warning}")
+    if as_json:
+        extra = {"curve": result.curve_document()} if curve else {}
+        print_document(result.document() | extra)
+    else:
+        _print_plan(result, has_curve=curve)
+    return DONE
+
+
+def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
+    """What no capacity can do, and what it could."""
+    for warning in result.warnings:
+        talk(f"warning: {warning}")
+    if as_json:
+        print_document(result.document())
+        return NO
+    from sluice.reporting.capacity_tables import unreachable_table
+
+    talk("No capacity meets these deadlines: so much of a job is shortened by no container.")
+    print_views(unreachable_table(result.answer))
+    return NO
+
+
+def _print_plan(result: CapacityResult, *, has_curve: bool) -> None:
+    from sluice.reporting.capacity_tables import (
+        capacity_panel,
+        classes_table,
+        curve_table,
+        worth_table,
+    )
+
+    print_views(classes_table(result.plan), worth_table(result.plan))
+    if has_curve:
+        print_views(curve_table(result))
+    print_views(capacity_panel(result))

@@ -1,0 +1,109 @@
+"""From the classes and capacity prices of a file to the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sluice.ingest.complaints import Refusal
+from sluice.ingest.phases import lengths_of, tasks_wanted
+from sluice.ingest.shapes.jobs import LengthsShape, PhaseShape
+from sluice.ingest.shapes.planning import ClassShape, PricesShape
+from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+from sluice.model.lengths import TaskLengths
+
+_PROFILE = ("maps", "reduces", "first_shuffle", "shuffle")
+_CAPACITY_PRICES = {"on_demand_vm_usd", "reserved_vm_usd", "reserved_vms"}
+_FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
+
+
+def class_of(shape: ClassShape) -> JobClass:
+    """One class. Raises Refusal where its parts do not go together."""
+    try:
+        return JobClass(
+            class_id=shape.id,
+            penalty_usd=shape.penalty_usd,
+            jobs_min=shape.jobs_min,
+            jobs_max=shape.jobs_max,
+            deadline_s=shape.deadline_s,
+            maps_per_vm=shape.maps_per_vm,
+            reduces_per_vm=shape.reduces_per_vm,
+            profile=_profile(shape),
+            vms_per_job=shape.vms_per_job,
+        )
+    except InvalidInput as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: InvalidInput) -> Refusal:
+    """A complaint of the model, whose first word is the field's name, perhaps dotted."""
+    field, _, rest = error.what.partition(" ")
+    return Refusal(rest, at=tuple(field.split(".")), mend=error.mend)
+
+
+def _profile(shape: ClassShape) -> ClassProfile | None:
+    if not any(getattr(shape, name) is not None for name in _PROFILE):
+        return None
+    phases = {name: _phase(shape, name) for name in ("maps", "reduces")}
+    reduces = phases["reduces"][0]
+    return ClassProfile(
+        map_tasks=phases["maps"][0],
+        reduce_tasks=reduces,
+        maps=phases["maps"][1],
+        reduces=phases["reduces"][1],
+        first_shuffle=_fetch(shape.first_shuffle, "first_shuffle", reduces),
+        shuffle=_fetch(shape.shuffle, "shuffle", reduces),
+    )
+
+
+def _phase(shape: ClassShape, name: str) -> tuple[int, TaskLengths]:
+    phase: PhaseShape | None = getattr(shape, name)
+    if phase is None:
+        raise Refusal("is missing", at=(name,), mend="give it as in {tasks: 100, avg_s: 40}")
+    tasks = tasks_wanted(phase)
+    if not tasks:
+        what = "is missing" if tasks is None else "is 0"
+        raise Refusal(what, at=(name, "tasks"), mend="give a whole number of 1 or more")
+    return tasks, _lengths(phase, name, tasks)
+
+
+def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths:
+    lengths = lengths_of(shape, name, tasks)
+    if lengths is None:
+        raise Refusal("has no lengths", at=(name,), mend=_FORMS)
+    return lengths
+
+
+def _fetch(shape: LengthsShape | None, name: str, tasks: int) -> TaskLengths | None:
+    return None if shape is None else _lengths(shape, name, tasks)
+
+
+def capacity_prices(shape: PricesShape | None) -> CapacityPrices | None:
+    """What VMs cost by the hour; None where the file does not say. Raises Refusal."""
+    if shape is None or shape.model_fields_set.isdisjoint(_CAPACITY_PRICES):
+        return None
+    try:
+        return CapacityPrices(**shape.model_dump(include=_CAPACITY_PRICES))
+    except InvalidInput as error:
+        raise _refusal(error) from None
+
+
+def admission_settings(prices: CapacityPrices | None) -> dict[str, object]:
+    """What the prices of a file mean to admission, as settings; others under `settings:` win."""
+    if prices is None or prices.reserved_vm_usd is None:
+        return {}
+    return {"capacity.reserved_vm_usd": prices.reserved_vm_usd}
+
+
+def in_its_class(job: Job, classes: Mapping[str, JobClass]) -> Job:
+    """The job; where its pool is a class, with the class's penalty and deadline for its own."""
+    one = classes.get(str(job.pool))
+    if one is None:
+        return job
+    if job.penalty_usd is None:
+        job = replace(job, penalty_usd=one.penalty_usd)
+    if job.deadline_at_s is None and one.deadline_s is not None:
+        job = replace(job, deadline_at_s=job.submitted_at_s + one.deadline_s)
+    return job

@@ -1,0 +1,93 @@
+"""Price lists: a dated file of VM types, read once; nothing asks a network.
+
+One is shipped with Sluice, an example to be edited: `example`. Its figures are round numbers of the
+order of public clouds' prices, no provider's offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import resources
+
+from pydantic import ValidationError
+
+from sluice.ingest.complaints import Complaint, raise_complaints, shown
+from sluice.ingest.document import Document, read_document
+from sluice.ingest.reading import read_source, source_name
+from sluice.ingest.shapes.prices import ListedTypeShape, PriceListShape
+from sluice.ingest.translation import complaints
+from sluice.model.machines import Offer, PriceList, Rent, VmShape
+
+EXAMPLE = "example"
+_EXAMPLE_FILE = "example_prices.yaml"
+
+
+def load_price_list(source: str) -> PriceList:
+    """The price list in a file, or the shipped one for "example".
+
+    Raises InvalidInput naming file, line, field and type.
+    """
+    if source == EXAMPLE:
+        return parse_price_list(example_text(), source=_EXAMPLE_FILE)
+    return parse_price_list(read_source(source), source=source_name(source))
+
+
+def example_text() -> bytes:
+    """The shipped list as it stands, to be copied and edited."""
+    return (resources.files("sluice.ingest") / _EXAMPLE_FILE).read_bytes()
+
+
+def parse_price_list(content: bytes | str, *, source: str = "price list") -> PriceList:
+    """The price list in YAML or JSON text. Raises InvalidInput as `load_price_list` does."""
+    document = read_document(content, source=source)
+    shape = _shape(document)
+    found = list(_complaints(shape))
+    if found:
+        raise_complaints(document, found)
+    return PriceList(
+        listed_on=shape.listed_on,
+        note=shape.note,
+        offers=tuple(offer for one in shape.vm_types for offer in _offers(one)),
+        billing_s=shape.billing_s,
+        io_op_usd=shape.io_op_usd,
+        io_bytes_per_op=shape.io_bytes_per_op,
+    )
+
+
+def _shape(document: Document) -> PriceListShape:
+    if not isinstance(document.value, dict):
+        what = f"is {shown(document.value)}, not a mapping"
+        raise_complaints(document, [Complaint((), what, "start it with `version: 1`")])
+    try:
+        return PriceListShape.model_validate(document.value)
+    except ValidationError as error:
+        raise_complaints(document, list(complaints(error, PriceListShape, ())))
+
+
+def _complaints(shape: PriceListShape) -> Iterator[Complaint]:
+    seen: set[str] = set()
+    for index, one in enumerate(shape.vm_types):
+        if one.id in seen:
+            yield Complaint(("vm_types", index, "id"), "stands twice", "name each once")
+        seen.add(one.id)
+        if not list(_offers(one)):
+            mend = "give on_demand_hour_usd, reserved_hour_usd or spot_hour_usd"
+            yield Complaint(("vm_types", index), "has no price", mend)
+
+
+def _offers(one: ListedTypeShape) -> Iterator[Offer]:
+    shape = VmShape(map_slots=one.map_slots_per_vm, reduce_slots=one.reduce_slots_per_vm)
+    terms = (
+        (Rent.ON_DEMAND, one.on_demand_hour_usd, 1.0),
+        (Rent.RESERVED, one.reserved_hour_usd, 1.0),
+        (Rent.SPOT, one.spot_hour_usd, one.spot_slowdown),
+    )
+    for rent, hour_usd, slowdown in terms:
+        if hour_usd is not None:
+            yield Offer(
+                vm_type=one.id,
+                rent=rent,
+                shape=shape,
+                hour_usd=hour_usd,
+                speed=one.speed / slowdown,
+            )

@@ -1,0 +1,134 @@
+"""Classes of jobs that are alike, and what capacity for them costs.
+
+A class asks for up to `jobs_max` jobs at once, each within a deadline, and says what refusing one
+of them costs. Source: capacity spec, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import checked_id
+from sluice.model.lengths import TaskLengths
+
+HOUR_S = 3600.0  # what a price pays for, and so the longest deadline that it is true for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassProfile:
+    """What one job of a class does: tasks, and the lengths of their four kinds.
+
+    map_tasks, reduce_tasks: counts, at least 1.
+    first_shuffle: what the first wave of reduces still fetches once all maps are done; None for as
+    long as any other.  shuffle: what the later waves fetch; None for no time at all.
+    """
+
+    map_tasks: int
+    reduce_tasks: int
+    maps: TaskLengths
+    reduces: TaskLengths
+    first_shuffle: TaskLengths | None = None
+    shuffle: TaskLengths | None = None
+
+    def __post_init__(self) -> None:
+        for field, tasks in (("maps", self.map_tasks), ("reduces", self.reduce_tasks)):
+            if tasks < 1:
+                raise InvalidInput(
+                    f"{field}.tasks is {tasks}",
+                    where="profile",
+                    mend="give at least one map and one reduce",
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobClass:
+    """Jobs that are alike, and what refusing one costs.
+
+    penalty_usd: for each job refused.  jobs_min, jobs_max: the fewest and the most at once.
+    deadline_s: from start to end of each job.  maps_per_vm, reduces_per_vm: containers of each
+    sort that fit one VM.  vms_per_job: given instead of a profile and all that goes with it.
+    """
+
+    class_id: str
+    penalty_usd: float
+    jobs_max: float
+    jobs_min: float = 0.0
+    deadline_s: float | None = None
+    maps_per_vm: int | None = None
+    reduces_per_vm: int | None = None
+    profile: ClassProfile | None = None
+    vms_per_job: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_id(self.class_id, what="class")
+        for what, mend in self._faults():
+            raise InvalidInput(what, where=f"class {self.class_id!r}", mend=mend)
+
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong, each beginning with the field's name, and how to mend it."""
+        for name in ("penalty_usd", "jobs_min", "jobs_max"):
+            if not 0 <= getattr(self, name) < math.inf:
+                yield f"{name} is {getattr(self, name)}", "give a finite number of at least 0"
+        if self.jobs_max < self.jobs_min:
+            what = f"jobs_max is {self.jobs_max:g}, below jobs_min = {self.jobs_min:g}"
+            yield what, "give at least jobs_min"
+        if self.deadline_s is not None and not 0 < self.deadline_s < math.inf:
+            yield f"deadline_s is {self.deadline_s}", "give a finite number of seconds above 0"
+        for name in ("maps_per_vm", "reduces_per_vm"):
+            fit = getattr(self, name)
+            if fit is not None and not 1 <= fit < math.inf:
+                yield f"{name} is {fit}", "give a number of 1 or more"
+        if self.vms_per_job is not None:
+            yield from self._faults_without_profile(self.vms_per_job)
+        else:
+            yield from self._faults_with_profile()
+
+    def _faults_without_profile(self, vms_per_job: float) -> Iterator[tuple[str, str]]:
+        if not 0 < vms_per_job < math.inf:
+            yield f"vms_per_job is {vms_per_job}", "give a finite number of VMs above 0"
+        if self.profile is not None:
+            yield "vms_per_job is given beside a profile", "give one of the two"
+
+    def _faults_with_profile(self) -> Iterator[tuple[str, str]]:
+        if self.profile is None:
+            yield "maps is missing", "give maps, reduces and the rest of a profile, or vms_per_job"
+        for name, mend in (
+            ("deadline_s", "give the seconds that a job may take"),
+            ("maps_per_vm", "give how many map containers fit one VM"),
+            ("reduces_per_vm", "give how many reduce containers fit one VM"),
+        ):
+            if getattr(self, name) is None:
+                yield f"{name} is missing", f"{mend}, or vms_per_job instead of a profile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPrices:
+    """What a VM costs for the hour that is planned; None for what nobody told.
+
+    on_demand_vm_usd: above reserved_vm_usd, which is above 0.  reserved_vms: how many there are.
+    """
+
+    on_demand_vm_usd: float | None = None
+    reserved_vm_usd: float | None = None
+    reserved_vms: float | None = None
+
+    def __post_init__(self) -> None:
+        for what, mend in self._faults():
+            raise InvalidInput(what, where="prices", mend=mend)
+
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        for name in ("on_demand_vm_usd", "reserved_vm_usd"):
+            price = getattr(self, name)
+            if price is not None and not 0 < price < math.inf:
+                yield f"{name} is {price:g}", "give a finite number of dollars above 0"
+        if self.reserved_vms is not None and not 0 <= self.reserved_vms < math.inf:
+            yield f"reserved_vms is {self.reserved_vms:g}", "give a finite number of at least 0"
+        reserved, on_demand = self.reserved_vm_usd, self.on_demand_vm_usd
+        if reserved is not None and on_demand is not None and on_demand <= reserved:
+            yield (
+                f"on_demand_vm_usd is {on_demand:g}, not above reserved_vm_usd = {reserved:g}",
+                "give more than for a reserved VM, or nobody would reserve any",
+            )

@@ -1,0 +1,104 @@
+"""What one job of each class takes, and which classes no number of machines can serve.
+
+A class either says how many VMs a job takes, or its profile and deadline do. Source: capacity
+spec, sections 3.1, 3.2 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sluice.estimate.bounds import Bound, TimeLaw
+from sluice.estimate.vm_need import Containers, containers_per_job, shared_job, vms_per_job
+from sluice.model.classes import ClassProfile, JobClass
+from sluice.model.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassNeed:
+    """What one job of a class takes.
+
+    law, containers, slack_s: None where the class says only its VMs. slack_s: what its deadline
+    leaves for what containers shorten, above 0.
+    """
+
+    vms_per_job: float
+    law: TimeLaw | None = None
+    containers: Containers[float] | None = None
+    slack_s: float | None = None
+
+
+def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, float]:
+    """Classes whose deadline no capacity can meet, each with the deadline that it must exceed.
+
+    Raises InvalidInput naming class and field where a profile has too few tasks for the bound.
+    """
+    fixed_s = {one.class_id: _law(one, bound) for one in classes if one.profile is not None}
+    return {
+        one.class_id: law.xi_fixed_s
+        for one in classes
+        if (law := fixed_s.get(one.class_id)) is not None
+        and one.deadline_s is not None
+        and one.deadline_s <= law.xi_fixed_s
+    }
+
+
+def class_needs(classes: Sequence[JobClass], bound: Bound) -> list[ClassNeed]:
+    """The need of each class, in order; every deadline must be within reach.
+
+    Raises InvalidInput as `least_deadlines_s`.
+    """
+    return [_need(one, bound) for one in classes]
+
+
+def _need(one: JobClass, bound: Bound) -> ClassNeed:
+    if one.vms_per_job is not None:
+        return ClassNeed(vms_per_job=one.vms_per_job)
+    law = _law(one, bound)
+    assert one.deadline_s is not None, "a class with a profile has a deadline"
+    assert one.maps_per_vm is not None, "it has both of these"
+    assert one.reduces_per_vm is not None, "it has both of these"
+    slack_s = one.deadline_s - law.xi_fixed_s
+    fit = float(one.maps_per_vm), float(one.reduces_per_vm)
+    return ClassNeed(
+        vms_per_job=vms_per_job(law.xi_map_s, law.xi_reduce_s, slack_s, *fit),
+        law=law,
+        containers=containers_per_job(law.xi_map_s, law.xi_reduce_s, slack_s, *fit),
+        slack_s=slack_s,
+    )
+
+
+def _law(one: JobClass, bound: Bound) -> TimeLaw:
+    assert one.profile is not None, "the class has one"
+    law = shared_job(one.profile).law(bound)
+    for field, xi_s in (("maps", law.xi_map_s), ("reduces", law.xi_reduce_s)):
+        if xi_s <= 0:
+            raise _too_few(one, one.profile, field, bound, xi_s)
+    return law
+
+
+def _too_few(
+    one: JobClass, profile: ClassProfile, field: str, bound: Bound, xi_s: float
+) -> InvalidInput:
+    """Why the pessimistic law has no meaning for so few tasks. Source: erratum E4."""
+    tasks = profile.map_tasks if field == "maps" else profile.reduce_tasks
+    lengths = "max_s" if field == "maps" else "(reduces.max_s + shuffle.max_s)"
+    work = "avg_s" if field == "maps" else "(reduces.avg_s + shuffle.avg_s)"
+    share = "2" if bound is Bound.UP else "1"
+    others = [name for name in _positive(profile) if name != bound.value]
+    offer = f"take --bound {' or '.join(others)}, or " if others else ""
+    return InvalidInput(
+        f"{field}.tasks is {tasks}, too few for bound {bound.value}:"
+        f" tasks * {work} - {share} * {lengths} is {xi_s:g} s, not above 0",
+        where=f"class {one.class_id!r}",
+        mend=f"{offer}give vms_per_job instead of the profile",
+    )
+
+
+def _positive(profile: ClassProfile) -> Iterator[str]:
+    """Bounds under which the profile has a meaning."""
+    for bound in Bound:
+        law = shared_job(profile).law(bound)
+        if law.xi_map_s > 0 and law.xi_reduce_s > 0:
+            yield bound.value

@@ -1,0 +1,137 @@
+"""The question as numbers: problem (P3) of the capacity spec, section 3.2.
+
+minimise   on_demand_usd * d + reserved_usd * r - sum penalty_usd * h
+where      sum vms_per_job * h <= r + d
+           0 <= r <= reserved_vms,  d >= 0,  jobs_min <= h <= jobs_max
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluice.model.classes import CapacityPrices, JobClass
+from sluice.model.errors import InvalidInput
+
+Numbers = NDArray[np.float64]
+
+ROUNDING = 1e-12  # of a sum of machines; what differs by less is equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rent:
+    """Prices of a machine for the hour, on_demand_usd above reserved_usd above 0; how many are
+    reserved, 0 or more.
+    """
+
+    on_demand_usd: float
+    reserved_usd: float
+    reserved_vms: float
+
+    @classmethod
+    def of(cls, prices: CapacityPrices | None, source: str) -> Rent:
+        """The prices of a file. Raises InvalidInput naming what is missing."""
+        told = prices or CapacityPrices()
+        for name, mend in (
+            ("on_demand_vm_usd", "give the price of an on-demand VM for an hour"),
+            ("reserved_vm_usd", "give the price of a reserved VM for an hour"),
+            ("reserved_vms", "give how many VMs are reserved, 0 for none"),
+        ):
+            if getattr(told, name) is None:
+                raise InvalidInput(f"{name} is missing", where=f"{source}, prices", mend=mend)
+        numbers: dict[str, Any] = {
+            "on_demand_usd": told.on_demand_vm_usd,
+            "reserved_usd": told.reserved_vm_usd,
+            "reserved_vms": told.reserved_vms,
+        }
+        return cls(**numbers)
+
+    def vms(self, needed: float) -> tuple[float, float]:
+        """Reserved and on-demand machines that make up what is needed, the cheaper ones first.
+
+        >>> Rent(on_demand_usd=20, reserved_usd=8, reserved_vms=13).vms(20.0)
+        (13, 7.0)
+        """
+        return min(self.reserved_vms, needed), max(0.0, needed - self.reserved_vms)
+
+    def cost_usd(self, needed: float) -> float:
+        """What so many machines cost."""
+        reserved, on_demand = self.vms(needed)
+        return self.reserved_usd * reserved + self.on_demand_usd * on_demand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Problem:
+    """Classes as columns of equal length, at least 1, in the order in which ties are settled.
+
+    vms_per_job: above 0 (gamma).  penalty_usd: of refusing one job, 0 or more (p).
+    jobs_min, jobs_max: 0 <= jobs_min <= jobs_max (h_low, h_up).
+    """
+
+    vms_per_job: Numbers
+    penalty_usd: Numbers
+    jobs_min: Numbers
+    jobs_max: Numbers
+    rent: Rent
+
+    @classmethod
+    def of(cls, classes: Sequence[JobClass], vms_per_job: Numbers, rent: Rent) -> Problem:
+        """The problem of classes whose needs are known."""
+        return cls(
+            vms_per_job=vms_per_job,
+            penalty_usd=np.array([one.penalty_usd for one in classes]),
+            jobs_min=np.array([one.jobs_min for one in classes]),
+            jobs_max=np.array([one.jobs_max for one in classes]),
+            rent=rent,
+        )
+
+    @property
+    def worth_usd(self) -> Numbers:
+        """What a machine saves in each class: the penalty per machine."""
+        # Beyond the largest number there is no price: such a class is taken before all others.
+        with np.errstate(over="ignore"):
+            return self.penalty_usd / self.vms_per_job
+
+    @property
+    def is_taken_whole(self) -> NDArray[np.bool_]:
+        """Classes that are worth machines on demand. Source: capacity spec, section 4.1."""
+        return self.penalty_usd >= self.vms_per_job * self.rent.on_demand_usd
+
+    @property
+    def is_rationed(self) -> NDArray[np.bool_]:
+        """Classes that are worth reserved machines, and none on demand."""
+        return ~self.is_taken_whole & (self.penalty_usd > self.vms_per_job * self.rent.reserved_usd)
+
+    def needed_vms(self, jobs: Numbers) -> float:
+        """Machines that so many jobs of each class take together."""
+        return float((self.vms_per_job * jobs).sum())
+
+    def objective_usd(self, jobs: Numbers, reserved_vms: float, on_demand_vms: float) -> float:
+        """Rent less the penalties that taking jobs saves."""
+        saved_usd = float((self.penalty_usd * jobs).sum())
+        rent = self.rent
+        return rent.on_demand_usd * on_demand_vms + rent.reserved_usd * reserved_vms - saved_usd
+
+    def refusals_usd(self, jobs: Numbers) -> float:
+        """Penalties for the jobs that are not taken."""
+        return float((self.penalty_usd * (self.jobs_max - jobs)).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Allotment:
+    """An answer: jobs of each class, and the machines for them.
+
+    next_vm_usd: what one more machine would save, its price included (nu).  is_proven: nothing
+    cheaper exists, of its kind.
+    """
+
+    jobs: Numbers
+    reserved_vms: float
+    on_demand_vms: float
+    objective_usd: float
+    next_vm_usd: float
+    is_proven: bool = True

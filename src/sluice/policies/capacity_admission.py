@@ -1,0 +1,162 @@
+"""Admission under deadlines: a job is taken once its deadline can be promised, and is worth it.
+
+In rounds, an interval apart while anybody asks, all jobs that ask are looked at together; who comes
+after a pause is looked at at once. Who is taken gets the containers that its deadline takes
+(`promises`) until it ends: a container scheduler that keeps them for it keeps the deadline. Who
+finds no room is put off while a later round could still be in time, and refused when none could, or
+when its machines cost more than refusing it does. What is taken stays taken. Every no tells the
+change that would have made it a yes, the cheapest first.
+Source: capacity spec, sections 1, 3.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sluice.core.protocols import Admit, Defer, Refuse
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
+from sluice.policies.capacity_round import Round, Verdict, Vm, Wish
+from sluice.policies.promises import JobLaw, job_law
+
+_RENTS = 10.0  # penalty for a job where none is told, in rents of its own (section 4.3)
+_NO_NODE = Reason(ReasonCode.NO_NODE)
+
+
+class CapacityAdmission:
+    """Takes jobs whose deadline it can promise.
+
+    interval_s: between rounds; 0 for a round whenever anything happens.  bound: low, avg or up,
+    how long jobs are taken to be.  takes_others: jobs without a deadline, or of unknown length,
+    are taken without a promise.  rent_usd: of a VM for the hour; None where nobody told, and then
+    every job is worth its VMs.  vm_containers: of one VM; None for those of a node.  penalty_usd:
+    for refusing a job of weight 1 that tells no penalty; None for ten times its rent.
+    heartbeat_s: of the nodes.
+    """
+
+    name = "capacity"
+
+    def __init__(
+        self,
+        *,
+        interval_s: float = 10.0,
+        bound: str = "up",
+        takes_others: bool = True,
+        rent_usd: float | None = None,
+        vm_containers: int | None = None,
+        penalty_usd: float | None = None,
+        heartbeat_s: float = 0.0,
+    ) -> None:
+        self._interval_s = interval_s
+        self._bound = bound
+        self._takes_others = takes_others
+        self._rent_usd = rent_usd
+        self._vm_containers = vm_containers
+        self._penalty_usd = penalty_usd
+        self._heartbeat_s = heartbeat_s
+        self._laws: dict[JobId, JobLaw | None] = {}
+        self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
+        self._held_at_s = -math.inf
+        self._rounds: list[dict[str, object]] = []
+
+    @classmethod
+    def build(cls, settings: Mapping[str, Any]) -> CapacityAdmission:
+        """From the settings of a workload file."""
+        return cls(
+            interval_s=settings["interval_s"],
+            bound=settings["bound"],
+            takes_others=settings["without_deadline"] == "take",
+            rent_usd=settings["reserved_vm_usd"],
+            vm_containers=settings["vm_containers"],
+            penalty_usd=settings["penalty_usd"],
+            heartbeat_s=settings["heartbeat_s"],
+        )
+
+    def round_at_s(self, now_s: float) -> float:
+        return max(now_s, self._held_at_s + self._interval_s)
+
+    def decide(self, job: Job, state: ClusterState) -> Verdict:
+        if job.job_id not in self._verdicts:
+            self._hold_round(state)
+        return self._verdicts.pop(job.job_id)
+
+    def report(self) -> Mapping[str, object]:
+        return {"admission_rounds": self._rounds}
+
+    # --- a round ------------------------------------------------------------------------------
+
+    def _hold_round(self, state: ClusterState) -> None:
+        """Decide about all jobs that ask."""
+        now_s, slots = state.now_s, state.slots[SlotKind.CONTAINER]
+        self._held_at_s = now_s
+        self._verdicts = {}
+        vm, wishes = self._vm(state), []
+        for entry in state.deferred.values():
+            verdict = self._at_once(entry.job, slots)
+            if verdict is None:
+                wishes.append(self._wish(entry.job, now_s, vm))
+            else:
+                self._verdicts[entry.job_id] = verdict
+        # In steps of an interval at least: a round "at once" has no next one that is known.
+        next_at_s = max(self.round_at_s(now_s), math.nextafter(now_s, math.inf))
+        free = max(0, state.spare_containers())
+        held = Round(wishes, now_s, next_at_s, slots, free, vm)
+        for wish, verdict in held.verdicts():
+            self._verdicts[wish.job.job_id] = verdict
+        self._note(now_s, free, held.free)
+
+    def _at_once(self, job: Job, slots: int) -> Verdict | None:
+        """The answer for a job that nobody can promise anything; None for one that must compete."""
+        if job.job_id not in self._laws:
+            self._laws[job.job_id] = job_law(job, self._bound, self._heartbeat_s)
+        if job.deadline_at_s is None or self._laws[job.job_id] is None:
+            why = ReasonCode.NO_LENGTHS if job.deadline_at_s else ReasonCode.NO_DEADLINE
+            return Admit() if self._takes_others else Refuse(Reason(why))
+        return None if slots else Defer(_NO_NODE)
+
+    def _wish(self, job: Job, now_s: float, vm: Vm) -> Wish:
+        law = self._laws[job.job_id]
+        assert law is not None, "a job without a law was decided at once"
+        assert job.deadline_at_s is not None, "and so was one without a deadline"
+        left_s = job.deadline_at_s - now_s
+        containers = law.containers(left_s)
+        vms = containers / vm.containers
+        return Wish(
+            job=job,
+            law=law,
+            left_s=left_s,
+            containers=containers,
+            penalty_usd=self._penalty_of(job, vms),
+            rent_usd=vms * (self._rent_usd or 0.0),
+        )
+
+    def _penalty_of(self, job: Job, vms: float) -> float:
+        if job.penalty_usd is not None:
+            return job.penalty_usd
+        if self._penalty_usd is not None:
+            return self._penalty_usd * job.weight
+        # Without a price any will do: jobs of equal weight are then worth the same, by container.
+        return _RENTS * vms * (self._rent_usd or 1.0) * job.weight
+
+    def _vm(self, state: ClusterState) -> Vm:
+        nodes = sum(node.is_up for node in state.nodes.values())
+        of_node = state.slots[SlotKind.CONTAINER] / max(1, nodes)
+        return Vm(self._vm_containers or of_node or 1.0, self._rent_usd)
+
+    def _note(self, now_s: float, free: int, left: int) -> None:
+        """Keep what a round decided, for the run's document; those that only wait are no news."""
+        told: dict[str, list[JobId]] = {
+            name: list(self._with(kind))
+            for name, kind in (("taken", Admit), ("refused", Refuse), ("deferred", Defer))
+        }
+        if told["taken"] or told["refused"]:
+            self._rounds.append({"at_s": now_s, "free": free, "left": left, **told})
+            for job_id in (*told["taken"], *told["refused"]):
+                del self._laws[job_id]
+
+    def _with(self, kind: type) -> Iterator[JobId]:
+        return (job_id for job_id, verdict in self._verdicts.items() if isinstance(verdict, kind))

@@ -1,0 +1,248 @@
+"""The workload with a plan put into it, so that `simulate` and `run` obey the plan.
+
+Each job stands in a pool of its own that is capped at the slots of the plan; the cluster has the
+VMs that the plan rents; task counts are those that were tuned. Under `--tasks fair` every job then
+has its slots to itself, as under the paper's queues manager. A job on a faster type of VM has its
+lengths divided by the speed, for the simulator's nodes are all equally fast. In waves, a job is
+submitted when the plan expects the wave before it to be over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sluice.model.buffers import BufferRanges
+from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.machines import VmShape
+from sluice.model.workload import Workload
+from sluice.planning.pareto.frontier import Plan
+from sluice.planning.pareto.pricing import Entry
+
+_FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
+
+
+def chosen_workload(workload: Workload, plan: Plan) -> Workload:
+    """The workload as the plan has it. Raises InvalidInput where its VMs are too many to name."""
+    starts_s = submissions_s(plan)
+    return replace(
+        workload,
+        cluster=_cluster(plan),
+        pools=tuple(
+            _pool(job, entry) for job, entry in zip(workload.jobs, plan.entries, strict=True)
+        ),
+        jobs=tuple(
+            _job(job, entry, start_s)
+            for job, entry, start_s in zip(workload.jobs, plan.entries, starts_s, strict=True)
+        ),
+    )
+
+
+def submissions_s(plan: Plan) -> Sequence[float]:
+    """When each job is to be submitted, seconds after the start: 0, or when its wave begins."""
+    starts_s = [0.0] * len(plan.entries)
+    now_s = 0.0
+    for wave in plan.waves or ():
+        for number in wave:
+            starts_s[number] = now_s
+        now_s = math.fsum((now_s, max(plan.entries[number].time_s for number in wave)))
+    return starts_s
+
+
+def _cluster(plan: Plan) -> Cluster:
+    vms = _rented(plan)
+    if sum(vms.values()) > NODES_MAX:
+        raise InvalidInput(
+            f"the plan rents {sum(vms.values())} VMs, more than a workload file may name",
+            where="--choose",
+            mend="choose a cheaper plan",
+        )
+    named = len(vms) > 1
+    return Cluster(
+        nodes=tuple(
+            Node(
+                node_id=NodeId(f"{name if named else 'node'}-{number}"),
+                map_slots=shape.map_slots,
+                reduce_slots=shape.reduce_slots,
+            )
+            for (name, shape), count in vms.items()
+            for number in range(1, count + 1)
+        )
+    )
+
+
+def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
+    """VMs by type and shape: of the largest wave where there are waves, else of all jobs."""
+    waves = plan.waves or (tuple(range(len(plan.entries))),)
+    needs: dict[tuple[str, VmShape], int] = {}
+    for wave in waves:
+        used: dict[tuple[str, VmShape], int] = {}
+        for number in wave:
+            entry = plan.entries[number]
+            kind = (entry.choice.offer.vm_type, entry.choice.offer.shape)
+            used[kind] = used.get(kind, 0) + entry.vms
+        for kind, vms in used.items():
+            needs[kind] = max(needs.get(kind, 0), vms)
+    return needs
+
+
+def _pool(job: Job, entry: Entry) -> Pool:
+    return Pool(
+        pool_id=PoolId(str(job.job_id)),
+        map_slots_max=entry.choice.map_slots,
+        reduce_slots_max=entry.choice.reduce_slots,
+    )
+
+
+def _job(job: Job, entry: Entry, start_s: float) -> Job:
+    choice = entry.choice
+    tasks = {SlotKind.MAP: choice.map_tasks, SlotKind.REDUCE: choice.reduce_tasks}
+    deadline_at_s = job.deadline_at_s
+    if start_s and deadline_at_s is not None and deadline_at_s <= start_s:
+        deadline_at_s = None  # it can no longer be met, and a deadline before submission is none
+    buffer = job.buffer or BufferRanges()
+    if choice.buffer is not None and choice.buffer != buffer.default:
+        buffer = replace(buffer, default=choice.buffer)
+    return replace(
+        job,
+        pool=PoolId(str(job.job_id)),
+        phases=tuple(
+            _phase(phase, tasks.get(phase.kind, phase.tasks), choice.offer.speed)
+            for phase in job.phases
+        ),
+        submitted_at_s=start_s or job.submitted_at_s,
+        deadline_at_s=deadline_at_s,
+        buffer=buffer if job.buffer or buffer != BufferRanges() else None,
+    )
+
+
+def _phase(phase: Phase, tasks: int, speed: float) -> Phase:
+    return replace(
+        phase,
+        tasks=tasks,
+        lengths=None if phase.lengths is None else _lengths(phase.lengths, phase, tasks, speed),
+        fetch=None if phase.fetch is None else _lengths(phase.fetch, phase, tasks, speed),
+    )
+
+
+def _lengths(lengths: TaskLengths, phase: Phase, tasks: int, speed: float) -> TaskLengths:
+    """The same object where nothing changes; a list of lengths holds for its own count only."""
+    is_cut_anew = tasks != phase.tasks and isinstance(lengths, ListedLengths)
+    if speed == 1 and not is_cut_anew:
+        return lengths
+    return ConstantLengths(lengths.avg_s(tasks) / speed, lengths.max_s(tasks) / speed)
+
+
+# --- the same as a file ---------------------------------------------------------------------------
+
+
+def chosen_document(raw: Mapping[str, Any], workload: Workload, plan: Plan) -> dict[str, Any]:
+    """The file's own document with the plan put in; every other key stays as it was.
+
+    raw: the document that the workload was read from.
+    """
+    chosen = chosen_workload(workload, plan)
+    jobs = [
+        _job_document(own, before, after)
+        for own, before, after in zip(raw["jobs"], workload.jobs, chosen.jobs, strict=True)
+    ]
+    return {
+        **{key: value for key, value in raw.items() if key not in ("pools", "queues", "jobs")},
+        "cluster": _cluster_document(raw.get("cluster") or {}, plan),
+        "pools": [
+            {
+                "id": str(pool.pool_id),
+                "map_slots_max": pool.map_slots_max,
+                "reduce_slots_max": pool.reduce_slots_max,
+            }
+            for pool in chosen.pools
+        ],
+        "jobs": jobs,
+    }
+
+
+def _cluster_document(raw: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    per_vm = {key: value for key, value in raw.items() if key.endswith("_per_vm")}
+    groups = [
+        ({"map_slots": shape.map_slots, "reduce_slots": shape.reduce_slots}, name, vms)
+        for (name, shape), vms in _rented(plan).items()
+    ]
+    if len(groups) == 1:
+        node, _, vms = groups[0]
+        return {"nodes": vms, "node": node, **per_vm}
+    return {
+        "node_groups": [{"id": name, "nodes": vms, **node} for node, name, vms in groups],
+        **per_vm,
+    }
+
+
+def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, Any]:
+    document = {**raw, "pool": str(after.pool)}
+    if after.submitted_at_s != before.submitted_at_s:
+        document["submitted_at_s"] = after.submitted_at_s
+        document.pop("deadline_s", None)  # it counted from the old submission
+        document["deadline_at_s"] = after.deadline_at_s
+    if document.get("deadline_at_s", 0) is None:
+        del document["deadline_at_s"]
+    if after.buffer != before.buffer and after.buffer is not None:
+        setting = after.buffer.default
+        document["buffer"] = {
+            **(raw.get("buffer") or {}),
+            "default": {
+                "bytes": setting.bytes,
+                "metadata_share": setting.metadata_share,
+                "spill_threshold": setting.spill_threshold,
+            },
+        }
+    for old, new in zip(before.phases, after.phases, strict=True):
+        document |= _phase_documents(raw, old, new, is_run=after.run is not None)
+    if "profile" in raw and any(name in document for name in ("maps", "reduces")):
+        _drop_profile(document, raw, after)
+    return document
+
+
+def _phase_documents(
+    raw: Mapping[str, Any], old: Phase, new: Phase, *, is_run: bool
+) -> dict[str, Any]:
+    """What a phase changes in its job; nothing where the plan leaves it as it is."""
+    name = _FIELDS[new.kind]
+    if is_run and new.kind is SlotKind.MAP:
+        return {}  # the splits of its input decide
+    documents: dict[str, Any] = {}
+    if new.lengths is not old.lengths and new.lengths is not None and not is_run:
+        documents[name] = _explicit(raw.get(name) or {}, new.tasks, new.lengths)
+    elif new.tasks != old.tasks:
+        documents[name] = {**(raw.get(name) or {}), "tasks": new.tasks}
+    if new.fetch is not old.fetch and new.fetch is not None:
+        documents["shuffle"] = _told(new.fetch, new.tasks)
+    return documents
+
+
+def _explicit(raw: Mapping[str, Any], tasks: int, lengths: TaskLengths) -> dict[str, Any]:
+    """A phase by its average and longest, whatever form it was in."""
+    kept = {key: raw[key] for key in ("tasks_max", "units", "unit_weight") if key in raw}
+    return {"tasks": tasks, **_told(lengths, tasks), **kept}
+
+
+def _told(lengths: TaskLengths, tasks: int) -> dict[str, float]:
+    return {"avg_s": lengths.avg_s(tasks), "max_s": lengths.max_s(tasks)}
+
+
+def _drop_profile(document: dict[str, Any], raw: Mapping[str, Any], after: Job) -> None:
+    """A profile that was changed by the plan is written out, for no file may give both."""
+    changed = {name for name in ("maps", "reduces") if document.get(name) != raw.get(name)}
+    if not changed or after.run is not None:
+        return
+    del document["profile"]
+    for phase in after.phases:
+        name = _FIELDS[phase.kind]
+        if phase.lengths is not None:
+            document[name] = _explicit(raw.get(name) or {}, phase.tasks, phase.lengths)
+        if phase.fetch is not None:
+            document["shuffle"] = _told(phase.fetch, phase.tasks)

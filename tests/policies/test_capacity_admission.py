@@ -1,0 +1,407 @@
+"""Admission under deadlines: what is promised is kept, what is not is explained."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.planning.capacity_problems import problem_of
+from tests.runs import map_reduce
+
+from sluice.core.commands import Wake
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.reasons import ReasonCode
+from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.story import story
+from sluice.core.transitions import JobState
+from sluice.core.why import why
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.planning.capacity.greedy import allot
+from sluice.policies.capacity_admission import CapacityAdmission
+from sluice.policies.promises import job_law
+from sluice.policies.standing import KeepPools, ReleaseOnArrival
+from sluice.policies.yarn_like import YarnLike
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+
+def composed(admission, *, heartbeat_s=0.0):
+    return Scheduler(
+        Policies(
+            admission=admission, release=ReleaseOnArrival(), tasks=YarnLike(), pools=KeepPools()
+        ),
+        rules=Rules(by_heartbeat=heartbeat_s > 0),
+    )
+
+
+def cluster_of(*containers):
+    nodes = (
+        Node(node_id=NodeId(f"n{index}"), containers=count)
+        for index, count in enumerate(containers)
+    )
+    return Cluster(nodes=tuple(nodes))
+
+
+def simulated(cluster, jobs, admission, *, heartbeat_s=0.0):
+    """The state after all is over."""
+    scheduler = composed(admission, heartbeat_s=heartbeat_s)
+    world = SimulationSettings(heartbeat_s=heartbeat_s)
+    Simulation(scheduler, cluster, jobs, settings=world).run()
+    return scheduler.state
+
+
+def asking(job_id, *, deadline_s=100.0, at_s=0.0, maps=16, reduces=4, **other):
+    """Tasks of 10 s: 8 containers keep a deadline of 60 s, 3 one of 100 s, none one of 19 s."""
+    job = map_reduce(job_id, maps, 10.0, reduces, 10.0, at_s=at_s)
+    deadline_at_s = None if deadline_s is None else at_s + deadline_s
+    return replace(job, deadline_at_s=deadline_at_s, **other)
+
+
+# What is promised is kept -------------------------------------------------------------------------
+
+durations_s = st.floats(0.5, 30.0).map(lambda length_s: round(length_s, 2))
+
+
+@st.composite
+def deadline_jobs(draw, number):
+    """One to three phases of unequal tasks, a deadline that may or may not be within reach."""
+    phases = []
+    for index in range(draw(st.integers(1, 3))):
+        kind = SlotKind.MAP if index == 0 else SlotKind.REDUCE
+        lengths = tuple(draw(st.lists(durations_s, min_size=1, max_size=12)))
+        fetch = None
+        if index and draw(st.booleans()):
+            fetch = ListedLengths(tuple(draw(durations_s) for _ in lengths))
+        phases.append(
+            Phase(
+                name=f"p{index}", kind=kind, tasks=len(lengths), lengths=ListedLengths(lengths),
+                fetch=fetch, after=(index - 1,) if index else (),
+            )
+        )  # fmt: skip
+    at_s = draw(st.sampled_from([0.0, 0.0, 3.0, 10.0, 17.5, 40.0, 90.0]))
+    has_deadline = draw(st.sampled_from([True, True, True, False]))
+    return Job(
+        job_id=f"j{number}",
+        pool="p",
+        phases=tuple(phases),
+        submitted_at_s=at_s,
+        deadline_at_s=at_s + draw(st.floats(20, 400)) if has_deadline else None,
+        weight=draw(st.sampled_from([1.0, 2.0])),
+    )
+
+
+counts, intervals_s = st.integers(2, 8), st.sampled_from([0.0, 5.0, 10.0, 30.0])
+with_and_without_heartbeats = pytest.mark.parametrize("heartbeat_s", [0.0, 2.0])
+
+
+@with_and_without_heartbeats
+@settings(max_examples=30, deadline=None)
+@given(st.data(), counts, intervals_s, st.sampled_from(["up", "avg"]))
+def test_every_job_that_was_promised_its_deadline_meets_it(
+    heartbeat_s, data, count, interval_s, bound
+):
+    """Hard deadlines, by a container scheduler that keeps promises, with lengths as told.
+
+    Source: capacity spec, section 3.1; avg is Graham's bound on equal containers.
+    """
+    check_promises(heartbeat_s, data, count, interval_s, bound)
+
+
+@pytest.mark.slow
+@with_and_without_heartbeats
+@settings(max_examples=300, deadline=None)
+@given(st.data(), counts, intervals_s, st.sampled_from(["up", "avg"]))
+def test_every_promise_is_kept_in_many_worlds(heartbeat_s, data, count, interval_s, bound):
+    check_promises(heartbeat_s, data, count, interval_s, bound)
+
+
+def check_promises(heartbeat_s, data, count, interval_s, bound):
+    """No job that was promised containers ends after its deadline."""
+    jobs = [data.draw(deadline_jobs(number)) for number in range(count)]
+    cluster = cluster_of(*data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
+    admission = CapacityAdmission(interval_s=interval_s, bound=bound, heartbeat_s=heartbeat_s)
+    state = simulated(cluster, jobs, admission, heartbeat_s=heartbeat_s)
+    promised = [entry for entry in state.jobs.values() if entry.promised]
+    event(f"promised: {min(len(promised), 3)}, of them jobs: {min(len(jobs), 3)}")
+
+    assert {JobState.DONE, JobState.REFUSED} >= {entry.state for entry in state.jobs.values()}
+    late = {
+        entry.job_id: (entry.finished_at_s, entry.job.deadline_at_s)
+        for entry in promised
+        if entry.finished_at_s > entry.job.deadline_at_s + 1e-9
+    }
+    assert {} == late
+
+
+def test_promises_never_add_up_to_more_than_there_is():
+    """Watched at every instant of a crowded run, with jobs beside them without a promise."""
+    scheduler = composed(CapacityAdmission(interval_s=5.0))
+    jobs = [
+        asking(f"j{number}", at_s=7.0 * number, deadline_s=90.0 if number % 3 else None)
+        for number in range(12)
+    ]
+    handle, least = scheduler.handle, []
+
+    def watched(happening):
+        commands = handle(happening)
+        least.append(scheduler.state.spare_containers())
+        return commands
+
+    scheduler.handle = watched
+    Simulation(scheduler, cluster_of(4, 4), jobs, settings=SimulationSettings()).run()
+
+    assert 0 == min(least)
+
+
+def test_what_a_later_phase_needs_is_kept_while_an_earlier_one_needs_less():
+    """One map holds one of four containers; three stay idle, though other work waits for them."""
+    hard = replace(map_reduce("hard", 1, 20.0, 4, 10.0), deadline_at_s=31.0)
+    other = map_reduce("other", 40, 25.0, at_s=1.0)
+    state = simulated(cluster_of(4), [hard, other], CapacityAdmission(interval_s=1.0))
+
+    assert (4, 30.0) == (state.jobs["hard"].promised, state.jobs["hard"].finished_at_s)
+    assert 30.0 == state.jobs["other"].started_at_s
+
+
+def test_nodes_that_report_at_intervals_make_tasks_longer():
+    """Ends of 10 s tasks are told every 3 s: four of them in a row take 46 s, not 40."""
+    hard = replace(map_reduce("hard", 4, 10.0), deadline_at_s=45.0)
+    for deadline_s, containers in ((45.0, 0), (60.0, 1)):
+        admission = CapacityAdmission(bound="avg", heartbeat_s=3.0)
+        jobs = [replace(hard, deadline_at_s=deadline_s)]
+        state = simulated(cluster_of(1), jobs, admission, heartbeat_s=3.0)
+        assert containers == state.jobs["hard"].promised
+
+
+def test_a_promise_shrinks_with_the_tasks_that_are_left():
+    """Ten containers for a last wave of one reduce would keep nine from everybody else."""
+    first = asking("a", maps=10, reduces=1, deadline_s=30.0)
+    second = asking("b", at_s=15.0, deadline_s=60.0)
+    state = simulated(cluster_of(10), [first, second], CapacityAdmission(interval_s=0.0))
+
+    assert (10, 8) == (state.jobs["a"].promised, state.jobs["b"].promised)
+    assert 15.0 == state.jobs["b"].released_at_s
+
+
+# Who is taken -------------------------------------------------------------------------------------
+
+
+def test_the_job_that_is_worth_more_by_the_container_is_taken():
+    """Of two that arrive at once, whichever is named first."""
+    dear = asking("dear", penalty_usd=50.0, deadline_s=60.0)
+    cheap = asking("cheap", penalty_usd=20.0, deadline_s=60.0)
+    for jobs in ([dear, cheap], [cheap, dear]):
+        state = simulated(cluster_of(8), jobs, CapacityAdmission())
+        assert JobState.DONE is state.jobs["dear"].state
+        assert JobState.REFUSED is state.jobs["cheap"].state
+
+
+def test_it_is_the_worth_of_a_container_that_counts_not_the_penalty():
+    """14 containers for 60 dollars are worth less than 8 for 50."""
+    greedy = asking("greedy", penalty_usd=60.0, deadline_s=52.0)
+    modest = asking("modest", penalty_usd=50.0, deadline_s=60.0)
+    state = simulated(cluster_of(14), [greedy, modest], CapacityAdmission())
+
+    assert (0, 8) == (state.jobs["greedy"].promised, state.jobs["modest"].promised)
+
+
+def test_what_is_taken_is_worth_at_most_one_job_less_than_the_linear_program():
+    """A round is the greedy of capacity planning with jobs that cannot be divided."""
+    jobs = [
+        asking(f"j{number}", penalty_usd=5.0 + (7 * number) % 11, deadline_s=70.0 + number)
+        for number in range(9)
+    ]
+    state = simulated(cluster_of(16), jobs, CapacityAdmission(rent_usd=1e-6, vm_containers=1))
+    needs = [job_law(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
+    problem = problem_of(16, *[(n, j.penalty_usd, 0, 1) for n, j in zip(needs, jobs, strict=True)])
+    rent = replace(problem.rent, reserved_usd=1e-6, on_demand_usd=1e6)
+    best = allot(replace(problem, rent=rent))
+    first_round = [entry for entry in state.jobs.values() if entry.decisions[0][1] == "admitted"]
+    saved = sum(entry.job.penalty_usd for entry in first_round if entry.decisions[0][0] == 0.0)
+
+    assert saved >= -best.objective_usd - max(job.penalty_usd for job in jobs)
+    assert saved <= -best.objective_usd + 1e-3
+
+
+def test_a_job_that_cannot_start_yet_is_taken_when_it_can():
+    state = simulated(
+        cluster_of(8),
+        [asking("first", deadline_s=60.0), asking("second", deadline_s=200.0, at_s=1.0)],
+        CapacityAdmission(interval_s=10.0),
+    )
+
+    assert [JobState.DONE] * 2 == [entry.state for entry in state.jobs.values()]
+    assert 10.0 <= state.jobs["second"].released_at_s
+
+
+def test_rounds_are_an_interval_apart():
+    """Who comes after a pause is decided about at once; who comes soon after waits for the next."""
+    jobs = [
+        asking(job_id, at_s=at_s, deadline_s=300.0) for job_id, at_s in (("a", 12.0), ("b", 15.0))
+    ]
+    state = simulated(cluster_of(8), jobs, CapacityAdmission(interval_s=10.0))
+
+    assert (12.0, 22.0) == tuple(state.jobs[job_id].released_at_s for job_id in "ab")
+
+
+def one_round_at_12_s():
+    """A scheduler that has taken a job at 12 s and heard of another at 15 s."""
+    scheduler = composed(CapacityAdmission(interval_s=10.0))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=4)))
+    scheduler.handle(JobSubmitted(12.0, asking("a", at_s=12.0, deadline_s=300.0)))
+    scheduler.handle(Tick(12.0))
+    scheduler.handle(JobSubmitted(15.0, asking("b", at_s=15.0, deadline_s=300.0)))
+    return scheduler
+
+
+def test_the_world_is_asked_once_to_wake_us_for_a_round():
+    scheduler = one_round_at_12_s()
+
+    assert [Wake(22.0)] == scheduler.handle(Tick(15.0))
+    assert [] == scheduler.handle(Tick(16.0))
+    scheduler.handle(Tick(22.0))
+    assert 22.0 == scheduler.state.jobs["b"].decisions[-1][0]
+
+
+def test_a_round_is_held_though_the_clock_comes_late():
+    """A real clock never strikes the instant itself."""
+    scheduler = one_round_at_12_s()
+    scheduler.handle(Tick(22.03))
+
+    assert 22.03 == scheduler.state.jobs["b"].decisions[-1][0]
+
+
+def test_a_job_between_two_rounds_says_that_it_waits_for_one():
+    scheduler = one_round_at_12_s()
+    scheduler.handle(Tick(15.0))
+
+    assert "rounds" in why("b", scheduler.state, scheduler.policies.tasks).detail
+
+
+def test_a_job_whose_tasks_all_fit_side_by_side_needs_no_bound():
+    """Two maps and a reduce of 10 s each take 20 s; the high bound would say 40."""
+    small = asking("small", maps=2, reduces=1, deadline_s=25.0)
+    state = simulated(cluster_of(4), [small], CapacityAdmission())
+
+    assert 20.0 == state.jobs["small"].finished_at_s
+    assert 2 == state.jobs["small"].promised
+
+
+@pytest.mark.parametrize(("takes", "state"), [(True, JobState.DONE), (False, JobState.REFUSED)])
+def test_jobs_without_a_deadline_are_taken_or_refused_as_told(takes, state):
+    job = asking("free", deadline_s=None)
+    ended = simulated(cluster_of(4), [job], CapacityAdmission(takes_others=takes))
+
+    assert state is ended.jobs["free"].state
+    assert 0 == ended.jobs["free"].promised
+
+
+def test_jobs_without_a_promise_get_what_is_promised_to_nobody():
+    """They fill the cluster before, are never driven out, and take no container that is owed."""
+    state = simulated(
+        cluster_of(8),
+        [asking("free", deadline_s=None, maps=40), asking("hard", at_s=5.0, deadline_s=200.0)],
+        CapacityAdmission(interval_s=5.0),
+    )
+
+    assert state.jobs["hard"].finished_at_s <= 205.0
+    assert JobState.DONE is state.jobs["free"].state
+
+
+# What is said about a no --------------------------------------------------------------------------
+
+
+def refused(job, *others, containers=8, **options):
+    """The reason for which a job is not taken in the round at 0 s."""
+    scheduler = composed(CapacityAdmission(**options))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=containers)))
+    for each in (job, *others):
+        scheduler.handle(JobSubmitted(0.0, each))
+    scheduler.handle(Tick(0.0))
+    return scheduler.state.jobs[job.job_id].verdict
+
+
+def taken(job, *others, containers=8, **options):
+    return refused(job, *others, containers=containers, **options) is None
+
+
+def test_a_deadline_too_soon_is_told_with_one_that_would_do():
+    job = asking("a", deadline_s=30.0)
+    reason = refused(job)
+    enough_s = dict(reason.numbers)["enough_deadline_s"]
+
+    assert ReasonCode.DEADLINE_TOO_SOON is reason.code
+    assert f"a deadline of {enough_s:.0f} s" in reason.text()
+    assert taken(replace(job, deadline_at_s=enough_s + 1e-6))
+    assert not taken(replace(job, deadline_at_s=enough_s - 0.1))
+
+
+def test_a_penalty_below_the_rent_is_told_with_one_that_would_do():
+    job = asking("a", penalty_usd=1.0)
+    reason = refused(job, rent_usd=8.0)
+    enough_usd = dict(reason.numbers)["enough_penalty"]
+
+    assert ReasonCode.NOT_WORTH is reason.code
+    assert taken(replace(job, penalty_usd=enough_usd + 1e-6), rent_usd=8.0)
+    assert not taken(replace(job, penalty_usd=enough_usd - 1e-6), rent_usd=8.0)
+
+
+def test_full_promises_are_told_with_every_change_that_would_do():
+    """A later deadline, more machines, a higher penalty: each alone is enough, and less is not."""
+    rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
+    job = asking("a", penalty_usd=40.0, deadline_s=60.0)
+    options = {"containers": 12, "rent_usd": 1.0, "vm_containers": 1}
+    reason = refused(job, rival, **options)
+    enough = dict(reason.numbers)
+
+    assert ReasonCode.CAPACITY_PROMISED is reason.code
+    assert taken(replace(job, deadline_at_s=enough["enough_deadline_s"] + 1e-6), rival, **options)
+    assert taken(replace(job, penalty_usd=enough["enough_penalty"] + 1e-6), rival, **options)
+    more = {**options, "containers": 12 + int(enough["enough_more_vms"])}
+    assert taken(job, rival, **more)
+    assert not taken(job, rival, **{**more, "containers": more["containers"] - 1})
+
+
+def test_the_cheapest_change_is_told_first():
+    """A later deadline costs nothing; then whichever is less, more machines or more penalty."""
+    rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
+    job = asking("a", penalty_usd=40.0, deadline_s=60.0)
+    dear = refused(job, rival, containers=12, rent_usd=20.0, vm_containers=4).text()
+    cheap = refused(job, rival, containers=12, rent_usd=1.0, vm_containers=4).text()
+
+    assert dear.index("a deadline") < dear.index("a penalty") < dear.index("more VM")
+    assert cheap.index("a deadline") < cheap.index("more VM") < cheap.index("a penalty")
+
+
+def test_why_and_story_tell_what_admission_said():
+    scheduler = composed(CapacityAdmission(interval_s=10.0))
+    jobs = [asking("first", deadline_s=60.0), asking("second", deadline_s=200.0)]
+    simulation = Simulation(scheduler, cluster_of(8), jobs, settings=SimulationSettings())
+    simulation.run(until_s=5.0)
+    answer = why("second", scheduler.state, scheduler.policies.tasks)
+    simulation.run()
+    told = [(line.at_s, line.what) for line in story("second", scheduler.state).lines]
+
+    assert "free of promises" in answer.detail
+    assert 8 == dict(answer.reason.numbers)["slots"]
+    assert (0.0, "put off") in told
+    assert "admitted" in [what for _, what in told]
+
+
+def test_without_a_node_nothing_is_promised_yet():
+    assert ReasonCode.NO_NODE is refused(asking("a"), containers=0).code
+
+
+def test_a_round_is_reported():
+    admission = CapacityAdmission(interval_s=10.0)
+    simulated(cluster_of(8), [asking("a"), asking("late", deadline_s=5.0)], admission)
+    rounds: Any = admission.report()["admission_rounds"]
+    (held,) = rounds
+
+    assert (0.0, ["a"], ["late"], []) == (
+        held["at_s"], held["taken"], held["refused"], held["deferred"],
+    )  # fmt: skip
