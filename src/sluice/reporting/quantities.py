@@ -96,6 +96,15 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def tenths(number: float | None) -> str:
+    """A number with one decimal at most and thousands apart.
+
+    >>> tenths(1511.62), tenths(4.0), tenths(None)
+    ('1,511.6', '4', '–')
+    """
+    return NOTHING if number is None else f"{number:,.1f}".removesuffix(".0")
+
+
 def money(usd: float | None) -> str:
     """Dollars.
 

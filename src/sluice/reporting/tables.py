@@ -21,6 +21,7 @@ from sluice.reporting.quantities import (
     shortened,
     size,
 )
+from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -51,7 +52,7 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int 
     pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
     taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
     ids = [shortened(job.job_id, max(_ID_WIDTH_MIN, width - taken)) for job in shown]
-    table = _table(_left_out(len(result.jobs) - len(shown)))
+    table = plain_table(left_out(len(result.jobs) - len(shown)))
     table.add_column("job", no_wrap=True)
     if has_pools:
         table.add_column("pool", no_wrap=True)
@@ -59,30 +60,22 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int 
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
     for job, job_id, pool in zip(shown, ids, pools, strict=True):
-        names = [_text(job_id, "bold"), *([_text(pool)] if has_pools else [])]
+        names = [plain_text(job_id, "bold"), *([plain_text(pool)] if has_pools else [])]
         table.add_row(*names, *_job_cells(job))
     return table
 
 
 def _job_cells(job: JobOutcome) -> list[Text]:
     times = (job.submitted_at_s, job.waited_s, job.ran_s, job.finished_at_s)
-    state = _text(job.state, _STATE_STYLES.get(job.state, ""))
+    state = plain_text(job.state, _STATE_STYLES.get(job.state, ""))
     if job.deadline_met is not None:
         state.append(", met" if job.deadline_met else ", late", "" if job.deadline_met else "red")
-    return [*(_text(duration_tight(time_s)) for time_s in times), state]
+    return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
 
 
 def summary_panel(result: RunResult) -> Panel:
     """The run in a few lines: makespan, mean response, use of slots, jobs and attempts."""
-    from rich.panel import Panel
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for name, value in _summary(result):
-        grid.add_row(name, _text(value))
-    return Panel(grid, title="run", title_align="left", border_style="dim", expand=False)
+    return framed("run", _summary(result))
 
 
 def _summary(result: RunResult) -> list[tuple[str, str]]:
@@ -115,7 +108,7 @@ def comparison_table(comparison: Comparison) -> Table:
     rows = comparison.rows
     runs = max((row.runs for row in rows), default=0)
     spread = f"mean ± standard deviation over {runs} seeds; " if runs > 1 else ""
-    table = _table(f"{spread}* best")
+    table = plain_table(f"{spread}* best")
     table.add_column("scheduler", no_wrap=True)
     measures = [measure for measure in _MEASURES if _is_told(comparison, measure)]
     for measure in measures:
@@ -126,7 +119,7 @@ def comparison_table(comparison: Comparison) -> Table:
             _measure_cell(row, measure, comparison.deadlines, is_best=row.scheduler in best)
             for measure, best in bests.items()
         ]
-        table.add_row(_text(shortened(row.scheduler, _JOB_WIDTH_MAX), "bold"), *cells)
+        table.add_row(plain_text(shortened(row.scheduler, _JOB_WIDTH_MAX), "bold"), *cells)
     return table
 
 
@@ -175,19 +168,19 @@ def _measure_cell(
 ) -> Text:
     spread = row.spreads.get(measure.name)
     if spread is None:
-        return _text(NOTHING, "dim")
+        return plain_text(NOTHING, "dim")
     text = measure.tell(spread.mean)
     if row.runs > 1:
         text += f" ± {measure.tell(spread.sd)}"
     if measure.name == "deadlines_met":
         text += f" of {deadlines}"
-    return _text(f"{text} *", "bold green") if is_best else _text(f"{text}  ")
+    return plain_text(f"{text} *", "bold green") if is_best else plain_text(f"{text}  ")
 
 
 def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
     """Idle slots by node and kind, as they stand. rows_max: beyond it rows are left out."""
     shown = rows if rows_max is None else rows[:rows_max]
-    table = _table(_left_out(len(rows) - len(shown)))
+    table = plain_table(left_out(len(rows) - len(shown)))
     table.add_column("node", no_wrap=True)
     table.add_column("slots", no_wrap=True)
     for name in ("idle", "share", "longest gap", "from"):
@@ -195,13 +188,13 @@ def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> 
     table.add_column("slot", justify="right", no_wrap=True)
     for row in shown:
         table.add_row(
-            _text(shortened(row.node, _JOB_WIDTH_MAX), "bold"),
-            _text(f"{count(row.slots)} {row.kind}"),
-            _text(duration(row.idle_s)),
-            _text(share(row.idle_share)),
-            _text(duration(row.longest_s)),
-            _text(duration(row.longest_from_s) if row.longest_s else NOTHING),
-            _text(str(row.longest_slot) if row.longest_s else NOTHING),
+            plain_text(shortened(row.node, _JOB_WIDTH_MAX), "bold"),
+            plain_text(f"{count(row.slots)} {row.kind}"),
+            plain_text(duration(row.idle_s)),
+            plain_text(share(row.idle_share)),
+            plain_text(duration(row.longest_s)),
+            plain_text(duration(row.longest_from_s) if row.longest_s else NOTHING),
+            plain_text(str(row.longest_slot) if row.longest_s else NOTHING),
         )
     return table
 
@@ -217,7 +210,7 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
         for row in cast("list[dict[str, Any]]", profile["phases"])
     ]
     is_predicted = any(row["error"] is not None for _, row in rows)
-    table = _table("")
+    table = plain_table("")
     table.add_column("job", no_wrap=True)
     table.add_column("phase", no_wrap=True)
     told = ("predicted", "error") if is_predicted else ("longest",)
@@ -230,37 +223,12 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
             NOTHING if error is None else f"{error:+.0%}".replace("%", " %"),
         ]
         table.add_row(
-            _text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
-            _text(shortened(row["name"], _POOL_WIDTH_MAX)),
-            _text(count(row["tasks"])),
-            _text(duration(row["avg_s"])),
-            *map(_text, foretold if is_predicted else [duration(row["max_s"])]),
-            _text(size(row["input_bytes"])),
-            _text(size(row["output_bytes"])),
+            plain_text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
+            plain_text(shortened(row["name"], _POOL_WIDTH_MAX)),
+            plain_text(count(row["tasks"])),
+            plain_text(duration(row["avg_s"])),
+            *map(plain_text, foretold if is_predicted else [duration(row["max_s"])]),
+            plain_text(size(row["input_bytes"])),
+            plain_text(size(row["output_bytes"])),
         )
     return table
-
-
-def _table(caption: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    return Table(
-        box=box.SIMPLE_HEAD,
-        header_style="dim",
-        caption=caption or None,
-        caption_justify="left",
-        pad_edge=False,
-        padding=(0, 1),
-        collapse_padding=True,
-    )
-
-
-def _left_out(rows: int) -> str:
-    return f"and {count(rows)} more; --json tells all" if rows else ""
-
-
-def _text(text: str, style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(text, style=style)

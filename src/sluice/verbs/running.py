@@ -29,7 +29,7 @@ from sluice.reporting.trace import read_trace
 from sluice.simulation.driver import Observer, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings
-from sluice.verbs.sources import GivenSettings, Source, settings_of, workload_of
+from sluice.verbs.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,11 @@ class Scheduling:
 
 
 def validate(source: Source) -> Workload:
-    """The workload, if everything about it is in order. Raises InvalidInput where it is not."""
-    return workload_of(source)
+    """The workload, if everything about it is in order. Raises InvalidInput where it is not.
+
+    Profiles by name are left as they are: whether the store knows them is another question.
+    """
+    return read_workload(source)
 
 
 def schema() -> dict[str, object]:

@@ -5,4 +5,9 @@ A reproduction is one file and one line in this table.
 
 from __future__ import annotations
 
-REPRODUCTIONS: dict[str, str] = {}
+REPRODUCTIONS: dict[str, str] = {
+    "capacity": "sluice.reporting.reproductions.capacity:EVALUATION",
+    "dynamicmr": "sluice.reporting.reproductions.dynamicmr:EVALUATION",
+    "ordering": "sluice.reporting.reproductions.ordering:EVALUATION",
+    "pareto": "sluice.reporting.reproductions.pareto:EVALUATION",
+}

@@ -1,0 +1,125 @@
+"""The plans held against the limits that were set, and a word on where that leaves the user.
+
+The whole frontier is found first and split then: what keeps to all limits, and what is cheaper than
+the least budget named, which is no harm but was not asked for. A plan that costs enough only
+because it is beaten is not listed (E17). Source: pareto, section 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sluice.model.limits import Limits
+from sluice.planning.pareto.caps import capped
+from sluice.planning.pareto.frontier import Frontier, merged
+from sluice.planning.pareto.greedy import Policy, greedy
+from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.rounding import ROUNDING
+from sluice.planning.pareto.staircase import staircases
+from sluice.planning.pareto.waves import waved
+
+
+class Search(Enum):
+    """How plans are looked for."""
+
+    EXACT = "exact"
+    SLOTS = "slots"
+    SLOTS_PRINTED = "slots-printed"
+    VMS = "vms"
+
+
+class Status(Enum):
+    """Whether there is a plan within the limits, and if not, why."""
+
+    OK = "ok"
+    BELOW_BUDGET_MIN = "below_budget_min"
+    DEADLINE_UNREACHABLE = "deadline_unreachable"
+    BUDGET_UNREACHABLE = "budget_unreachable"
+    CONFLICT = "deadline_and_budget_conflict"
+    VM_CAP_UNREACHABLE = "vm_cap_unreachable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a search found.
+
+    plans: within all limits.  below_budget_min: in time, but cheaper than the least budget.
+    frontier: all of them, also those beyond the limits.
+    fastest_makespan_s, least_budget_usd: what is possible at all; None where nothing fits the cap.
+    missed: no plan was found, though an exact search finds some.
+    """
+
+    status: Status
+    plans: Frontier
+    below_budget_min: Frontier
+    frontier: Frontier
+    fastest_makespan_s: float | None
+    least_budget_usd: float | None
+    missed: bool = False
+
+
+def answered(problem: Problem, search: Search, *, in_waves: bool = False) -> Answer:
+    """Search, and hold what is found against the limits.
+
+    in_waves: under a cap on VMs let jobs wait for each other, instead of running all at once.
+    Raises InvalidInput where a greedy search cannot walk.
+    """
+    found = searched(problem, search, in_waves=in_waves)
+    possible = (
+        found if search is Search.EXACT else searched(problem, Search.EXACT, in_waves=in_waves)
+    )
+    within, below = _split(found, problem.limits)
+    return Answer(
+        status=_status(found, within, below, problem.limits),
+        plans=within,
+        below_budget_min=below,
+        frontier=found,
+        fastest_makespan_s=possible.makespans_s[0] if possible.makespans_s else None,
+        least_budget_usd=possible.budgets_usd[-1] if possible.budgets_usd else None,
+        missed=not within and bool(_split(possible, problem.limits)[0]),
+    )
+
+
+def searched(problem: Problem, search: Search, *, in_waves: bool = False) -> Frontier:
+    """The frontier that a search finds; of the limits only the cap on VMs is looked at."""
+    vms_max = problem.limits.vms_max
+    if search is Search.EXACT:
+        if vms_max is None:
+            return merged(staircases(problem))
+        if not in_waves:
+            return capped(problem, vms_max)
+        return waved(merged(staircases(problem, vms_max=vms_max)), vms_max)
+    return greedy(problem, Policy(search.value), in_waves=in_waves)
+
+
+def _split(frontier: Frontier, limits: Limits) -> tuple[Frontier, Frontier]:
+    within: list[int] = []
+    below: list[int] = []
+    for number, (makespan_s, budget_usd) in enumerate(frontier.points()):
+        if not _at_most(makespan_s, limits.deadline_s):
+            continue
+        if not _at_most(budget_usd, limits.budget_usd_max):
+            continue
+        is_enough = _at_most(limits.budget_usd_min, budget_usd)
+        (within if is_enough else below).append(number)
+    return frontier.at(within), frontier.at(below)
+
+
+def _status(found: Frontier, within: Frontier, below: Frontier, limits: Limits) -> Status:
+    if within:
+        return Status.OK
+    if below:
+        return Status.BELOW_BUDGET_MIN
+    if not found:
+        return Status.VM_CAP_UNREACHABLE
+    if not _at_most(found.makespans_s[0], limits.deadline_s):
+        return Status.DEADLINE_UNREACHABLE
+    if not _at_most(found.budgets_usd[-1], limits.budget_usd_max):
+        return Status.BUDGET_UNREACHABLE
+    return Status.CONFLICT
+
+
+def _at_most(value: float, most: float | None) -> bool:
+    """Whether a value keeps to a limit, but for rounding."""
+    return most is None or value <= most * (1 + ROUNDING)

@@ -1,0 +1,124 @@
+"""All undominated plans of a workload, by merging the staircases of its jobs.
+
+A makespan of at most T lets each job choose freely among its own entries of at most T, and the
+budget is a sum, so each takes its cheapest. Hence one sweep over the times of all entries meets
+every undominated plan. Budgets are summed exactly, as ratios of whole numbers, and rounded once:
+no order of the jobs and no history of the sweep shows in them.
+Source: pareto, section 4.1.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sluice.planning.pareto.ledger import Ledger
+from sluice.planning.pareto.pricing import Entry
+from sluice.planning.pareto.rounding import ROUNDING, is_below
+from sluice.planning.pareto.staircase import Staircase
+
+Entries = tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One entry for each job, in their order. waves: which jobs run together, by position."""
+
+    makespan_s: float
+    budget_usd: float
+    entries: Entries
+    waves: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def vms(self) -> int:
+        """VMs of all jobs."""
+        return sum(entry.vms for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Undominated plans, the fastest first.
+
+    makespans_s, budgets_usd: rising and falling.  A plan is made when it is asked for: a thousand
+    jobs have ten thousand plans, and nobody looks at all of them.
+    """
+
+    makespans_s: tuple[float, ...]
+    budgets_usd: tuple[float, ...]
+    make: Callable[[int], Plan]
+
+    def __len__(self) -> int:
+        return len(self.makespans_s)
+
+    def plan(self, number: int) -> Plan:
+        """The plan at a position, the fastest at 0."""
+        return self.make(number)
+
+    def points(self) -> Iterator[tuple[float, float]]:
+        """(makespan_s, budget_usd) of each."""
+        return zip(self.makespans_s, self.budgets_usd, strict=True)
+
+    def at(self, positions: Sequence[int]) -> Frontier:
+        """Some of the plans, in the order of their positions."""
+        make = self.make
+        return Frontier(
+            tuple(self.makespans_s[position] for position in positions),
+            tuple(self.budgets_usd[position] for position in positions),
+            lambda number: make(positions[number]),
+        )
+
+
+def plan_of(entries: Entries) -> Plan:
+    """The plan that these choices make. Source: pareto (10), (14)."""
+    return Plan(max(entry.time_s for entry in entries), budget_usd(entries), entries)
+
+
+def budget_usd(entries: Sequence[Entry]) -> float:
+    """Rent and I/O of all jobs, summed exactly and rounded once. Source: pareto (14)."""
+    return math.fsum(part for entry in entries for part in (entry.vm_usd, entry.io_usd))
+
+
+def merged(staircases: Sequence[Staircase]) -> Frontier:
+    """The exact frontier. Empty where some job has no entry at all."""
+    makespans_s: list[float] = []
+    budgets_usd: list[float] = []
+    if all(staircases):
+        for time_s, usd in _swept(staircases):
+            if not budgets_usd or is_below(usd, budgets_usd[-1]):
+                makespans_s.append(time_s)
+                budgets_usd.append(usd)
+    times_s = [[entry.time_s for entry in staircase] for staircase in staircases]
+
+    def make(number: int) -> Plan:
+        makespan_s = makespans_s[number]
+        return plan_of(
+            tuple(
+                staircase[bisect_right(own_s, makespan_s) - 1]
+                for staircase, own_s in zip(staircases, times_s, strict=True)
+            )
+        )
+
+    return Frontier(tuple(makespans_s), tuple(budgets_usd), make)
+
+
+def _swept(staircases: Sequence[Staircase]) -> Iterator[tuple[float, float]]:
+    """(makespan, least budget) at every time at which some job may choose anew."""
+    events = sorted(
+        (entry.time_s, job, step)
+        for job, staircase in enumerate(staircases)
+        for step, entry in enumerate(staircase)
+    )
+    ledger = Ledger()
+    waiting = len(staircases)
+    for (time_s, job, step), (next_s, _, _) in pairwise([*events, (math.inf, 0, 0)]):
+        staircase = staircases[job]
+        if step:
+            ledger.replace(staircase[step - 1], staircase[step])
+        else:
+            ledger.add(staircase[step])
+            waiting -= 1
+        if not waiting and next_s > time_s * (1 + ROUNDING):
+            yield time_s, ledger.total_usd

@@ -1,0 +1,233 @@
+"""The paper's greedy search, repaired: one more slot, or VM, for the slowest job, again and again.
+
+Kept for comparison; `frontier` is exact and quicker. Every step adds a slot and slots are bounded,
+so the walk ends, at the latest when the slowest job has all it can use. It does not stop where a
+budget is exceeded (E6): billed by the hour, the budget goes up and down along the walk.
+Source: pareto, section 4.2, Algorithms 1 to 3, with E4 to E10.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from enum import Enum
+from itertools import count
+
+from sluice.model.errors import InvalidInput
+from sluice.model.machines import Offer
+from sluice.planning.pareto.archive import Archive
+from sluice.planning.pareto.frontier import Frontier, Plan, plan_of
+from sluice.planning.pareto.ledger import Ledger
+from sluice.planning.pareto.pricing import Choice, Entry, JobPricing, PhaseTimes
+from sluice.planning.pareto.problem import Problem, TaskTuning
+from sluice.planning.pareto.tasks import Cut, Scan, climbed
+from sluice.planning.pareto.waves import in_waves as waves_of
+
+STEPS_MAX = 5_000_000
+
+
+class Policy(Enum):
+    """What the slowest job is given."""
+
+    SLOTS = "slots"  # a slot; of equally good ones, the one that needs no further VM (E9)
+    SLOTS_PRINTED = "slots-printed"  # a slot; of equally good ones, the reduce slot
+    VMS = "vms"  # all slots of a VM (E10)
+
+
+class _Phase:
+    """One phase of a job, cut for every number of slots as the options say."""
+
+    def __init__(self, times: PhaseTimes, tuning: TaskTuning) -> None:
+        phase = times.phase
+        self.slots_max = phase.tasks if tuning is TaskTuning.FIXED else phase.tasks_max
+        self._cuts: dict[int, Cut] = {}
+        self._cut = _cutter(times, tuning)
+
+    def on(self, slots: int) -> Cut:
+        known = self._cuts.get(slots)
+        if known is None:
+            known = self._cuts[slots] = self._cut(slots)
+        return known
+
+
+def _cutter(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], Cut]:
+    if tuning is TaskTuning.HILL:
+        return lambda slots: climbed(times, slots)
+    if tuning is TaskTuning.SCAN:
+        scan = Scan(times)
+        # A slot that is given is used: (16), (17).
+        return lambda slots: scan.best(slots, least=slots)
+    tasks = times.phase.tasks
+    return lambda slots: Cut(times.time_s(tasks, slots), slots, tasks)
+
+
+class _Walker:
+    """One job on its way from one slot of each kind to all that it can use."""
+
+    def __init__(self, pricing: JobPricing, offer: Offer, tuning: TaskTuning) -> None:
+        self._pricing = pricing
+        self._offer = offer
+        self.maps = _Phase(pricing.maps, tuning)
+        self.reduces = _Phase(pricing.reduces, tuning)
+        self.map_slots = self.reduce_slots = 1
+
+    @property
+    def time_s(self) -> float:
+        return self._time_s(self.map_slots, self.reduce_slots)
+
+    def _time_s(self, map_slots: int, reduce_slots: int) -> float:
+        seconds = self.maps.on(map_slots).time_s + self.reduces.on(reduce_slots).time_s
+        return seconds / self._offer.speed
+
+    def entry(self) -> Entry:
+        """What the job comes to where it stands."""
+        maps, reduces = self.maps.on(self.map_slots), self.reduces.on(self.reduce_slots)
+        return self._pricing.entry(
+            Choice(
+                self._offer,
+                maps.slots,
+                reduces.slots,
+                maps.tasks,
+                reduces.tasks,
+                self._pricing.buffer(maps.tasks),
+            )
+        )
+
+    def move(self, policy: Policy) -> bool:
+        """Take more; False where there is nothing more to take."""
+        can_map = self.map_slots < self.maps.slots_max
+        can_reduce = self.reduce_slots < self.reduces.slots_max
+        if not can_map and not can_reduce:
+            return False
+        if policy is Policy.VMS:
+            shape = self._offer.shape
+            self.map_slots = min(self.maps.slots_max, self.map_slots + shape.map_slots)
+            self.reduce_slots = min(self.reduces.slots_max, self.reduce_slots + shape.reduce_slots)
+        elif can_map and (not can_reduce or self._prefers_map(policy)):
+            self.map_slots += 1
+        else:
+            self.reduce_slots += 1
+        return True
+
+    def _prefers_map(self, policy: Policy) -> bool:
+        with_map_s = self._time_s(self.map_slots + 1, self.reduce_slots)
+        with_reduce_s = self._time_s(self.map_slots, self.reduce_slots + 1)
+        if with_map_s != with_reduce_s or policy is Policy.SLOTS_PRINTED:
+            return with_map_s < with_reduce_s
+        map_vms, reduce_vms = (self._vms(1, 0), self._vms(0, 1))
+        if map_vms != reduce_vms:
+            return map_vms < reduce_vms
+        # The longer phase has more to gain from the slots to come.
+        return self.maps.on(self.map_slots).time_s / self._offer.speed >= self.time_s / 2
+
+    def _vms(self, more_maps: int, more_reduces: int) -> int:
+        return self._offer.shape.vms(
+            map_slots=self.map_slots + more_maps, reduce_slots=self.reduce_slots + more_reduces
+        )
+
+
+def greedy(problem: Problem, policy: Policy, *, in_waves: bool = False) -> Frontier:
+    """The plans that the walk meets and that none of the others beats.
+
+    Of the limits only the cap on VMs is looked at: what does not fit is not offered, unless
+    in_waves: then it is, in waves.
+
+    Raises InvalidInput where VMs come in several types, or the walk would be too long.
+    """
+    (offer,) = _one_offer(problem)
+    tuning = problem.options.tasks
+    walkers = [
+        _Walker(JobPricing(problem, number), offer, tuning) for number in range(len(problem.jobs))
+    ]
+    _check_steps(walkers)
+    # When each job came to which entry: a plan is what all had come to at one step.
+    steps: list[list[int]] = [[0] for _ in walkers]
+    entries = [[walker.entry()] for walker in walkers]
+    archive: Archive[int] = Archive()
+    offered = _Offered(entries, steps, problem.limits.vms_max, in_waves=in_waves)
+    for step, makespan_s, usd in _walk(walkers, policy, steps, entries):
+        judged_s = offered.makespan_s(step, makespan_s)
+        if judged_s is not None:
+            archive.offer(judged_s, usd, step)
+    held = archive.held
+    return Frontier(
+        archive.makespans_s, archive.budgets_usd, lambda number: offered.plan(held[number])
+    )
+
+
+class _Offered:
+    """What the walk had come to at any of its steps, as far as there are VMs for it."""
+
+    def __init__(
+        self,
+        entries: list[list[Entry]],
+        steps: list[list[int]],
+        vms_max: int | None,
+        *,
+        in_waves: bool,
+    ) -> None:
+        self._entries = entries
+        self._steps = steps
+        self._vms_max = vms_max
+        self._in_waves = in_waves
+
+    def plan(self, step: int) -> Plan:
+        """All jobs as they stood then."""
+        plan = plan_of(
+            tuple(
+                own[bisect_right(when, step) - 1]
+                for own, when in zip(self._entries, self._steps, strict=True)
+            )
+        )
+        if self._vms_max is not None and self._in_waves:
+            return waves_of(plan, self._vms_max)
+        return plan
+
+    def makespan_s(self, step: int, makespan_s: float) -> float | None:
+        """The makespan as it would be; None where the VMs do not suffice. The newest step only."""
+        if self._vms_max is None:
+            return makespan_s
+        vms = [own[-1].vms for own in self._entries]
+        if self._in_waves:
+            return self.plan(step).makespan_s if max(vms) <= self._vms_max else None
+        return makespan_s if sum(vms) <= self._vms_max else None
+
+
+def _walk(
+    walkers: list[_Walker], policy: Policy, steps: list[list[int]], entries: list[list[Entry]]
+) -> Iterator[tuple[int, float, float]]:
+    """(step, makespan, budget) all along the walk; `steps` and `entries` grow with it."""
+    ledger = Ledger(own[0] for own in entries)
+    slowest = [(-own[0].time_s, number) for number, own in enumerate(entries)]
+    heapq.heapify(slowest)
+    for step in count():
+        yield step, -slowest[0][0], ledger.total_usd
+        number = slowest[0][1]
+        if not walkers[number].move(policy):
+            return
+        entry = walkers[number].entry()
+        ledger.replace(entries[number][-1], entry)
+        heapq.heapreplace(slowest, (-entry.time_s, number))
+        steps[number].append(step + 1)
+        entries[number].append(entry)
+
+
+def _one_offer(problem: Problem) -> tuple[Offer, ...]:
+    if len(problem.offers) > 1:
+        raise InvalidInput(
+            f"the greedy search knows one type of VM, and there are {len(problem.offers)} offers",
+            where="--search",
+            mend="use --search exact, or a price list with one offer",
+        )
+    return problem.offers
+
+
+def _check_steps(walkers: list[_Walker]) -> None:
+    steps = sum(walker.maps.slots_max + walker.reduces.slots_max for walker in walkers)
+    if steps > STEPS_MAX:
+        raise InvalidInput(
+            f"the greedy search would walk through {steps} slots",
+            where="--search",
+            mend="use --search exact, which is quick for any number of tasks",
+        )

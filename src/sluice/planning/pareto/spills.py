@@ -1,0 +1,63 @@
+"""What the maps of a job write to disk, as spills of a buffer that fills up again and again.
+
+The paper's model charges a last, partly full spill as a full one, so that a buffer larger than the
+output costs more (E12): all that tuning gains under it is this rounding. The `merge` model moves
+the output once where it fits into one spill, and three times where spills must be merged.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sluice.model.buffers import BufferSetting
+from sluice.model.prices import begun
+from sluice.planning.pareto.problem import IoModel
+
+METADATA_BYTES = 16.0  # of each record in the buffer
+_MERGED_PASSES = 3.0  # spills are written, read again, and written as one file
+
+
+class MapShare(NamedTuple):
+    """What one map writes: bytes and records."""
+
+    bytes: float
+    records: float
+
+    @property
+    def metadata_bytes(self) -> float:
+        return METADATA_BYTES * self.records
+
+
+class Spills(NamedTuple):
+    """How often one map spills, and what a spill moves, data and metadata together."""
+
+    times: float
+    filled_bytes: float
+
+
+def spills(share: MapShare, setting: BufferSetting) -> Spills:
+    """Spills of one map. Source: pareto (18) to (21), with E13: data wins ties.
+
+    >>> setting = BufferSetting(bytes=1e8, metadata_share=0.05, spill_threshold=0.8)
+    >>> found = spills(MapShare(60e6, 600_000), setting)
+    >>> found.times, round(found.filled_bytes)
+    (3.0, 29000000)
+    """
+    filled = setting.bytes * setting.spill_threshold
+    max_data = (1.0 - setting.metadata_share) * filled
+    max_meta = setting.metadata_share * filled
+    of_data = share.bytes / max_data
+    of_meta = share.metadata_bytes / max_meta
+    times = max(begun(of_data), begun(of_meta))
+    record_bytes = share.bytes / share.records
+    if of_data >= of_meta:
+        return Spills(times, max_data + METADATA_BYTES * max_data / record_bytes)
+    return Spills(times, max_meta + max_meta / METADATA_BYTES * record_bytes)
+
+
+def moved_bytes(share: MapShare, setting: BufferSetting, model: IoModel) -> float:
+    """What one map moves to and from its disk. Source: pareto (13), E12."""
+    found = spills(share, setting)
+    if model is IoModel.PAPER:
+        return found.times * found.filled_bytes
+    return share.bytes if found.times <= 1 else _MERGED_PASSES * share.bytes

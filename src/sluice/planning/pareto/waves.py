@@ -1,0 +1,47 @@
+"""The paper's way out where VMs are too few: jobs run in waves, one wave after the other.
+
+Jobs by rising time; a wave takes them while their VMs fit, the next job opens a new wave; the
+makespan is the sum over waves of the slowest job in each. A plan under a cap that runs all jobs at
+once (`caps`) is usually better, where there is one.
+Source: pareto, section 3, last paragraph, and E18.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sluice.planning.pareto.archive import Archive
+from sluice.planning.pareto.frontier import Frontier, Plan
+
+
+def in_waves(plan: Plan, vms_max: int) -> Plan:
+    """The plan with its jobs in waves. Every job alone must fit."""
+    by_time = sorted(
+        range(len(plan.entries)), key=lambda number: (plan.entries[number].time_s, number)
+    )
+    waves: list[list[int]] = []
+    used = 0
+    for number in by_time:
+        vms = plan.entries[number].vms
+        assert vms <= vms_max, "staircases were cut at the cap"
+        if not waves or used + vms > vms_max:
+            waves.append([])
+            used = 0
+        waves[-1].append(number)
+        used += vms
+    makespan_s = math.fsum(plan.entries[wave[-1]].time_s for wave in waves)
+    return Plan(makespan_s, plan.budget_usd, plan.entries, tuple(map(tuple, waves)))
+
+
+def waved(frontier: Frontier, vms_max: int) -> Frontier:
+    """The plans of a frontier in waves, those that no other beats then."""
+    archive: Archive[int] = Archive()
+    for number in range(len(frontier)):
+        plan = in_waves(frontier.plan(number), vms_max)
+        archive.offer(plan.makespan_s, plan.budget_usd, number)
+    kept = frontier.at(archive.held)
+    return Frontier(
+        archive.makespans_s,
+        archive.budgets_usd,
+        lambda position: in_waves(kept.plan(position), vms_max),
+    )

@@ -1,0 +1,197 @@
+"""Exact search against enumeration, the nine benchmarks, proofs and honest gaps."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.planning.order_problems import (
+    EXAMPLE_A,
+    G3,
+    G4,
+    G5,
+    all_values,
+    arena,
+    problem,
+    problems,
+    solved,
+    values,
+)
+
+from sluice.model.errors import InvalidInput
+from sluice.planning.ordering.aims import Objective
+from sluice.planning.ordering.compilation import compiled
+from sluice.planning.ordering.exhaustive import enumerated
+from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.workloads import benchmarks, facebook
+
+ROUNDING = 1e-9
+
+
+def best_values(made, kernels=None):
+    """The least makespan, the least total, and the least weighted sum of both, by enumeration."""
+    every = all_values(made, kernels).values()
+    makespan_s, total_s = (min(both) for both in zip(*every, strict=True))
+    return makespan_s, total_s, min(one / makespan_s + two / total_s for one, two in every)
+
+
+def hold_against_enumeration(made, kernels=None):
+    makespan_s, total_s, both = best_values(made, kernels)
+    answers = [solved(made, "exact", name) for name in ("makespan", "tct", "both")]
+
+    assert all(answer.is_proved for answer in answers)
+    assert makespan_s == pytest.approx(answers[0].best.makespan_s, rel=ROUNDING)
+    assert total_s == pytest.approx(answers[1].best.total_s, rel=ROUNDING)
+    found = answers[2].best
+    assert both == pytest.approx(
+        found.makespan_s / makespan_s + found.total_s / total_s, rel=ROUNDING
+    )
+    for answer in answers:
+        told = (answer.best.makespan_s, answer.best.total_s)
+        assert told == values(made, answer.best.order)
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(jobs_max=5))
+def test_exact_is_equal_to_enumeration(made):
+    hold_against_enumeration(made)
+
+
+@pytest.mark.slow
+def test_exact_is_equal_to_enumeration_two_hundred_times_up_to_seven_jobs():
+    """Enumeration by compiled kernels, where there are any; exact by plain ones."""
+    draw = random.Random(3)
+    for case in range(200):
+        made = random_problem(draw, jobs=(2, 3, 4, 5, 6, 6, 7)[case % 7])
+        hold_against_enumeration(made, compiled())
+
+
+def random_problem(draw, jobs):
+    """Every shape of job, lengths of one style, sometimes twins."""
+    length_s = draw.choice(
+        [
+            lambda: float(draw.randint(1, 12)),
+            lambda: draw.randint(1, 99) / 10,
+            lambda: draw.choice([0.1, 0.2, 0.3]),
+            lambda: float(draw.choice([1, 1, 2, 30])),
+        ]
+    )
+    tasks_max = draw.choice([3, 8, 40])
+
+    def phase(is_there):
+        if not is_there:
+            return ()
+        if draw.random() < 0.2:
+            return tuple((1, length_s()) for _ in range(draw.randint(1, 5)))
+        return ((draw.randint(1, tasks_max), length_s()),)
+
+    made = []
+    for number in range(jobs):
+        shape = draw.choice(["both", "both", "both", "both", "maps", "reduces"])
+        maps, reduces = phase(shape != "reduces"), phase(shape != "maps")
+        made.append(OrderedJob(name=f"J{number}", maps=maps, reduces=reduces))
+    if draw.random() < 0.3:
+        made[-1] = OrderedJob(name="twin", maps=made[0].maps, reduces=made[0].reduces)
+    return Problem(map_slots=draw.randint(1, 9), reduce_slots=draw.randint(1, 9), jobs=tuple(made))
+
+
+@pytest.mark.parametrize(
+    ("example", "makespan_s", "total_s"),
+    [(EXAMPLE_A, 40, 88), (G3, 67, None), (G4, 52, None), (G5, 18, 51)],
+    ids=["G1", "G3", "G4", "G5"],
+)
+def test_exact_finds_the_golden_optima(example, makespan_s, total_s):
+    made = problem(*example)
+
+    assert makespan_s == solved(made, "exact").best.makespan_s
+    assert total_s in {None, solved(made, "exact", "tct").best.total_s}
+
+
+def test_the_nine_benchmarks_are_proved():
+    """G7: makespan 1086, total completion 4598; the thesis's enumeration took 97 s."""
+    shortest = solved(benchmarks(9), "exact", "makespan")
+    least = solved(benchmarks(9), "exact", "tct")
+
+    assert (1086, True, 1086) == (shortest.best.makespan_s, shortest.is_proved, shortest.lower)
+    assert (4598, True, 4598) == (least.best.total_s, least.is_proved, least.lower)
+
+
+@pytest.mark.slow
+def test_the_nine_benchmarks_range_as_the_oracle_says():
+    """G7: over all 362,880 orders, makespan 1086 to 1563 and total completion 4598 to 10409."""
+    found = enumerated(arena(benchmarks(9), may_compile=True), Objective.MAKESPAN)
+
+    assert (1086, 1563, 10409) == (found.best.makespan_s, found.makespan_s_max, found.total_s_max)
+    least = enumerated(arena(benchmarks(9), may_compile=True), Objective.TCT)
+    assert 4598 == least.best.total_s
+
+
+def test_enumeration_breaks_ties_by_the_other_measure_and_then_by_the_dictionary():
+    """The rule of SIM, which the thesis's online part is held to."""
+    twins = problem((1, 1), [(1, 2, 1, 1)] * 3)
+    assert (0, 1, 2) == enumerated(arena(twins), Objective.TCT).best.order
+
+    made = problem(*EXAMPLE_A)
+    every = all_values(made)
+    expected = min(every, key=lambda order: (*every[order], order))
+    assert expected == enumerated(arena(made), Objective.MAKESPAN).best.order
+    expected = min(every, key=lambda order: (*every[order][::-1], order))
+    assert expected == enumerated(arena(made), Objective.TCT).best.order
+
+
+def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
+    with pytest.raises(InvalidInput, match=r"39,916,800 orders.*exact search"):
+        enumerated(arena(benchmarks(11)), Objective.TCT)
+    with pytest.raises(InvalidInput, match="no single measure"):
+        enumerated(arena(benchmarks(2)), Objective.BOTH)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "tct"])
+def test_a_search_that_is_cut_short_has_an_honest_gap(objective):
+    """The optimum lies between what was found and what is still possible."""
+    made = facebook(6, random.Random(5))
+    makespan_s, total_s, _ = best_values(made)
+    optimum = makespan_s if objective == "makespan" else total_s
+    for evaluations in (1, 5, 10, 20, 40, 80):
+        answer = solved(made, "exact", objective, evaluations=evaluations)
+        found = answer.best.makespan_s if objective == "makespan" else answer.best.total_s
+
+        assert answer.lower <= optimum * (1 + ROUNDING)
+        assert optimum <= found * (1 + ROUNDING)
+        assert answer.is_proved is False or found == pytest.approx(optimum, rel=ROUNDING)
+
+
+def test_the_gap_closes_with_more_evaluations():
+    made = facebook(7, random.Random(1))
+    gaps = []
+    for evaluations in (5, 100, 2000):
+        answer = solved(made, "exact", "tct", evaluations=evaluations)
+        gaps.append(answer.best.total_s - answer.lower)
+
+    assert sorted(gaps, reverse=True) == gaps
+    assert gaps[0] > gaps[-1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 6), st.integers(1, 3))
+def test_twins_are_not_tried_in_both_orders(count, slots):
+    """Six jobs all alike have one order worth a look."""
+    made = problem((slots, slots), [(3, 2.0, 2, 3.0)] * count)
+    place = arena(made)
+    from sluice.planning.ordering.exact import exact
+
+    proof = exact(place, Objective.TCT, random.Random(0))
+
+    assert proof.is_proved
+    assert place.meter.evaluations <= 4 + 2 * count
+
+
+def test_a_search_stops_when_its_seconds_are_over():
+    """A clock that runs by itself, so that no test waits."""
+    ticks = iter(range(10**9))
+    made = benchmarks(20)
+
+    answer = solved(made, "exact", "tct", seconds=40.0, evaluations=None, clock=lambda: next(ticks))
+
+    assert not answer.is_proved
+    assert answer.lower < answer.best.total_s

@@ -1,0 +1,255 @@
+"""The worked examples of the pareto spec, section 6, and the rules they stand for."""
+
+import pytest
+from tests.planning.pareto_worlds import JOB_A, JOB_B, offer, phase, problem_of
+
+from sluice.estimate.bounds import SingleWave
+from sluice.model.buffers import BufferRanges, BufferSetting, Range
+from sluice.model.job import MapOutput
+from sluice.model.lengths import ConstantLengths, WorkLengths
+from sluice.model.prices import Prices
+from sluice.planning.pareto.answer import Search, Status, answered, searched
+from sluice.planning.pareto.archive import Archive
+from sluice.planning.pareto.buffers import closed_form
+from sluice.planning.pareto.pricing import Choice, JobPricing, PhaseTimes
+from sluice.planning.pareto.problem import IoModel, Options, PlannedJob, PlannedPhase, TaskTuning
+from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
+from sluice.planning.pareto.staircase import staircases
+from sluice.planning.pareto.tasks import Scan, climbed
+from sluice.planning.pareto.tradeoff import hour_saved_usd, hypervolume, knee
+
+
+def points(problem, search=Search.EXACT, **how):
+    return [(time, round(usd, 6)) for time, usd in searched(problem, search, **how).points()]
+
+
+def times(lengths, tasks, *, tasks_max=None, single_wave=SingleWave.ESTIMATED):
+    planned = PlannedPhase(tasks=tasks, tasks_max=tasks_max or tasks, parts=(lengths,))
+    return PhaseTimes(planned, single_wave)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "slots", "avg_s", "max_s", "mean_s"),
+    [(10, 3, 5, 5, 20), (10, 3, 5, 9, 22), (5, 4, 10, 12, 21), (1, 4, 7, 7, 7)],
+)
+def test_g1_a_phase_takes_the_mean_of_its_two_estimates(tasks, slots, avg_s, max_s, mean_s):
+    assert mean_s == times(ConstantLengths(avg_s, max_s), tasks).time_s(tasks, slots)
+
+
+def test_a_single_wave_takes_its_longest_task_if_asked_to():
+    """Erratum E3."""
+    exact = times(ConstantLengths(5.0, 9.0), 3, single_wave=SingleWave.EXACT)
+
+    assert (exact.time_s(3, 3), exact.time_s(3, 2)) == (9.0, (10 + 5 + 9) / 2)
+
+
+@pytest.mark.parametrize(
+    ("slots", "vms", "time_s", "hourly_usd", "exact_usd"),
+    [
+        ((2, 2), 1, 5100.0, 2.0, 1.416667),
+        ((4, 4), 2, 3300.0, 2.0, 1.833333),
+        ((5, 4), 3, 3000.0, 3.0, 2.5),
+    ],
+)
+def test_g2_what_job_a_comes_to(slots, vms, time_s, hourly_usd, exact_usd):
+    for billing_s, usd in ((3600.0, hourly_usd), (0.0, exact_usd)):
+        pricing = JobPricing(problem_of(JOB_A, billing_s=billing_s), 0)
+        entry = pricing.entry(Choice(offer(2, 2, 1.0), *slots, 5, 4, None))
+
+        assert (entry.vms, entry.time_s, round(entry.vm_usd, 6)) == (vms, time_s, usd)
+
+
+def test_g2_the_frontier_of_job_a():
+    assert points(problem_of(JOB_A)) == [(3000.0, 3.0), (3300.0, 2.0)]
+    assert points(problem_of(JOB_A, billing_s=0.0)) == [
+        (3000.0, 2.5), (3300.0, 1.833333), (5100.0, 1.416667),
+    ]  # fmt: skip
+
+
+def test_g2_the_vms_policy_skips_the_better_half():
+    assert points(problem_of(JOB_A), Search.VMS) == [(3000.0, 3.0)]
+
+
+def test_g3_two_jobs():
+    frontier = searched(problem_of(JOB_A, JOB_B), Search.EXACT)
+
+    assert list(frontier.points()) == [(3000.0, 4.0), (3300.0, 3.0)]
+    assert [[entry.vms for entry in frontier.plan(n).entries] for n in (0, 1)] == [[3, 1], [2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "plans", "below"),
+    [
+        ({}, Status.OK, 2, 0),
+        ({"deadline_s": 2000.0}, Status.DEADLINE_UNREACHABLE, 0, 0),
+        ({"budget_usd_max": 2.5}, Status.BUDGET_UNREACHABLE, 0, 0),
+        ({"budget_usd_min": 50.0}, Status.BELOW_BUDGET_MIN, 0, 2),
+        ({"deadline_s": 3100.0, "budget_usd_max": 3.0}, Status.CONFLICT, 0, 0),
+        ({"deadline_s": 2000.0, "budget_usd_max": 2.5}, Status.DEADLINE_UNREACHABLE, 0, 0),
+        ({"budget_usd_min": 3.5}, Status.OK, 1, 1),
+        ({"deadline_s": 3000.0, "budget_usd_max": 4.0}, Status.OK, 1, 0),
+    ],
+)
+def test_g3_limits_and_what_is_said_of_them(limits, status, plans, below):
+    answer = answered(problem_of(JOB_A, JOB_B, **limits), Search.EXACT)
+
+    assert (answer.status, len(answer.plans)) == (status, plans)
+    assert len(answer.below_budget_min) == below
+    assert (answer.fastest_makespan_s, answer.least_budget_usd) == (3000.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("vms_max", "wanted"),
+    [
+        (1, []),
+        (2, [(5100.0, 3.0)]),
+        (3, [(3300.0, 3.0)]),
+        (4, [(3000.0, 4.0), (3300.0, 3.0)]),
+    ],
+)
+def test_g3_a_cap_on_vms(vms_max, wanted):
+    answer = answered(problem_of(JOB_A, JOB_B, vms_max=vms_max), Search.EXACT)
+
+    assert list(answer.plans.points()) == wanted
+    assert answer.status is (Status.OK if wanted else Status.VM_CAP_UNREACHABLE)
+    assert (answer.fastest_makespan_s is None) == (not wanted)
+
+
+def test_g3_where_vms_are_too_few_the_paper_lets_jobs_wait():
+    """One VM: B first, for it is shorter, then A; 2400 s and 5100 s after each other."""
+    problem = problem_of(JOB_A, JOB_B, vms_max=1)
+    frontier = searched(problem, Search.EXACT, in_waves=True)
+
+    assert list(frontier.points()) == [(7500.0, 3.0)]
+    assert frontier.plan(0).waves == ((1,), (0,))
+
+
+G4 = (
+    PlannedJob(job_id="J1", maps=phase(1, 9000.0), reduces=phase(1, 10.0)),
+    PlannedJob(job_id="J2", maps=phase(6, 1500.0), reduces=phase(2, 1000.0)),
+)
+
+
+@pytest.mark.parametrize(
+    ("search", "usd"), [(Search.EXACT, 5.0), (Search.SLOTS_PRINTED, 6.0), (Search.VMS, 7.0)]
+)
+def test_g4_the_slowest_job_cannot_be_sped_up(search, usd):
+    assert points(problem_of(*G4), search) == [(9010.0, usd)]
+
+
+@pytest.mark.parametrize(
+    ("search", "is_met"), [(Search.SLOTS, True), (Search.SLOTS_PRINTED, False)]
+)
+def test_of_equally_good_slots_the_free_rule_takes_the_one_that_needs_no_vm(search, is_met):
+    """And the printed one the reduce slot, which here needs a second VM (E9)."""
+    job = PlannedJob(job_id="J", maps=phase(3, 10.0), reduces=phase(3, 10.0))
+    found = searched(problem_of(job, vm=(2, 1), billing_s=0.0), search)
+    choices = [found.plan(number).entries[0].choice for number in range(len(found))]
+
+    assert is_met == ((2, 1) in [(choice.map_slots, choice.reduce_slots) for choice in choices])
+
+
+def test_g5_cheaper_and_faster():
+    job = PlannedJob(job_id="J", maps=phase(7, 3600.0), reduces=phase(1, 1.0))
+    found = searched(problem_of(job, vm=(1, 1), billing_s=0.0), Search.EXACT)
+
+    assert [(time, round(usd, 4)) for time, usd in found.points()] == [
+        (5401.0, 10.5019), (9001.0, 10.0011), (10801.0, 9.0008), (14401.0, 8.0006),
+        (25201.0, 7.0003),
+    ]  # fmt: skip
+    assert {found.plan(n).entries[0].vms for n in range(len(found))} == {7, 4, 3, 2, 1}
+
+
+def test_g6_the_boundary_of_an_hour():
+    prices = Prices(vm_hour_usd=1.0)
+
+    assert (prices.rent_usd(3600.0), prices.rent_usd(3600.0000001)) == (1.0, 1.0)
+    assert prices.rent_usd(3601.0) == 2.0
+
+
+def test_g7_three_spills_where_a_better_setting_wastes_nothing():
+    share, setting = MapShare(60e6, 600_000.0), BufferSetting()
+    best = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
+
+    found = spills(share, setting)
+    assert (found.times, found.filled_bytes) == (3.0, pytest.approx(29e6))
+    assert moved_bytes(share, setting, IoModel.PAPER) == pytest.approx(87e6)
+    assert moved_bytes(share, best, IoModel.PAPER) == pytest.approx(69.6e6)
+
+
+def test_g8_the_hill_climb_stops_early():
+    long = times(WorkLengths(2.0, 3000.0, 2.0), 9)
+
+    assert (climbed(long, 3).tasks, climbed(long, 3).time_s) == (6, 1506.0)
+    assert Scan(long).best(3).tasks == 9
+    assert Scan(long).best(3).time_s == pytest.approx(1341.3333333)
+
+
+def test_g9_a_cheaper_plan_of_equal_makespan_replaces_the_old_one():
+    archive = Archive()
+    assert archive.offer(100.0, 10.0, "old")
+    assert archive.offer(100.0, 8.0, "new")
+    assert not archive.offer(100.0, 8.0, "as good")
+    assert archive.held == ("new",)
+
+
+def test_g10_the_hypervolume_of_two_points():
+    assert hypervolume([(3000.0, 3.0), (3300.0, 2.0)], (4000.0, 4.0)) == 1700.0
+    assert hypervolume([(3000.0, 5.0), (5000.0, 2.0)], (4000.0, 4.0)) == 0.0
+
+
+def test_an_hour_saved_has_its_price():
+    assert hour_saved_usd([(3000.0, 4.0), (3300.0, 3.0)]) == [12.0, None]
+    assert hour_saved_usd([]) == []
+
+
+def test_the_knee_lies_deepest_below_the_line_between_the_ends():
+    assert knee([(1.0, 9.0), (2.0, 8.0)]) is None
+    assert knee([(1.0, 9.0), (2.0, 3.0), (8.0, 2.0), (9.0, 1.0)]) == 1
+    assert knee([(1.0, 9.0), (8.0, 8.0), (9.0, 1.0)]) is None
+
+
+def test_fixed_counts_need_few_looks_however_many_tasks_there_are():
+    """A million tasks have some thousand lengths, of which the undominated are fewer still."""
+    job = PlannedJob(job_id="J", maps=phase(10**6, 3.0), reduces=phase(10**4, 2.0))
+    (staircase,) = staircases(problem_of(job, billing_s=0.0))
+
+    assert 100 < len(staircase) < 1000
+
+
+def test_tuning_tasks_shortens_a_job_or_leaves_it():
+    lengths = (WorkLengths(2.0, 3000.0, 2.0),)
+    side = PlannedPhase(tasks=6, tasks_max=9, parts=lengths)
+    job = PlannedJob(job_id="J", maps=side, reduces=side)
+    fastest = {
+        tuning: searched(problem_of(job, options=Options(tasks=tuning)), Search.EXACT).makespans_s[
+            0
+        ]
+        for tuning in TaskTuning
+    }
+
+    assert fastest[TaskTuning.SCAN] <= min(fastest.values())
+    assert fastest[TaskTuning.SCAN] < fastest[TaskTuning.FIXED]
+
+
+def test_jobs_choose_among_types_of_vm():
+    """The long job pays for the quick type, the short one does not."""
+    from dataclasses import replace
+
+    job = PlannedJob(job_id="C", maps=phase(1, 500.0), reduces=phase(1, 100.0))
+    problem = replace(
+        problem_of(JOB_A, job, billing_s=0.0),
+        offers=(offer(2, 2, 1.0, name="plain"), offer(2, 2, 3.0, name="quick", speed=2.0)),
+        has_types=True,
+    )
+    plan = searched(problem, Search.EXACT).plan(0)
+
+    assert [entry.choice.offer.vm_type for entry in plan.entries] == ["quick", "plain"]
+    assert plan.makespan_s == 1500.0
+
+
+def test_output_without_a_price_of_io_costs_nothing():
+    from dataclasses import replace
+
+    job = replace(JOB_A, output=MapOutput(bytes=1e9, records=1e6))
+    assert points(problem_of(job)) == points(problem_of(JOB_A))
