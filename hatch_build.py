@@ -22,6 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 COMPILED = (
     "sluice/core/checks.py",
     "sluice/core/entries.py",
+    "sluice/core/launching.py",
     "sluice/core/pending.py",
     "sluice/core/ranking.py",
     "sluice/core/scheduler.py",

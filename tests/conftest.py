@@ -5,13 +5,18 @@ state is counted again the slow way.
 import signal
 
 import pytest
+from hypothesis import settings
 from tests.conservation import conserving
 
 from sluice.core.scheduler import Scheduler
 
+# A machine that is busy is no reason to fail: time is measured in bench/, never in a test.
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
+
 
 def pytest_configure(config):
-    # A shell's background job is born deaf to the keyboard, and so would be the commands under test.
+    # A shell's background job is born deaf to the keyboard, and the commands under test after it.
     for number, handler in (
         (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL),
     ):  # fmt: skip

@@ -10,7 +10,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 SOURCE = HOUSE / "src" / "sluice"
 
 FILE_LINES_MAX = 400
-FUNCTION_LINES_MAX = 60  # its docstring not counted
+FUNCTION_LINES_MAX = 60  # its docstring and its parameters not counted
 NAMELESS = {"common", "helper", "helpers", "manager", "managers", "util", "utils"}
 
 MACHINE_PATH = re.compile(r"(^|[^\w])/(work|farm|root)/")
@@ -62,12 +62,9 @@ def source_trees() -> Iterator[tuple[Path, ast.Module]]:
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many lines from `def` to the end, the docstring left out."""
-    lines = (function.end_lineno or function.lineno) - function.lineno + 1
-    if ast.get_docstring(function) is not None:
-        docstring = function.body[0]
-        lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
-    return lines
+    """How many lines its statements take. The flags of a verb are a list, not a thought."""
+    first = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (function.end_lineno or function.lineno) - first[0].lineno + 1 if first else 0
 
 
 def test_there_is_something_to_look_at():

@@ -24,9 +24,18 @@ _HOMES = {
     "StoreCorrupt": "sluice.model.errors",
     "StoreUnavailable": "sluice.store.database",
     "Workload": "sluice.model.workload",
+    "calibrate": "sluice.verbs.calibration",
+    "capacity": "sluice.verbs.capacity",
     "compare": "sluice.verbs.running",
+    "forget": "sluice.verbs.history",
+    "import_logs": "sluice.verbs.history",
     "load_workload": "sluice.ingest.workload",
+    "order": "sluice.verbs.ordering",
     "parse_workload": "sluice.ingest.workload",
+    "plan": "sluice.verbs.pareto",
+    "profiles": "sluice.verbs.history",
+    "profile_run": "sluice.verbs.sandbox",
+    "read_log": "sluice.ingest.logs.formats",
     "reproduce": "sluice.verbs.reproduction",
     "run": "sluice.verbs.running",
     "schema": "sluice.verbs.running",
@@ -34,6 +43,7 @@ _HOMES = {
     "story": "sluice.verbs.running",
     "validate": "sluice.verbs.running",
     "why": "sluice.verbs.running",
+    "workload_from_logs": "sluice.ingest.logs.replay",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star

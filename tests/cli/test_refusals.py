@@ -169,7 +169,7 @@ NEEDS_A_RUN = {"input": ["in.txt"], "output": "out", "mapper": "cat", "reducer":
 UNKNOWN_LENGTHS = [
     ({"run": NEEDS_A_RUN}, ["maps is missing", "`run` does not tell"]),
     ({"run": NEEDS_A_RUN, "reduces": {"tasks": 2}}, ["reduces has no lengths", "avg_s"]),
-    ({"profile": "wordcount"}, ["maps is missing", "'wordcount'"]),
+    ({"profile": "wordcount"}, ["profile 'wordcount' is stored"]),
 ]
 
 
@@ -294,7 +294,10 @@ def test_a_missing_extra_is_told_before_the_work(small, monkeypatch):
 
 def test_every_verb_is_reached_by_its_name():
     """The list of verbs in a refusal is the list of verbs in the help."""
-    verbs = [getattr(verb.callback, "__name__", "") for verb in commands.app.registered_commands]
+    verbs = [
+        verb.name or getattr(verb.callback, "__name__", "").replace("_", "-")
+        for verb in commands.app.registered_commands
+    ]
 
     assert ", ".join(verbs) in sluice("frobnicate").err
     assert "fifo" in bootstrap.policy_names("tasks")

@@ -78,5 +78,5 @@ def test_a_bad_line_is_told_by_number_job_and_field(text, told):
 
 
 def test_bytes_that_are_no_text_are_told_too():
-    with pytest.raises(sluice.InvalidInput, match="line 2.*UTF-8"):
+    with pytest.raises(sluice.InvalidInput, match=r"line 2.*UTF-8"):
         sluice.parse_workload(b"J1 10 2 4 8\n\xff 1 1 1 1\n")

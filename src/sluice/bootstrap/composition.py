@@ -59,13 +59,13 @@ def task_policy(name: str, settings: Settings) -> Any:  # noqa: ANN401  # it may
     if own.speculation == "none" and "speculation" not in own.given and (own.sepb or own.sepb_pool):
         settings = replace(settings, speculation="late")
     made = policy("tasks", name, settings)
-    # What is not its own line lends slots and has its parts together already, or knows no copies.
-    is_its_own_line = getattr(made, "line", None) is made
-    if not is_its_own_line:
-        return made
-    from sluice.policies.speculation import with_speculation
+    from sluice.policies.line import Line
+    from sluice.policies.speculation import with_copies, with_kills
 
-    return with_speculation(made, settings.for_policy(name).values())
+    if not isinstance(made, Line):
+        return made  # it has put its parts together already, or knows no copies
+    own_values = settings.for_policy(name).values()
+    return with_kills(with_copies(made, own_values), own_values)
 
 
 def scheduler_for(

@@ -38,6 +38,8 @@ def check(state: ClusterState) -> None:
     for attempt in state.running.values():
         _check_running(attempt, state)
         on_node[attempt.node].append(attempt)
+    busy = sum(attempt.tasks for attempt in state.running.values())
+    assert state.busy == busy, f"busy is {state.busy}, attempts run {busy} tasks"
     for node in state.nodes.values():
         _check_node(node, on_node[node])
     _check_closed(state)
@@ -54,8 +56,6 @@ def _check_totals(state: ClusterState) -> None:
     assert state.told_apart == told_apart, (
         f"told_apart is {state.told_apart}, {told_apart} active jobs are"
     )
-    busy = sum(attempt.tasks for attempt in state.running.values())
-    assert state.busy == busy, f"busy is {state.busy}, attempts run {busy} tasks"
     for kind in SlotKind:
         slots = sum(node.node.slots(kind) for node in state.nodes.values() if node.is_up)
         assert state.slots[kind] == slots, (

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 BUILT_IN: dict[str, str] = {
     "admission.all": "sluice.policies.standing:AdmitAll",
+    "admission.capacity": "sluice.policies.capacity_admission:CapacityAdmission",
     "pools.keep": "sluice.policies.standing:KeepPools",
     "release.input": "sluice.policies.standing:ReleaseOnArrival",
+    "release.mrorder": "sluice.bootstrap.ordering:MrOrderMaker",
     "release.on-demand": "sluice.policies.on_demand:OnDemand",
+    "tasks.dynamicmr": "sluice.policies.dynamicmr.policy:DynamicMR",
     "tasks.fair": "sluice.policies.fair:Fair",
     "tasks.fifo": "sluice.policies.fifo:Fifo",
     "tasks.static": "sluice.policies.static_slots:StaticSlots",

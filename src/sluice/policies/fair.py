@@ -7,20 +7,23 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Self
 
-from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.commands import Locality
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
-from sluice.policies.share_order import PoolShare, ShareOrder
+from sluice.policies.line import Key, Pick, Place
+from sluice.policies.share_order import PoolShare, ShareOrder, job_place
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
+_BESIDE: Final = Locality.NODE
 _new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
 _LOWEST: Final = Reason(ReasonCode.LOWEST_SHARE)
@@ -39,6 +42,8 @@ class Fair:
     """Pools in the order of their shares; `delay` says how far from its data a job may run."""
 
     name = "fair"
+    uses: Final = "typed slots"
+    has_pools: Final = True
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
@@ -62,18 +67,32 @@ class Fair:
             for kind in (_MAP, _REDUCE):
                 yield from self._assign_alike(node, kind, room[kind])
             return
-        if self._delay is not None:
-            self._delay.begin(now_s)
-            self._refused.clear()
+        self.begin(now_s)
         while (next_kind := self._next_kind(node, room)) is not None:
-            assignment = self._pick(node, next_kind)
-            if assignment is None:
+            pick = self.pick(node, next_kind)
+            if pick is None:
                 room[next_kind] = 0
             else:
                 room[next_kind] -= 1
-                yield assignment
+                # Half the price of a call of the class.
+                yield _new(Assignment, (pick[0], next_kind, pick[1], 1, None, None))
+        self.end(now_s)
+
+    def begin(self, now_s: float) -> None:
+        if self._delay is not None:
+            self._delay.begin(now_s)
+            self._refused.clear()
+
+    def end(self, now_s: float) -> None:
         if self._delay is not None:
             self._delay.end(now_s)
+
+    def has_waiting(self, kind: SlotKind) -> bool:
+        return self.order.has_waiting(kind)
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        load = self.order.load(kind, more)
+        return node.free[kind] > 0 and node.used(kind) < balance_line(load, node.node.slots(kind))
 
     def _room(self, node: NodeEntry, kind: SlotKind, slots: int) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""
@@ -91,33 +110,89 @@ class Fair:
             return _MAP
         return _MAP if node.used(_MAP) <= node.used(_REDUCE) else _REDUCE
 
-    def _pick(self, node: NodeEntry, kind: SlotKind) -> Assignment | None:
-        """The first job in order that yields a task for the node."""
-        share = self.order.first(kind)
-        if share is None:
-            return None
-        phase = share.first()
-        if phase is not None and not phase.pending.is_placed:
-            # Half the price of a call of the class, and the way of most tasks of a simulation.
-            return _new(Assignment, (phase, kind, _reason(share), 1, None, None))
-        return self._pick_near(node, kind)
-
-    def _pick_near(self, node: NodeEntry, kind: SlotKind) -> Assignment | None:
-        """The same where it matters how near a job's data are."""
-        for share in self.order.pools(kind):
-            reason = _reason(share)
-            for phase in share.phases():
-                if self._delay is None:
-                    return Assignment(phase, kind, reason)
-                if phase in self._refused:  # for an earlier slot, and its job started nothing since
-                    continue
-                locality = phase.pending.nearest(node.node_id, node.rack)
-                if self._delay.allows(phase.job, locality):
-                    self._delay.started(phase.job, locality)
-                    self._refused.difference_update(phase.job.phases)
-                    return Assignment(phase, kind, reason)
-                self._refused.add(phase)
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        if pool is None and before is None:
+            first = self.order.first(kind)
+            if first is None:
+                return None
+            phase = first.first()
+            if phase is not None and not phase.pending.is_placed:
+                # The way of most tasks of a simulation.
+                return _new(Pick, (phase, _reason(first), None))
+        for share in self._shares(pool, kind):
+            if before is not None and share.place() > before.pool:
+                return None
+            pick = self._pick_of(share, node, before)
+            if pick is not None:
+                return pick
         return None
+
+    def _pick_of(self, share: PoolShare, node: NodeEntry, before: Place | None) -> Pick | None:
+        """The first of a pool's phases that is near enough to its data."""
+        delay = self._delay
+        for phase in share.phases():
+            if before is not None and _is_behind(phase, share, before):
+                return None
+            if delay is None:
+                return Pick(phase, _reason(share))
+            if phase in self._refused:  # for an earlier slot, and its job started nothing since
+                continue
+            locality = phase.pending.nearest(node.node_id, node.rack)
+            if delay.allows(phase.job, locality):
+                return self._started(Pick(phase, _reason(share)), locality)
+            self._refused.add(phase)
+        return None
+
+    def _started(self, pick: Pick, locality: Locality | None) -> Pick:
+        """What was picked starts, so far from its data."""
+        job = pick.phase.job
+        if self._delay is not None:
+            self._delay.started(job, locality)
+            self._refused.difference_update(job.phases)
+        return pick
+
+    def _share_with_work(self, pool: PoolEntry, kind: SlotKind) -> PoolShare | None:
+        """A pool's share, if it has something to start and is below its cap."""
+        self.order.settle()
+        share = self.order.share(pool, kind)
+        return None if share.key() is None else share
+
+    def _shares(self, pool: PoolEntry | None, kind: SlotKind) -> Iterable[PoolShare]:
+        if pool is None:
+            return self.order.pools(kind)
+        share = self._share_with_work(pool, kind)
+        return () if share is None else (share,)
+
+    def pick_beside_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        for share in self._shares(pool, kind):
+            for phase in share.phases():
+                if phase.pending.nearest(node.node_id, node.rack) is _BESIDE:
+                    return self._started(Pick(phase, _reason(share)), _BESIDE)
+        return None
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        for share in self._shares(pool, kind):
+            for phase in share.phases():
+                locality = phase.pending.nearest(node.node_id, node.rack)
+                return self._started(Pick(phase, _reason(share)), locality)
+        return None
+
+    def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
+        self.order.settle()
+        return self.order.share(pool, kind).place()
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return job_place(job, kind)
 
     def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
         """All at once what one by one would give, where nothing tells tasks apart."""
@@ -133,6 +208,12 @@ class Fair:
                     yield Assignment(phase, kind, reason, tasks)
             # A task that runs again comes alone, so that less may have started than was given.
             room -= before - node.free[kind]
+
+    def copies_wanted(self, kind: SlotKind) -> int:
+        return 0
+
+    def pools_with_copies(self) -> list[PoolEntry]:
+        return []
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return None if self._delay is None else self._delay.wake_at_s(now_s)
@@ -158,6 +239,11 @@ class Fair:
             )
         numbers = (("slots", state.slots[kind]), ("kind", kind.value))
         return Reason(ReasonCode.SLOTS_BUSY, numbers)
+
+
+def _is_behind(phase: PhaseEntry, share: PoolShare, place: Place) -> bool:
+    """Whether a phase of a pool stands behind a place in line."""
+    return share.place() == place.pool and job_place(phase.job, phase.kind) > place.job
 
 
 def _reason(share: PoolShare) -> Reason:

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sluice.core.commands import Locality
-from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.line import Key, Pick, Place
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
@@ -26,9 +27,12 @@ class Fifo:
     """First released, first served, in typed slots."""
 
     name = "fifo"
+    uses: Final = "typed slots"
+    has_pools: Final = False
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
+        self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
 
     @classmethod
     def build(cls, settings: Mapping[str, Any]) -> Fifo:
@@ -37,6 +41,7 @@ class Fifo:
 
     def attach(self, state: ClusterState) -> None:
         """Needs no index beyond the state's own backlogs."""
+        self._state = state
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
@@ -56,6 +61,64 @@ class Fifo:
                 else:
                     # Half the price of a call of the class, and the way of most tasks.
                     yield _new(Assignment, (phase, kind, _FIRST, 1, None, None))
+
+    # --- task by task -------------------------------------------------------------------------
+
+    def begin(self, now_s: float) -> None:
+        self._was_remote = False
+
+    def end(self, now_s: float) -> None:
+        """Nobody has waited."""
+
+    def has_waiting(self, kind: SlotKind) -> bool:
+        return self._state.backlogs[kind].first() is not None
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        return node.free[kind] > 0
+
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        phase = self._state.backlogs[kind].first()
+        if phase is None or (self._was_remote and phase.pending.is_placed):
+            return None
+        if before is not None and self.job_place(phase.job, kind) > before.job:
+            return None
+        if phase.pending.is_placed and self._by_heartbeat:
+            self._was_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
+        return Pick(phase, _FIRST)
+
+    def pick_beside_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        for phase in self._state.backlogs[kind].in_order():
+            if phase.pending.nearest(node.node_id, node.rack) is Locality.NODE:
+                return Pick(phase, _FIRST)
+        return None
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self.pick(node, kind)
+
+    def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
+        return ()  # pools play no part
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return (job.release_seq,)
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        return None
+
+    def copies_wanted(self, kind: SlotKind) -> int:
+        return 0
+
+    def pools_with_copies(self) -> list[PoolEntry]:
+        return []
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         jobs = tasks = 0

@@ -64,6 +64,13 @@ class PoolShare:
             return (0, running / max(1, min(self.minimum, self.demand)), self.seniority)
         return (1, running / self.weight, self.seniority)
 
+    def place(self) -> Key:
+        """Its place among all pools, also of those that can start nothing."""
+        least = min(self.minimum, self.demand)
+        if self.running < least:
+            return (0, self.running / max(1, least), self.seniority)
+        return (1, self.running / self.weight, self.seniority)
+
     def refresh_seniority(self) -> None:
         """Earliest submission of its jobs, then its name: what ties are broken by."""
         first = next(iter(self.pool.jobs.values()), None)
@@ -129,6 +136,14 @@ def _running(phase: PhaseEntry) -> int:
 def _key_at(phase: PhaseEntry, running: int) -> Key:
     job = phase.job
     return (running / job.job.weight, *job.seniority, phase.index)
+
+
+def job_place(job: JobEntry, kind: SlotKind) -> Key:
+    """Place of a job among those of its pool, also of one that can start nothing."""
+    if job.pool.pool.order is PoolOrder.FIFO:
+        return (job.release_seq,)
+    running = sum([phase.running for phase in job.phases if phase.kind is kind])
+    return (running / job.job.weight, *job.seniority)
 
 
 def _claim(job: JobEntry, kind: SlotKind) -> Claim:
@@ -245,11 +260,11 @@ class ShareOrder:
             self.settle()
         return self._rankings[kind].in_order()
 
-    def load(self, kind: SlotKind) -> float:
-        """Demand for a kind of slot per slot there is; 0/0 counts 0. Section 4."""
+    def load(self, kind: SlotKind, more: int = 0) -> float:
+        """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""
         if self._touched:
             self.settle()
         slots = self._state.slots[kind]
         if slots:
-            return self.demand[kind] / slots
+            return (self.demand[kind] + more) / slots
         return math.inf if self.demand[kind] else 0.0

@@ -4,6 +4,10 @@ Jobs stand by running containers / weight. Within a job startable reduces go bef
 while maps are unfinished its reduces hold at most `ramp` of its fair share of the containers:
 without that limit they could take every container and wait for maps for ever.
 Source: dynamicmr spec, section 5.6.
+
+Containers that admission has promised to a job are kept for it, also while it cannot use them: jobs
+below their promise come first, by running containers / promise, and beyond its promise a job only
+gets containers that are promised to nobody. Nothing is ever taken away to keep a promise.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from sluice.model.job import SlotKind
 
 _CONTAINER = SlotKind.CONTAINER
 _SHARE = Reason(ReasonCode.CONTAINER_SHARE)
+_OWN = Reason(ReasonCode.OWN_CONTAINER)
 
 
 class YarnLike:
@@ -53,10 +58,12 @@ class YarnLike:
             phase = self._next()
             if phase is None:
                 return
-            yield Assignment(phase, _CONTAINER, _SHARE)
+            yield Assignment(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
 
     def _next(self) -> PhaseEntry | None:
         for job in self._jobs.in_order():
+            if self._state.promises and not _is_owed(job) and self._state.spare_containers() <= 0:
+                return None  # those who are owed come first, so that nobody after it is
             phase = self._phase_of(job)
             if phase is not None:
                 return phase
@@ -84,6 +91,8 @@ class YarnLike:
         if phase.running >= self._limit(phase):
             return Reason(ReasonCode.RAMP, (("running", phase.running),))
         mine = _key(phase.job)
+        if self._state.promises and not _is_owed(phase.job) and state.spare_containers() <= 0:
+            return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(self._state.promises)),))
         ahead = 0
         for job in self._jobs.in_order():
             if job is phase.job:
@@ -91,14 +100,10 @@ class YarnLike:
             ahead += 1
         if ahead and mine is not None:
             return Reason(
-                ReasonCode.JOB_OVER_SHARE, (("running", _running(phase.job)), ("jobs", ahead))
+                ReasonCode.JOB_OVER_SHARE, (("running", phase.job.running), ("jobs", ahead))
             )
         numbers = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
         return Reason(ReasonCode.SLOTS_BUSY, numbers)
-
-
-def _running(job: JobEntry) -> int:
-    return sum(phase.running for phase in job.phases)
 
 
 def _running_early(job: JobEntry) -> int:
@@ -106,7 +111,15 @@ def _running_early(job: JobEntry) -> int:
     return sum(phase.running for phase in job.phases if not phase.has_inputs)
 
 
-def _key(job: JobEntry) -> tuple[float, int] | None:
+def _is_owed(job: JobEntry) -> bool:
+    """Whether the job runs less than it was promised."""
+    return job.running < job.promised
+
+
+def _key(job: JobEntry) -> tuple[int, float, int] | None:
     if not any(phase.is_queued for phase in job.phases):
         return None
-    return (_running(job) / job.job.weight, job.release_seq)
+    running = job.running
+    if running < job.promised:
+        return (0, running / job.promised, job.release_seq)
+    return (1, running / job.job.weight, job.release_seq)

@@ -66,6 +66,18 @@ class SharedNodes:
         self._leave(run, now_s)
         settle_all(self._touched, now_s)
 
+    def progress(self, key: AttemptKey, now_s: float) -> float:
+        run = self._runs.get(key)
+        if run is None:
+            return 1.0  # its end stands on the agenda for this very instant
+        if self._efforts.mishap(key).hangs:
+            return 0.0
+        work_s = self._efforts.work_s(run.launch)
+        done_s = self._shuffle.fetched_s(run, now_s)
+        if run.works and run.stint is not None:
+            done_s += run.stint.work_s - run.left_s(now_s)
+        return min(1.0, done_s / (run.fetch_s + work_s))
+
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
         self._shuffle.task_done(phase, now_s)
         settle_all(self._touched, now_s)
@@ -86,6 +98,7 @@ class SharedNodes:
         """The attempt's own work begins."""
         key, tasks, node = run.launch.key, run.launch.tasks, run.node
         load = node.load(run.phase.phase.demand.work)
+        run.works = True
         mishap = self._efforts.mishap(key)
         if mishap.hangs:
             if self._timeout_s is None:
@@ -93,9 +106,7 @@ class SharedNodes:
             then = partial(self._fail, run, FailureKind.TIMEOUT, "no progress")
             run.stint = node.stay(load.at_rest(), tasks, self._timeout_s, now_s, then)
             return
-        work_s = self._efforts.phases[key.job_id][key.phase].of(key.task)
-        work_s *= self._efforts.locality_factor(run.launch.locality)
-        work_s *= mishap.factor  # one by one, so that rounding is that of OwnSpeed
+        work_s = self._efforts.work_s(run.launch)
         if mishap.fails_after is None:
             run.stint = node.work(load, tasks, work_s, partial(self._finish, run), now_s)
         else:

@@ -28,7 +28,7 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
-from sluice.core.protocols import HoldsBack
+from sluice.core.protocols import HoldsBack, MindsAttempts
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
@@ -39,6 +39,7 @@ from sluice.simulation.execution import Execution, OwnSpeed
 from sluice.simulation.faults import NodeFaults
 from sluice.simulation.heartbeats import Heartbeats
 from sluice.simulation.placement import BlockPlacement
+from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
@@ -80,6 +81,12 @@ class Simulation:
             from sluice.simulation.contention import SharedNodes
 
             self._execution = SharedNodes(self._agenda, self._efforts, settings, self._state)
+        tasks = scheduler.policies.tasks
+        self._minder = tasks if isinstance(tasks, MindsAttempts) else None
+        self._progress: ProgressReports | None = None
+        if self._minder is not None and self._minder.reads_progress:
+            self._progress = ProgressReports(self._state, self._execution, self._untold)
+        self._wakes = 0  # that stand on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         for node in cluster.nodes:
             self.tell_node(NodeJoined(0.0, node))
@@ -117,16 +124,26 @@ class Simulation:
                 if commands:
                     self._carry_out(commands, now_s)
                 if by_heartbeat:
-                    self._heartbeats.arm_all(self._state, now_s)
+                    if self._asks_for_work:
+                        self._heartbeats.arm_all(self._state, now_s)
                     if self._is_stuck(now_s):
                         break
+                elif self._wakes and self._is_stuck(now_s):
+                    break
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
                     self._observer(now_s, len(self._state.closed))
 
+    @property
+    def _asks_for_work(self) -> bool:
+        """Whether a node that speaks may be given something to do, or to end."""
+        if self._state.startable:
+            return True
+        return self._minder is not None and self._minder.minds(self._state)
+
     def _is_stuck(self, now_s: float) -> bool:
         """Whether nodes ask for work for ever: all slots are held by what never ends."""
-        if self._heartbeats.has_more(len(self._agenda.heap)):
+        if self._heartbeats.has_more(len(self._agenda.heap) - self._wakes):
             self._quiet_from_s = math.inf
             return False
         self._quiet_from_s = min(self._quiet_from_s, now_s)
@@ -147,6 +164,9 @@ class Simulation:
         elif item is not None:
             assert callable(item)
             item(now_s)  # a model's own step
+        else:
+            self._wakes -= 1
+            self._tell_progress_of_all(now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         abandoned = self._execution.abandoned
@@ -188,9 +208,18 @@ class Simulation:
             return
         for report in reports:
             self._tell(report._replace(at_s=now_s), now_s)
+        if self._progress is not None:
+            for told in self._progress.of_node(beat.node_id, now_s):
+                self._scheduler.handle(told)
         self._handle(beat)
-        if self._state.startable:
+        if self._asks_for_work:
             self._heartbeats.arm(beat.node_id, now_s)
+
+    def _tell_progress_of_all(self, now_s: float) -> None:
+        """Where there are no heartbeats, whoever asked to be woken looks at everything."""
+        if self._progress is not None:
+            for told in list(self._progress.of_all(now_s)):
+                self._scheduler.handle(told)
 
     # --- what the scheduler asks ------------------------------------------------------------
 
@@ -206,6 +235,7 @@ class Simulation:
             elif type(command) is Kill:
                 self._kill(command.key, now_s)
             elif type(command) is Wake and command.at_s > now_s:
+                self._wakes += 1
                 self._agenda.add(command.at_s, WAKE_RANK, None)
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:

@@ -12,12 +12,13 @@ import random
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from sluice.core.commands import Locality
+from sluice.core.commands import Launch, Locality
 from sluice.core.events import AttemptKey
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
 from sluice.simulation.settings import SimulationSettings
@@ -35,6 +36,7 @@ class Mishap(NamedTuple):
 
 
 _FINE = Mishap()
+_REMEMBERED = 2**14  # mishaps of attempts that run; others are drawn anew
 
 
 @dataclass(slots=True)
@@ -67,7 +69,12 @@ class Efforts:
             Locality.RACK: settings.rack_factor,
             Locality.ANY: settings.remote_factor,
         }
-        self.has_mishaps = bool(settings.p_slow or settings.p_hang or settings.task_failure)
+        self._slow_nodes: dict[NodeId, float] = {}
+        self.has_mishaps = bool(
+            settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
+        )
+        # Whoever reads progress asks at every heartbeat of every attempt that runs.
+        self._drawn = lru_cache(maxsize=_REMEMBERED)(self._draw_mishap)
 
     def add(self, job: Job) -> None:
         """Draw everything that belongs to the job's tasks."""
@@ -81,10 +88,29 @@ class Efforts:
         """How much longer a task takes at that distance from its input."""
         return self._factors[locality]
 
+    def work_s(self, launch: Launch) -> float:
+        """How long an attempt works at full speed, with what becomes of it where it runs."""
+        key = launch.key
+        work_s = self.phases[key.job_id][key.phase].of(key.task)
+        work_s *= self.locality_factor(launch.locality)
+        return work_s * self.mishap(key).factor * self.node_factor(launch.node_id)
+
+    def node_factor(self, node_id: NodeId) -> float:
+        """How many times longer all takes on a node: drawn once for it."""
+        if not self._settings.p_slow_node:
+            return 1.0
+        factor = self._slow_nodes.get(node_id)
+        if factor is None:
+            chance = random.Random(f"{self._seed}/slow-node/{node_id}").random()
+            is_slow = chance < self._settings.p_slow_node
+            factor = self._slow_nodes[node_id] = self._settings.slow_node_factor if is_slow else 1.0
+        return factor
+
     def mishap(self, key: AttemptKey) -> Mishap:
         """What goes wrong with this attempt: drawn for it alone, whenever it starts."""
-        if not self.has_mishaps:
-            return _FINE
+        return self._drawn(key) if self.has_mishaps else _FINE
+
+    def _draw_mishap(self, key: AttemptKey) -> Mishap:
         settings = self._settings
         draw = random.Random(f"{self._seed}/mishap/{key}")  # seeded by text: stable everywhere
         chance, slow, fails, where = (draw.random() for _ in range(4))

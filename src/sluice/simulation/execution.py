@@ -31,6 +31,9 @@ class Execution(Protocol):
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         """A running attempt is ended from outside."""
 
+    def progress(self, key: AttemptKey, now_s: float) -> float:
+        """How far a running attempt is, 0 to 1: of its fetching and its work together."""
+
     hears_each_task: bool
     """Whether `task_done` is wanted at each done task, not just at the last of a phase."""
 
@@ -56,6 +59,8 @@ class OwnSpeed:
         self.abandoned: set[AttemptKey] = set()
         # Attempts that have started, but wait for earlier phases: (launch, all fetched at).
         self._parked: dict[tuple[JobId, int], list[tuple[Launch, float]]] = {}
+        # Since when attempts that fetch first do their own work; kept while they run.
+        self._working_from_s: dict[AttemptKey, float] = {}
 
     def begin(self, launch: Launch, now_s: float) -> None:
         job_id, phase, _, _ = launch[0]
@@ -79,23 +84,24 @@ class OwnSpeed:
     def _work(self, launch: Launch, effort: PhaseEffort, from_s: float) -> None:
         """All is fetched: put the attempt's end on the agenda."""
         key, tasks, _, _, _, locality, _, _ = launch
+        if effort.fetches:
+            self._working_from_s[key] = from_s
         each_s = effort.each_s
         work_s = effort.work_s if each_s is None else each_s[key[2]]
         if locality is not None:
             work_s *= self._efforts.locality_factor(locality)
         if self._efforts.has_mishaps:
-            self._work_with_mishap(launch, effort, from_s, work_s)
+            self._work_with_mishap(launch, effort, from_s)
             return
         at_s = from_s + work_s
         shuffled_at_s = from_s if effort.fetches else None
         end = _new(TaskFinished, (at_s, key, at_s, tasks, shuffled_at_s, None, ()))
         self._agenda.add(at_s, TASK_RANK, end)
 
-    def _work_with_mishap(
-        self, launch: Launch, effort: PhaseEffort, from_s: float, work_s: float
-    ) -> None:
+    def _work_with_mishap(self, launch: Launch, effort: PhaseEffort, from_s: float) -> None:
         key = launch.key
         mishap = self._efforts.mishap(key)
+        length_s = self._efforts.work_s(launch)
         end: TaskFinished | TaskFailed
         if mishap.hangs:
             if self._timeout_s is None:
@@ -103,12 +109,25 @@ class OwnSpeed:
             at_s = from_s + self._timeout_s
             end = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
         elif mishap.fails_after is not None:
-            at_s = from_s + work_s * mishap.factor * mishap.fails_after
+            at_s = from_s + length_s * mishap.fails_after
             end = TaskFailed(at_s, key, at_s, FailureKind.EXIT, "failed by chance")
         else:
-            at_s = from_s + work_s * mishap.factor
+            at_s = from_s + length_s
             end = TaskFinished(at_s, key, at_s, 1, from_s if effort.fetches else None)
         self._agenda.add(at_s, TASK_RANK, end)
+
+    def progress(self, key: AttemptKey, now_s: float) -> float:
+        attempt = self._state.running[key]
+        if self._efforts.mishap(key).hangs:
+            return 0.0
+        effort = self._efforts.phases[key.job_id][key.phase]
+        work_s = self._efforts.work_s(attempt.launch)
+        done_s = min(effort.fetch_s, now_s - attempt.started_at_s)
+        if not effort.fetches:
+            done_s = now_s - attempt.started_at_s
+        elif key in self._working_from_s:
+            done_s += max(0.0, now_s - self._working_from_s[key])
+        return min(1.0, done_s / (effort.fetch_s + work_s))
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         waiting = self._parked.get((key.job_id, key.phase), [])

@@ -62,8 +62,8 @@ class Heartbeats:
         self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:
-        """While work waits, every node that is up speaks."""
-        if state.startable and len(self._armed) < len(state.nodes):
+        """Every node that is up speaks: there is work for them, or what runs is looked at."""
+        if len(self._armed) < len(state.nodes):
             for node in state.nodes.values():
                 if node.is_up:
                     self.arm(node.node_id, now_s, at_once=True)

@@ -19,6 +19,8 @@ class SimulationSettings:
     spread: "fixed", or the distribution that lengths are drawn from, of which `spread_cv` is the
     coefficient of variation; the mean stays that of the profile.
     p_slow, slow_factor: chance that an attempt is slow, and the range of how many times slower.
+    p_slow_node, slow_node_factor: chance that a node is slow, and how many times longer all work
+    takes there.
     p_hang: chance that an attempt never ends; it is ended after `task_timeout_s` without progress.
     replicas, rack_factor, remote_factor: copies of each input block, and how much longer a task
     takes when its input is in its rack, or elsewhere. On where the cluster has racks.
@@ -34,6 +36,8 @@ class SimulationSettings:
     p_slow: float = 0.0
     slow_factor: tuple[float, float] = (3.0, 6.0)
     p_hang: float = 0.0
+    p_slow_node: float = 0.0
+    slow_node_factor: float = 1.5
     task_timeout_s: float | None = 600.0
     node_timeout_s: float = 600.0
     replicas: int = 3
@@ -65,7 +69,12 @@ class SimulationSettings:
     def tells_tasks_apart(self) -> bool:
         """Whether two tasks of one phase may end at different times though alike in profile."""
         return bool(
-            self.jitter or self.spread != "fixed" or self.p_slow or self.p_hang or self.task_failure
+            self.jitter
+            or self.spread != "fixed"
+            or self.p_slow
+            or self.p_hang
+            or self.p_slow_node
+            or self.task_failure
         )
 
     @property

@@ -165,13 +165,18 @@ class SharedNode:
             self._agenda.add(stint.until_s, TASK_RANK, partial(self._stay_over, stint))
         return stint
 
-    def leave(self, stint: Stint, now_s: float) -> float:
-        """End a stint early. Returns its work left (or its time left by the clock), in seconds."""
+    def left_s(self, stint: Stint, now_s: float) -> float:
+        """A stint's work left (or its time left by the clock), in seconds."""
         clock_s = now_s
         if stint.is_paced:
             clock_s = self._groups[stint.load].served_by(now_s)
-        self._drop(stint)
         return max(0.0, stint.until_s - clock_s)
+
+    def leave(self, stint: Stint, now_s: float) -> float:
+        """End a stint early. Returns what was left of it, as `left_s`."""
+        left_s = self.left_s(stint, now_s)
+        self._drop(stint)
+        return left_s
 
     def settle(self, now_s: float) -> None:
         """Give every group its rate, and put the next end on the agenda if it has changed."""

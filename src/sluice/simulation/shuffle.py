@@ -39,7 +39,7 @@ from sluice.simulation.sharing import Load
 class Run:
     """An attempt on a shared node, and what it does there at present."""
 
-    __slots__ = ("launch", "phase", "node", "stint", "shuffled_at_s")
+    __slots__ = ("fetch_s", "launch", "node", "phase", "shuffled_at_s", "stint", "works")
 
     def __init__(self, launch: Launch, phase: PhaseEntry, node: SharedNode) -> None:
         self.launch = launch
@@ -47,6 +47,12 @@ class Run:
         self.node = node
         self.stint: Stint | None = None  # None before its first and after its last
         self.shuffled_at_s: float | None = None
+        self.fetch_s = 0.0  # how long it fetches at full speed
+        self.works = False  # its own work has begun
+
+    def left_s(self, now_s: float) -> float:
+        """Seconds left of what it does at present."""
+        return 0.0 if self.stint is None else self.node.left_s(self.stint, now_s)
 
     def stop(self, now_s: float) -> float:
         """Leave off what it does. Returns the seconds left of that."""
@@ -77,6 +83,10 @@ class Fetch:
         if not self.is_resting:
             self.got_s = self.goal_s - left_s
 
+    def fetched_s(self, now_s: float) -> float:
+        """How far it has come by now."""
+        return self.got_s if self.is_resting else self.goal_s - self.run.left_s(now_s)
+
     def aim(self, share_done: float) -> float:
         """Look for more; what it can fetch now, in seconds at full speed."""
         within_reach_s = self.length_s * share_done if self.is_simulated else self.length_s
@@ -106,6 +116,7 @@ class Shuffle:
             assert job.map_output is not None, "what makes it simulated"
             share_bytes = job.map_output.bytes / run.phase.tasks
             length_s = share_bytes / self._settings.fetch_bytes_per_s
+        run.fetch_s = length_s
         fetch = Fetch(run, length_s, is_simulated=is_simulated)
         self._fetches.setdefault(run.phase, {})[run] = fetch
         self._go_on(fetch, now_s)
@@ -115,6 +126,11 @@ class Shuffle:
         fetches = self._fetches.get(run.phase)
         if fetches is not None and fetches.pop(run, None) is not None and not fetches:
             del self._fetches[run.phase]
+
+    def fetched_s(self, run: Run, now_s: float) -> float:
+        """How far a task that fetches first has come with it, in seconds at full speed."""
+        fetch = self._fetches.get(run.phase, {}).get(run)
+        return run.fetch_s if fetch is None else fetch.fetched_s(now_s)
 
     def task_done(self, earlier: PhaseEntry, now_s: float) -> None:
         """There may be more to fetch: whoever rests for it goes on."""

@@ -1,0 +1,127 @@
+"""Simulated annealing under a budget: from a good order to a better one.
+
+The temperature falls from a share of the start's value to a hundredth of that, by the spent part of
+the budget. Under a budget of evaluations all chunks of steps are of one size, and the walk is the
+same each time for the same seed. Source: ordering spec, section 10.4.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cache
+
+from sluice.planning.ordering.aims import Aim, Objective, aim_at
+from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.compilation import Kernels
+from sluice.planning.ordering.kernels.wandering import Draws, Walk
+from sluice.planning.ordering.meter import Meter
+from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.rules import Order
+
+_HEAT, _COOLED = 3e-4, 0.01  # of the value at first; of the heat in the end
+_FEW_JOBS = 20  # with fewer, each step is a larger part of the value
+_CHUNK, _CHUNK_MAX = 64, 4096
+_CHUNK_S = 0.01  # the least time of a chunk that is not made longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An order and what becomes of it, in seconds."""
+
+    order: Order
+    makespan_s: float
+    total_s: float
+
+    def value(self, aim: Aim) -> float:
+        """What is minimised."""
+        return aim.value(self.makespan_s, self.total_s)
+
+
+def found(arena: Arena, order: Order) -> Found:
+    """An order with its values."""
+    makespan_s, total_s = arena.values(order)
+    return Found(order=order, makespan_s=makespan_s, total_s=total_s)
+
+
+def anneal(
+    arena: Arena,
+    start: Found,
+    aim: Aim,
+    draw: random.Random,
+    *,
+    until: float = 1.0,
+    floor: float = 0.0,
+    steps: int | None = None,
+) -> Found:
+    """The best order of a walk that ends when that share of the meter's limit is spent.
+
+    floor: the walk ends as well when the value is down to it.  steps: or after so many.
+    """
+    began = arena.meter.share
+    first = arena.meter.evaluations
+    if arena.jobs < 2 or began >= until or start.value(aim) <= floor:  # noqa: PLR2004  # a lone job has one order
+        return start
+    with arena.meter.outside():
+        _make_ready(arena.kernels)
+    walk = _walk(arena, start, aim)
+    heat = _HEAT * max(1.0, _FEW_JOBS / arena.jobs) * aim.way_value(start.makespan_s, start.total_s)
+    size = _CHUNK
+    part = 0.0  # of this walk
+    while part < 1:
+        before_s = arena.meter.elapsed_s
+        chunk = min(size, arena.meter.left_evaluations(until) or size)
+        draws = _draws(arena, draw, chunk)
+        taken = arena.kernels.wander(arena.shop, walk, draws, heat * _COOLED**part, floor)
+        arena.meter.evaluations += taken
+        if taken < chunk:
+            break
+        if arena.meter.evaluations_max is None:
+            size = _next_size(size, arena.meter.elapsed_s - before_s)
+        part = (arena.meter.share - began) / (until - began)
+        if steps is not None:
+            part = max(part, (arena.meter.evaluations - first) / steps)
+    return Found(
+        order=arena.order(walk.best_order),
+        makespan_s=float(walk.best[2]),
+        total_s=float(walk.best[3]),
+    )
+
+
+@cache
+def _make_ready(kernels: Kernels) -> None:
+    """Have the walk compiled, if it is to be, before it is timed."""
+    alone = Problem(map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),))
+    arena = Arena(alone, Meter(lambda: 0.0), kernels=kernels)
+    aim = aim_at(Objective.MAKESPAN, 1.0, 1.0)
+    walk = _walk(arena, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
+    kernels.wander(arena.shop, walk, _draws(arena, random.Random(0), 1), 0.0, 1.0)
+
+
+def _walk(arena: Arena, start: Found, aim: Aim) -> Walk:
+    kernels = arena.kernels
+    way = aim.way_value(start.makespan_s, start.total_s)
+    return Walk(
+        order=kernels.whole(start.order),
+        best_order=kernels.whole(start.order),
+        goal=kernels.floats([aim.way_makespan, aim.way_total, aim.makespan, aim.total]),
+        now=kernels.floats([way]),
+        best=kernels.floats([start.value(aim), way, start.makespan_s, start.total_s]),
+    )
+
+
+def _draws(arena: Arena, draw: random.Random, steps: int) -> Draws:
+    uniform, floats = draw.random, arena.kernels.floats
+    return Draws(
+        kind=floats([uniform() for _ in range(steps)]),
+        place=floats([uniform() for _ in range(steps)]),
+        other=floats([uniform() for _ in range(steps)]),
+        patience=floats([draw.expovariate(1.0) for _ in range(steps)]),
+    )
+
+
+def _next_size(size: int, took_s: float) -> int:
+    """Longer chunks where they are short, shorter ones where the clock is asked too seldom."""
+    if took_s < _CHUNK_S:
+        return min(2 * size, _CHUNK_MAX)
+    return max(1, size // 2) if took_s > 4 * _CHUNK_S else size

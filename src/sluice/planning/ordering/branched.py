@@ -1,0 +1,152 @@
+"""One branch and bound: its tree laid out for the kernels, walked on, and asked what it knows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sluice.planning.ordering import rules
+from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
+from sluice.planning.ordering.annealing import Found
+from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.compilation import Kernels
+from sluice.planning.ordering.kernels.branching import Tree
+from sluice.planning.ordering.kernels.prefixes import Node
+from sluice.planning.ordering.meter import Meter
+from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.shop import pool_for
+
+_CHUNK_S = 0.02
+_CHUNK = 16  # nodes at once, where evaluations are counted
+
+
+class Branching:
+    """A tree whose root is open. Values are those of the aim."""
+
+    def __init__(self, arena: Arena, best: Found, aim: Aim) -> None:
+        self._arena = arena
+        self._aim = aim
+        self._best = best
+        self._node = _node(arena, aim)
+        self._tree = _tree(arena, best, aim)
+        self._size = 1 if arena.meter.evaluations_max is None else _CHUNK
+        with arena.meter.outside():
+            _make_ready(arena.kernels)
+        self._depth = self._open(0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no better order can be left."""
+        return self._depth < 0
+
+    @property
+    def lower(self) -> float:
+        """What no order can beat, as far as the tree is walked."""
+        if self.is_done:
+            return float(self._tree.best[0])
+        value = float(self._arena.kernels.lowest_open(self._tree, self._arena.jobs))
+        return min(value, float(self._tree.best[0]))
+
+    @property
+    def best(self) -> Found:
+        """The best order that it knows."""
+        order = self._arena.order(self._tree.best_order)
+        if order == self._best.order:
+            return self._best
+        makespan_s, total_s = self._arena.values(order)
+        return Found(order=order, makespan_s=makespan_s, total_s=total_s)
+
+    def learn(self, best: Found) -> None:
+        """Cut by the value of an order that was found elsewhere, if it is better."""
+        value = best.value(self._aim)
+        if value < self._tree.best[0]:
+            self._best = best
+            self._tree.best[0] = value
+            self._tree.best[1] = tolerance(self._aim, value, self._arena.step_s)
+            for place, job in enumerate(best.order):
+                self._tree.best_order[place] = job
+
+    def walk(self, until: float, patience_s: float | None = None) -> bool:
+        """Walk on until all is done or that share of the limit, or the patience, is spent."""
+        meter = self._arena.meter
+        began_s = meter.elapsed_s
+        while not self.is_done and meter.share < until:
+            before_s = meter.elapsed_s
+            if patience_s is not None and before_s - began_s > patience_s:
+                break
+            self._depth = self._open(min(self._size, meter.left_evaluations(until) or self._size))
+            took_s = meter.elapsed_s - before_s
+            if meter.evaluations_max is None:
+                self._size = max(1, self._size // 2) if took_s > 2 * _CHUNK_S else self._size
+                self._size = 2 * self._size if took_s < _CHUNK_S else self._size
+        return self.is_done
+
+    def _open(self, nodes: int) -> int:
+        counts = self._tree.counts
+        before = counts[1]
+        depth = int(self._arena.kernels.branch(self._node, self._tree, nodes))
+        self._arena.meter.evaluations += int(counts[1] - before)
+        return depth
+
+
+@cache
+def _make_ready(kernels: Kernels) -> None:
+    """Have the kernels compiled, if they are to be, before they are timed."""
+    alone = Problem(map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),))
+    arena = Arena(alone, Meter(lambda: 0.0), kernels=kernels)
+    aim = aim_at(Objective.MAKESPAN, 1.0, 1.0)
+    tree = _tree(arena, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
+    kernels.branch(_node(arena, aim), tree, 1)
+    kernels.lowest_open(tree, 1)
+
+
+def _twins(arena: Arena) -> list[int]:
+    """By job, the last one before it that is the same but for its name; -1 for none."""
+    last: dict[object, int] = {}
+    twins = []
+    for number, job in enumerate(arena.problem.jobs):
+        look = (job.maps, job.reduces)
+        twins.append(last.get(look, -1))
+        last[look] = number
+    return twins
+
+
+def _node(arena: Arena, aim: Aim) -> Node:
+    floats, whole, loads = arena.kernels.floats, arena.kernels.whole, arena.loads
+    jobs = arena.jobs
+    return Node(
+        shop=arena.shop,
+        aside=pool_for(arena.problem.map_slots, len(arena.shop.work.tasks), arena.kernels),
+        order=whole([0] * jobs),
+        is_placed=whole([0] * jobs),
+        goal=floats([aim.makespan, aim.total]),
+        johnson=whole(rules.mk_jr(loads)),
+        by_maps=whole(sorted(loads.jobs, key=lambda job: loads.maps[job])),
+        by_work=whole(rules.tct(loads)),
+        twin=whole(_twins(arena)),
+        map_work_s=floats([loads.s(work) for work in loads.maps]),
+        reduce_work_s=floats([loads.s(work) for work in loads.reduces]),
+        span_s=floats([loads.s(span) for span in loads.reduce_span]),
+        mapped_s=floats([0.0] * jobs),
+        left_s=floats([0.0] * jobs),
+        ends_s=floats([0.0] * (jobs + 1)),
+        works_s=floats([0.0] * (jobs + 1)),
+    )
+
+
+def _tree(arena: Arena, best: Found, aim: Aim) -> Tree:
+    floats, whole = arena.kernels.floats, arena.kernels.whole
+    rows = arena.jobs + 1
+    groups = len(arena.shop.maps.moved_at_s)
+    value = best.value(aim)
+    return Tree(
+        child=whole([0] * (rows * arena.jobs)),
+        value=floats([0.0] * (rows * arena.jobs)),
+        width=whole([0] * rows),
+        place=whole([0] * rows),
+        at_s=floats([0.0] * (rows * groups)),
+        slots=whole([0] * (rows * groups)),
+        groups=whole([0] * rows),
+        best=floats([value, tolerance(aim, value, arena.step_s)]),
+        best_order=whole(best.order),
+        counts=whole([0, 0]),
+    )

@@ -1,0 +1,138 @@
+"""The best order with a proof, or the best one found with an honest gap.
+
+First the root is opened, which bounds all orders; then the best order by formula is polished by a
+short walk; then branch and bound goes on until it is done or the budget is spent. What is
+open by then says how much better an order could still be. `both` needs the best of each measure
+first. Source: ordering spec, section 10.2.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sluice.planning.ordering import rules
+from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
+from sluice.planning.ordering.annealing import Found, anneal, found
+from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.bounds import safe_bounds
+from sluice.planning.ordering.branched import Branching
+
+BRANCHED_JOBS_MAX = 64  # beyond, a node costs more than it tells; the bounds by formula remain
+_GLANCE_S, _GLANCE_FEW_S = 0.02, 0.3  # of plain search, before kept machine code is loaded
+_FEW_JOBS = 8  # that are mostly done in the second glance
+_PATIENCE_S = 1.5  # of plain search, before one is compiled; and what that must save
+_BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of what is left: at once, then to find a better order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The best order found, whether nothing is better, and what no order can beat.
+
+    lower: in the measure that was minimised.
+    """
+
+    best: Found
+    is_proved: bool
+    lower: float
+
+
+def candidates(arena: Arena) -> list[Found]:
+    """The orders by formula, with their values."""
+    orders = [
+        rule(arena.loads) for rule in (rules.mk_jr, rules.tct, rules.mk_tct_jr, rules.input_order)
+    ]
+    return [found(arena, order) for order in dict.fromkeys(orders)]
+
+
+def best_of(tried: Sequence[Found], aim: Aim) -> Found:
+    """The one with the least value; of equals the one whose other measure is less."""
+    return min(tried, key=lambda one: (one.value(aim), aim.way_value(one.makespan_s, one.total_s)))
+
+
+def proof_of(arena: Arena, best: Found, aim: Aim, lower: float) -> Proof:
+    """What is known when nothing beats `lower`: if the best is down to it, that is the proof."""
+    value = best.value(aim)
+    is_proved = value <= floor_of(arena, best, aim, lower)
+    return Proof(best=best, is_proved=is_proved, lower=value if is_proved else min(lower, value))
+
+
+def floor_of(arena: Arena, near: Found, aim: Aim, lower: float) -> float:
+    """A value so near to the lower bound that nothing lies between. near: of its magnitude."""
+    return lower + tolerance(aim, near.value(aim), arena.step_s)
+
+
+def formula_bound(arena: Arena, aim: Aim) -> float:
+    """What no order can beat, by the bounds that are formulas."""
+    known = safe_bounds(arena.loads, arena.loads.jobs)
+    return aim.value(known.makespan_lower_s, known.tct_lower_s)
+
+
+def exact(arena: Arena, objective: Objective, draw: random.Random, *, until: float = 1.0) -> Proof:
+    """The best order for an objective, within that share of the arena's limit."""
+    tried = candidates(arena)
+    if objective is not Objective.BOTH:
+        aim = aim_at(objective, tried[0].makespan_s, tried[0].total_s)
+        return _proved(arena, best_of(tried, aim), aim, draw, until)
+    parts = []
+    for part, share in ((Objective.MAKESPAN, 0.25), (Objective.TCT, 0.5)):
+        aim = aim_at(part, tried[0].makespan_s, tried[0].total_s)
+        parts.append(_proved(arena, best_of(tried, aim), aim, draw, until * share))
+        tried.append(parts[-1].best)
+    aim = aim_at(objective, parts[0].best.makespan_s, parts[1].best.total_s)
+    proof = _proved(arena, best_of(tried, aim), aim, draw, until)
+    return replace(proof, is_proved=proof.is_proved and all(part.is_proved for part in parts))
+
+
+def _proved(arena: Arena, start: Found, aim: Aim, draw: random.Random, until: float) -> Proof:
+    """Branch and bound, plain at first."""
+    lower = formula_bound(arena, aim)
+    if arena.jobs > BRANCHED_JOBS_MAX:
+        arena.hurry()
+        floor = floor_of(arena, start, aim, lower)
+        return proof_of(
+            arena, anneal(arena, start, aim, draw, until=until, floor=floor), aim, lower
+        )
+    is_timed = arena.meter.evaluations_max is None
+    if not is_timed and arena.expects_s(_evaluations_worth(arena)) > _PATIENCE_S:
+        arena.hurry()
+    tree = Branching(arena, start, aim)
+    if is_timed:
+        tree = _walked_plain(arena, tree, aim, until)
+    if not tree.walk(_further(arena, until, _BRANCHED_SHARE)):
+        _polish(arena, tree, aim, draw, _further(arena, until, _POLISH_SHARE))
+        tree.walk(until)
+    proof = proof_of(arena, tree.best, aim, max(lower, tree.lower))
+    return replace(proof, is_proved=proof.is_proved or tree.is_done)
+
+
+def _further(arena: Arena, until: float, part: float) -> float:
+    """The share of the limit that is spent when that part of what is left is."""
+    share = arena.meter.share
+    return share + part * max(0.0, until - share)
+
+
+def _evaluations_worth(arena: Arena) -> int:
+    """What the limit allows, each node counted as one evaluation for each job."""
+    return (arena.meter.evaluations_max or 0) * arena.jobs
+
+
+def _walked_plain(arena: Arena, tree: Branching, aim: Aim, until: float) -> Branching:
+    """Branch for a moment as it is; if that is not enough, take up the compiled kernels."""
+    glance_s = _GLANCE_FEW_S if arena.jobs <= _FEW_JOBS else _GLANCE_S
+    for patience_s, kept in ((glance_s, ("evaluate", "wander", "branch")), (_PATIENCE_S, ())):
+        if arena.kernels.is_compiled or tree.walk(until, patience_s):
+            break
+        left_s = arena.meter.left_s(until)
+        is_worth_it = left_s is None or left_s > (0 if kept else _PATIENCE_S)
+        if is_worth_it and arena.hurry(only_kept=kept):
+            return Branching(arena, tree.best, aim)
+    return tree
+
+
+def _polish(arena: Arena, tree: Branching, aim: Aim, draw: random.Random, until: float) -> None:
+    """A walk from the best order known, before branching goes on in earnest."""
+    best = tree.best
+    floor = floor_of(arena, best, aim, max(tree.lower, formula_bound(arena, aim)))
+    tree.learn(anneal(arena, best, aim, draw, until=until, floor=floor))

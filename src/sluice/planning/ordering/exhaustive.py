@@ -1,0 +1,65 @@
+"""The best order by trying all of them: the thesis's SIM.
+
+Source: ordering spec, section 6 (SIM, with its rule for ties) and section 11 (its limit).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sluice.model.errors import InvalidInput
+from sluice.planning.ordering.aims import Objective
+from sluice.planning.ordering.annealing import Found
+from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.kernels.enumerating import Extremes
+
+JOBS_MAX = 10
+_ORDERS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enumerated:
+    """The best order, and the greatest makespan and total completion of any order. Seconds."""
+
+    best: Found
+    makespan_s_max: float
+    total_s_max: float
+
+
+def enumerated(arena: Arena, objective: Objective) -> Enumerated:
+    """Try all orders. Of equally good ones the better in the other measure wins, then the first.
+
+    Raises InvalidInput for more than JOBS_MAX jobs, and for `both`, which has no one measure.
+    """
+    if arena.jobs > JOBS_MAX:
+        raise InvalidInput(
+            f"{arena.jobs} jobs have {math.factorial(arena.jobs):,} orders"
+            if arena.jobs < 2 * JOBS_MAX
+            else f"{arena.jobs} jobs have too many orders to try them all",
+            where="enumeration",
+            mend=f"give at most {JOBS_MAX} jobs, or use the exact search",
+        )
+    if objective is Objective.BOTH:
+        raise InvalidInput(
+            "`both` is no single measure", where="enumeration", mend="give makespan or tct"
+        )
+    if arena.expects_s(math.factorial(arena.jobs)) > 1:
+        arena.hurry()
+    kernels = arena.kernels
+    extremes = Extremes(
+        order=kernels.whole(range(arena.jobs)),
+        best_order=kernels.whole(range(arena.jobs)),
+        best=kernels.floats([math.inf, math.inf]),
+        worst=kernels.floats([0.0, 0.0]),
+    )
+    by_total = int(objective is Objective.TCT)
+    while not kernels.try_orders(arena.shop, extremes, by_total, _ORDERS_AT_ONCE):
+        arena.meter.evaluations += _ORDERS_AT_ONCE
+    value, other = float(extremes.best[0]), float(extremes.best[1])
+    makespan_s, total_s = (other, value) if by_total else (value, other)
+    return Enumerated(
+        best=Found(order=arena.order(extremes.best_order), makespan_s=makespan_s, total_s=total_s),
+        makespan_s_max=float(extremes.worst[0]),
+        total_s_max=float(extremes.worst[1]),
+    )

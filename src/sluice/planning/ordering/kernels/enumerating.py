@@ -1,0 +1,68 @@
+"""All orders, one after the other: the thesis's SIM, and the referee of cleverer searches.
+
+Of orders that are equally good in the measure the one better in the other measure wins, and of
+those the one that comes first in the dictionary. Source: ordering spec, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from typing import NamedTuple
+
+from sluice.planning.ordering.kernels.running import Shop, evaluate
+
+
+class Extremes(NamedTuple):
+    """What the orders so far came to.
+
+    order: the next one to try.  best_order: the best so far.
+    best: its measure, and its other measure.  worst: the greatest makespan and total so far.
+    """
+
+    order: MutableSequence[int]
+    best_order: MutableSequence[int]
+    best: MutableSequence[float]
+    worst: MutableSequence[float]
+
+
+def try_orders(shop: Shop, extremes: Extremes, by_total: int, orders: int) -> int:
+    """Try so many orders from the present one on, in the order of the dictionary.
+
+    by_total: 1 to minimise total completion, 0 for the makespan.
+    Returns 1 when the last one of all was tried.
+    """
+    for _ in range(orders):
+        last_s, total_s = evaluate(shop, extremes.order)
+        extremes.worst[0] = max(extremes.worst[0], last_s)
+        extremes.worst[1] = max(extremes.worst[1], total_s)
+        value, other = last_s, total_s
+        if by_total == 1:
+            value, other = total_s, last_s
+        best = extremes.best
+        if value < best[0] or (value == best[0] and other < best[1]):
+            best[0] = value
+            best[1] = other
+            for place in range(len(extremes.order)):
+                extremes.best_order[place] = extremes.order[place]
+        if next_order(extremes.order) == 0:
+            return 1
+    return 0
+
+
+def next_order(order: MutableSequence[int]) -> int:
+    """Make it the next order in the dictionary; 0 where it is the last one."""
+    pivot = len(order) - 2
+    while pivot >= 0 and order[pivot] > order[pivot + 1]:
+        pivot -= 1
+    if pivot < 0:
+        return 0
+    above = len(order) - 1
+    while order[above] < order[pivot]:
+        above -= 1
+    order[pivot], order[above] = order[above], order[pivot]
+    low, high = pivot + 1, len(order) - 1
+    while low < high:
+        order[low], order[high] = order[high], order[low]
+        low += 1
+        high -= 1
+    return 1

@@ -1,0 +1,170 @@
+"""The ways to an order, by name: formulas, a sweep, exact, a search, and `auto` that picks.
+
+A method that is a formula has one answer; the others go by an objective, and `exact` and `search`
+by a budget. Source: ordering spec, sections 5 and 10.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from sluice.planning.ordering import rules
+from sluice.planning.ordering.aims import Aim, Objective, aim_at
+from sluice.planning.ordering.annealing import Found, anneal, found
+from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.exact import (
+    Proof,
+    best_of,
+    candidates,
+    exact,
+    floor_of,
+    formula_bound,
+    proof_of,
+)
+from sluice.planning.ordering.loads import Loads
+from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.sweeping import sweep
+
+_SURE_JOBS, _HOPEFUL_JOBS = 9, 13  # up to which exact is done in no time, or probably done
+_HOPE = 0.5  # the share of the budget that auto gives it
+_WORTH_S = 0.5  # of search, for the compiled kernels to be worth loading
+_A_FEW = 5  # orders, which every method looks at
+
+
+class Method(Enum):
+    """The names under which the methods are asked for."""
+
+    INPUT = "input"
+    REVERSE = "reverse"
+    MK_JR = "mk-jr"
+    MK_TCT_JR = "mk-tct-jr"
+    TCT = "tct"
+    SWEEP = "sweep"
+    EXACT = "exact"
+    SEARCH = "search"
+    AUTO = "auto"
+
+
+FORMULAS: Mapping[Method, Callable[[Loads], Order]] = {
+    Method.INPUT: rules.input_order,
+    Method.REVERSE: rules.reverse,
+    Method.MK_JR: rules.mk_jr,
+    Method.MK_TCT_JR: rules.mk_tct_jr,
+    Method.TCT: rules.tct,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a method came to.
+
+    picked: the method that did it, where `auto` was asked.
+    is_proved: whether no order is better in the objective.  lower: what no order can beat, in the
+    measure of the objective; None for `both`, whose measure depends on what is known.
+    frontier: of a sweep, least makespan first.
+    """
+
+    method: Method
+    picked: Method
+    objective: Objective
+    best: Found
+    is_proved: bool
+    lower: float | None
+    frontier: tuple[Found, ...] | None = None
+
+
+def solve(arena: Arena, method: Method, objective: Objective, draw: random.Random) -> Answer:
+    """The order that a method gives. The arena's meter limits exact, search and auto."""
+    if arena.expects_s(_A_FEW) > _WORTH_S:
+        arena.hurry()
+    picked = _pick(arena) if method is Method.AUTO else method
+    frontier = None
+    if picked is Method.SWEEP:
+        frontier = sweep(arena)
+        proof = _checked(arena, objective, frontier)
+    elif picked is Method.EXACT:
+        proof = _exact(arena, objective, draw, is_hope=method is Method.AUTO)
+    elif picked is Method.SEARCH:
+        proof = search(arena, objective, draw)
+    else:
+        proof = _checked(arena, objective, (found(arena, FORMULAS[picked](arena.loads)),))
+    return Answer(
+        method=method,
+        picked=picked,
+        objective=objective,
+        best=proof.best,
+        is_proved=proof.is_proved,
+        lower=None if objective is Objective.BOTH else proof.lower,
+        frontier=frontier,
+    )
+
+
+def _pick(arena: Arena) -> Method:
+    """Exact for few jobs, else the search."""
+    return Method.EXACT if arena.jobs <= _HOPEFUL_JOBS else Method.SEARCH
+
+
+def _exact(arena: Arena, objective: Objective, draw: random.Random, *, is_hope: bool) -> Proof:
+    """Exact; where that is but a hope, the search has the rest of the budget."""
+    if not is_hope or arena.jobs <= _SURE_JOBS:
+        return exact(arena, objective, draw)
+    proof = exact(arena, objective, draw, until=_HOPE)
+    if proof.is_proved:
+        return proof
+    searched = search(arena, objective, draw, more=(proof.best,))
+    if objective is Objective.BOTH:
+        return searched
+    aim = aim_at(objective, proof.best.makespan_s, proof.best.total_s)
+    return proof_of(arena, searched.best, aim, max(proof.lower, searched.lower))
+
+
+def _checked(arena: Arena, objective: Objective, tried: tuple[Found, ...]) -> Proof:
+    """The best of some orders, and whether the bounds by formula happen to prove it."""
+    aim = aim_at(objective, min(one.makespan_s for one in tried), min(one.total_s for one in tried))
+    proof = proof_of(arena, best_of(tried, aim), aim, formula_bound(arena, aim))
+    return _with_doubt(proof, objective)
+
+
+def search(
+    arena: Arena, objective: Objective, draw: random.Random, *, more: tuple[Found, ...] = ()
+) -> Proof:
+    """The best order of a walk that takes the rest of the budget. more: orders known already."""
+    tried = [*more, *candidates(arena)]
+    first = aim_at(Objective.MAKESPAN, tried[0].makespan_s, tried[0].total_s)
+    second = aim_at(Objective.TCT, tried[0].makespan_s, tried[0].total_s)
+    began = min(arena.meter.share, 1.0)
+    if objective is not Objective.BOTH:
+        aim = first if objective is Objective.MAKESPAN else second
+        return _walked(arena, tried, aim, draw, until=1.0)
+    tried.append(_walked(arena, tried, first, draw, until=began + (1 - began) * 0.2).best)
+    tried.append(_walked(arena, tried, second, draw, until=began + (1 - began) * 0.5).best)
+    tried += sweep(arena)
+    best = min(one.makespan_s for one in tried), min(one.total_s for one in tried)
+    return _with_doubt(_walked(arena, tried, aim_at(objective, *best), draw, 1.0), objective)
+
+
+def _walked(arena: Arena, tried: list[Found], aim: Aim, draw: random.Random, until: float) -> Proof:
+    lower = formula_bound(arena, aim)
+    start = best_of(tried, aim)
+    floor = floor_of(arena, start, aim, lower)
+    if start.value(aim) > floor:
+        _hurry_if_worth_it(arena, until)
+    best = anneal(arena, start, aim, draw, until=until, floor=floor)
+    return proof_of(arena, best, aim, lower)
+
+
+def _hurry_if_worth_it(arena: Arena, until: float) -> None:
+    evaluations, left_s = arena.meter.left_evaluations(until), arena.meter.left_s(until)
+    expected_s = left_s if evaluations is None else arena.expects_s(evaluations)
+    if expected_s is None or expected_s >= _WORTH_S:
+        arena.hurry()
+
+
+def _with_doubt(proof: Proof, objective: Objective) -> Proof:
+    """What is best of `both` depends on the best of each, which is not known here."""
+    if objective is not Objective.BOTH:
+        return proof
+    return Proof(best=proof.best, is_proved=False, lower=proof.lower)

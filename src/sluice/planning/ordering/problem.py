@@ -1,0 +1,159 @@
+"""What is known of a cluster and its jobs when an order is wanted: slots, task counts, task times.
+
+The model has maps and reduces and a barrier between them, as the formulas have; a workload whose
+jobs are of another shape is refused. All jobs count as submitted at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.workload import Workload
+
+Runs = tuple[tuple[int, float], ...]
+"""Tasks in task order: so many of one length in seconds, then so many of the next."""
+
+_SPAN_S_MAX = 1e300  # beyond it sums would end in infinity
+_SHAPE = "give the job maps, reduces or both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedJob:
+    """A job as an order sees it. Either phase may be empty, not both."""
+
+    name: str
+    maps: Runs = ()
+    reduces: Runs = ()
+
+    def __post_init__(self) -> None:
+        if not self.maps and not self.reduces:
+            raise InvalidInput("it has no task", where=f"job {self.name!r}", mend=_SHAPE)
+        for field, runs in (("maps", self.maps), ("reduces", self.reduces)):
+            for tasks, length_s in runs:
+                if tasks < 1 or not 0 < length_s < math.inf:
+                    raise InvalidInput(
+                        f"{field} has {tasks} tasks of {length_s} s",
+                        where=f"job {self.name!r}",
+                        mend="give counts of at least 1 and finite lengths above 0",
+                    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Slots and jobs in input order; an order is a permutation of the positions in `jobs`."""
+
+    map_slots: int
+    reduce_slots: int
+    jobs: tuple[OrderedJob, ...]
+
+    def __post_init__(self) -> None:
+        if not self.jobs:
+            raise InvalidInput("jobs is empty", where="workload", mend="add a job")
+        for field, slots in (("map_slots", self.map_slots), ("reduce_slots", self.reduce_slots)):
+            in_need = [job.name for job in self.jobs if _runs_in(job, field)]
+            if slots < 0 or (in_need and slots < 1):
+                raise InvalidInput(
+                    f"{field} is {slots}, and job {in_need[0]!r} needs one"
+                    if in_need
+                    else f"{field} is {slots}",
+                    where="cluster",
+                    mend="give a whole number of at least 1",
+                )
+        span_s = sum(
+            tasks * length_s
+            for job in self.jobs
+            for runs in (job.maps, job.reduces)
+            for tasks, length_s in runs
+        )
+        if not span_s < _SPAN_S_MAX:
+            raise InvalidInput(
+                f"all tasks together take {span_s:g} s", where="jobs", mend="give shorter tasks"
+            )
+
+
+def _runs_in(job: OrderedJob, field: str) -> Runs:
+    return job.maps if field == "map_slots" else job.reduces
+
+
+def checked_order(order: Sequence[int], jobs: int) -> tuple[int, ...]:
+    """The order, if it is a permutation of 0 .. jobs - 1. Raises InvalidInput where it is not."""
+    if sorted(order) != list(range(jobs)):
+        raise InvalidInput(
+            f"{list(order)[:20]} is no order of {jobs} jobs",
+            where="order",
+            mend=f"name each position from 0 to {jobs - 1} once",
+        )
+    return tuple(order)
+
+
+def problem_of(
+    workload: Workload, *, map_slots: int | None = None, reduce_slots: int | None = None
+) -> Problem:
+    """The ordering problem of a workload, its nodes summed to totals of slots.
+
+    map_slots, reduce_slots: instead of those of the workload's cluster.
+    A shuffle lengthens every reduce, as in `simulate`; instants of submission are left out.
+    Raises InvalidInput naming job and field.
+    """
+    if not workload.jobs:
+        raise InvalidInput("jobs is empty", where=workload.source, mend="add a job")
+    jobs = tuple(_ordered_job(job, workload.source) for job in workload.jobs)
+    given = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
+    totals = {
+        kind: workload.required_cluster().slots(kind) if slots is None else slots
+        for kind, slots in given.items()
+    }
+    try:
+        return Problem(
+            map_slots=totals[SlotKind.MAP], reduce_slots=totals[SlotKind.REDUCE], jobs=jobs
+        )
+    except InvalidInput as error:
+        raise error.within(workload.source) from None
+
+
+def _ordered_job(job: Job, source: str) -> OrderedJob:
+    runs: dict[SlotKind, Runs] = {}
+    try:
+        _check_shape(job)
+        for phase in job.phases:
+            runs[phase.kind] = _runs(phase)
+    except InvalidInput as error:
+        raise error.within(f"{source}, job {job.job_id!r}") from None
+    return OrderedJob(
+        name=job.job_id, maps=runs.get(SlotKind.MAP, ()), reduces=runs.get(SlotKind.REDUCE, ())
+    )
+
+
+def _check_shape(job: Job) -> None:
+    """Raise InvalidInput unless it is maps, reduces, or maps and then reduces."""
+    if not job.phases:
+        because = "" if job.profile is None else f", and no profile {job.profile!r} is stored"
+        raise InvalidInput(
+            f"maps is missing{because}", mend="give tasks and lengths: maps: {tasks: 8, avg_s: 10}"
+        )
+    kinds = [phase.kind for phase in job.phases]
+    is_known = kinds in ([SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
+    if not is_known or (len(kinds) > 1 and job.phases[1].after != (0,)):
+        names = ", ".join(phase.name for phase in job.phases)
+        raise InvalidInput(f"its phases are {names}, which no order can be made for", mend=_SHAPE)
+
+
+def _runs(phase: Phase) -> Runs:
+    field = f"{phase.name}s"
+    if phase.lengths is None:
+        raise InvalidInput(
+            f"{field} has no lengths", mend=f"give them, as in {field}: {{tasks: 8, avg_s: 10}}"
+        )
+    fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
+    if isinstance(phase.lengths, ListedLengths):
+        lengths_s = phase.lengths.durations_s
+        runs = tuple((len(list(same)), each_s + fetch_s) for each_s, same in groupby(lengths_s))
+    else:
+        runs = ((phase.tasks, phase.lengths.avg_s(phase.tasks) + fetch_s),)
+    return runs

@@ -1,0 +1,135 @@
+"""The deadlock breaker: reduces that wait for a map must not hold every slot it could have.
+
+Where slots are lent, a node that is lost or a map that fails may leave a job with a map to start,
+all slots held by reduces, and these waiting for that very map. When no slot has become free for a
+minute, such a job's youngest waiting reduce is ended, one in a borrowed slot if there is one. From
+then on the job's maps have the right of way, one at a time, until none waits.
+Source: dynamicmr spec, section 6, erratum E12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
+from sluice.model.job import SlotKind
+from sluice.policies.decorator import Decorator, earlier
+from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.line import Named
+
+PATIENCE_S: Final = 60.0
+
+_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
+_KILLING: Final = AttemptState.KILLING
+_NUMBER: Final = "E12"
+
+
+class DeadlockBreaker(Decorator):
+    """Ends a reduce where reduces and their maps wait for each other."""
+
+    def __init__(self, inner: Named, fractions: Fractions) -> None:
+        super().__init__(inner)
+        self._fractions = fractions
+        self._full_since_s = 0.0  # when a slot became free last, or was free
+        self._checked_at_s = -math.inf
+        self._rescued: dict[PhaseEntry, None] = {}
+
+    def attach(self, state: ClusterState) -> None:
+        self.inner.attach(state)
+        self._state = state
+        state.attempt_observers = (*state.attempt_observers, self)
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; what begins frees nothing."""
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; how far it is plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`: a slot has become free."""
+        self._full_since_s = self._state.now_s
+
+    # --- the right of way ---------------------------------------------------------------------
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        if self._rescued:
+            yield from self._right_of_way(node)
+        yield from self.inner.assign(node, state, now_s)
+        if node.has_room:
+            self._full_since_s = now_s
+
+    def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
+        for phase in list(self._rescued):
+            if not phase.is_queued:
+                del self._rescued[phase]
+            elif not phase.running:
+                slot_kind = self._slot_for(node, phase.kind)
+                if slot_kind is not None:
+                    reason = Reason(ReasonCode.RIGHT_OF_WAY, (("case", _NUMBER),))
+                    yield Assignment(phase, slot_kind, reason)
+
+    def _slot_for(self, node: NodeEntry, kind: SlotKind) -> SlotKind | None:
+        """An idle slot that a task of a kind may have, whatever loads and lines say."""
+        for slot_kind in (kind, *_TYPED):
+            if self._may_use(kind, slot_kind) and node.free[slot_kind] >= self.slot_units[kind]:
+                return slot_kind
+        return None
+
+    def _may_use(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
+        return slot_kind is kind or self._fractions.of(slot_kind) > 0
+
+    # --- who must give way --------------------------------------------------------------------
+
+    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().look_at_s(state, now_s)
+        if not state.startable or not state.running:
+            return inner_s
+        at_s = max(self._full_since_s, self._checked_at_s) + PATIENCE_S
+        return earlier(inner_s, max(at_s, math.nextafter(now_s, math.inf)))
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterator[tuple[AttemptKey, Reason]]:
+        yield from super().kills(state, now_s)
+        if not state.startable or not state.running:
+            return
+        full_s = now_s - self._full_since_s
+        if full_s < PATIENCE_S or now_s - self._checked_at_s < PATIENCE_S:
+            return
+        self._checked_at_s = now_s
+        for job, held in self._waiting_reduces(state).items():
+            starved = next((phase for phase in job.phases if _is_starved(phase)), None)
+            if starved is None:
+                continue
+            chosen = self._youngest(held, starved.kind)
+            if chosen is not None:
+                self._rescued[starved] = None
+                told = (("case", _NUMBER), ("kind", starved.name), ("waited_s", full_s))
+                yield chosen.key, Reason(ReasonCode.GAVE_WAY, told)
+
+    def _waiting_reduces(self, state: ClusterState) -> dict[JobEntry, list[Attempt]]:
+        """Attempts that hold slots and wait for earlier phases of their job, by job. Nothing has
+        moved for a minute when this is asked, so that a walk over what runs costs nothing.
+        """
+        held: dict[JobEntry, list[Attempt]] = {}
+        for attempt in state.running.values():
+            phase = attempt.phase
+            if attempt.state is not _KILLING and phase.phase.after and not phase.has_inputs:
+                held.setdefault(phase.job, []).append(attempt)
+        return held
+
+    def _youngest(self, held: list[Attempt], kind: SlotKind) -> Attempt | None:
+        """The one that began last; of those in borrowed slots, if any, whose slot is of use."""
+        useful = [one for one in held if self._may_use(kind, one.slot_kind)]
+        borrowed = [one for one in useful if one.slot_kind is not one.phase.kind]
+        return max(borrowed or useful, key=lambda one: (one.started_at_s, one.key), default=None)
+
+
+def _is_starved(phase: PhaseEntry) -> bool:
+    """It has tasks to start, and none of them runs."""
+    return phase.is_queued and not phase.running

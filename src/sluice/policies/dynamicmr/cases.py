@@ -1,0 +1,126 @@
+"""The cases in which a slot is filled, by the numbers of the spec (sections 5.2 and 5.3).
+
+1 a map in a map slot, 2 a reduce in a reduce slot, 3 a map in a reduce slot, 4 a reduce in a map
+slot, 5 a map wherever its data lie. A case is asked for one start at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from sluice.core.entries import PoolEntry
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.turn import Turn, other
+from sluice.policies.line import Line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which no JSON can tell
+
+
+class Case(Protocol):
+    """One way of filling a slot."""
+
+    @property
+    def number(self) -> str:
+        """As it is told, such as "PI 3" or "P1"."""
+
+    @property
+    def goes_beyond_line(self) -> bool:
+        """Whether it may use slots beyond the balance line."""
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        """What it would start for a pool (None: for any, in their order); None for nothing."""
+
+
+class OwnSlot:
+    """Cases 1 and 2: a task in a slot of its own kind, within the line."""
+
+    goes_beyond_line: Final = False
+
+    def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
+        self.number = number
+        self._line = line
+        self._kind = kind
+        self._reasons: dict[Reason, Reason] = {}
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        if not turn.fits_own(self._kind):
+            return None
+        pick = self._line.pick(turn.node, self._kind, pool)
+        if pick is None:
+            return None
+        if pick.copy_of is not None:
+            return Assignment(pick.phase, self._kind, pick.reason, copy_of=pick.copy_of)
+        reason = self._reasons.get(pick.reason) or self._worded(pick.reason)
+        return Assignment(pick.phase, self._kind, reason)
+
+    def _worded(self, order: Reason) -> Reason:
+        """One object for each reason of the line's: a run holds a million of them."""
+        told = (("case", self.number), ("slot", self._kind.value), ("order", order.text()))
+        reason = self._reasons[order] = Reason(ReasonCode.OWN_SLOT, told)
+        return reason
+
+
+class BorrowedSlot:
+    """Cases 3 and 4: a task in a slot of the other kind, while that may be lent."""
+
+    goes_beyond_line: Final = False
+
+    def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
+        self.number = number
+        self._line = line
+        self._kind = kind
+        self._slot_kind = other(kind)
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        if not turn.fits_borrowed(self._kind, self._slot_kind):
+            return None
+        pick = self._line.pick(turn.node, self._kind, pool)
+        if pick is None:
+            return None
+        reason = self._reason(turn) if pick.copy_of is None else pick.reason
+        return Assignment(pick.phase, self._slot_kind, reason, copy_of=pick.copy_of)
+
+    def _reason(self, turn: Turn) -> Reason:
+        return Reason(
+            ReasonCode.BORROWED_SLOT,
+            (
+                ("case", self.number),
+                ("kind", self._kind.value),
+                ("slot", self._slot_kind.value),
+                ("load", _told(turn.load_of(self._kind))),
+                ("other_load", _told(turn.load_of(self._slot_kind))),
+                ("lent", turn.loans.lent_in(self._slot_kind)),
+                ("lendable", turn.lendable(self._slot_kind)),
+            ),
+        )
+
+
+class AwayFromData:
+    """Case 5: rather than leave a slot idle, a map runs wherever its data lie."""
+
+    goes_beyond_line: Final = False
+
+    def __init__(self, line: Line, number: str) -> None:
+        self.number = number
+        self._line = line
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        if turn.fits_own(_MAP):
+            slot_kind = _MAP
+        elif turn.fits_borrowed(_MAP, _REDUCE):
+            slot_kind = _REDUCE
+        else:
+            return None
+        pick = self._line.pick_anywhere(turn.node, _MAP, pool)
+        if pick is None:
+            return None
+        told = (("case", self.number), ("slot", slot_kind.value))
+        return Assignment(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, told))
+
+
+def _told(load: float) -> float:
+    return min(load, _LOAD_TOLD_MAX)

@@ -1,0 +1,95 @@
+"""What both ways of lending share: the line they build on, the counts, and how waiting is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.decorator import Decorator
+from sluice.policies.dynamicmr.cases import BorrowedSlot, Case, OwnSlot
+from sluice.policies.dynamicmr.loans import Demand, Loans
+from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.dynamicmr.turn import Turn, other
+from sluice.policies.line import Line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class SlotLender(Decorator):
+    """Fills nodes case by case. Subclasses say how much may be lent, and whose turn it is.
+
+    cases: what is tried, in this order; `own_and_borrowed` gives the plain ones.
+    units: what a map and a reduce take.
+    """
+
+    def __init__(
+        self, line: Line, cases: list[Case], fractions: Fractions, units: SlotUnits
+    ) -> None:
+        super().__init__(line)
+        self.name = "dhsa"
+        self.uses = "slots of either kind"
+        self.line = line
+        self.cases = cases
+        self.fractions = fractions
+        self.units = units
+        self.k = units[_REDUCE] / units[_MAP]
+
+    def attach(self, state: ClusterState) -> None:
+        self.line.attach(state)
+        self.state = state
+        self.loans = Loans(state)
+        self.demand = Demand(state)
+
+    @property
+    def slot_units(self) -> SlotUnits:
+        return self.units
+
+    def turn(self, node: NodeEntry) -> Turn:
+        """What the node may take now."""
+        raise AssertionError("each way of lending has its own")
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        raise AssertionError("each way of lending has its own")
+
+    def can_run(self, kind: SlotKind, map_slots: int, reduce_slots: int) -> bool:
+        """Whether a task of a kind could ever run on a node with so many slots of each kind."""
+        own, lent = (map_slots, reduce_slots) if kind is _MAP else (reduce_slots, map_slots)
+        if own:
+            return True
+        borrowed = other(kind)
+        room = lent * self.units[borrowed]
+        return bool(self.fractions.of(borrowed)) and room >= self.units[kind]
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        """What the line says; where all slots of its kind are busy, also what it may borrow."""
+        reason = self.line.explain(phase, state, now_s)
+        if reason.code is not ReasonCode.SLOTS_BUSY or not state.nodes:
+            return reason
+        borrowed = other(phase.kind)
+        turn = self.turn(next(iter(state.nodes.values())))
+        return Reason(
+            ReasonCode.LOANS_BUSY,
+            (
+                ("slots", state.slots[phase.kind]),
+                ("kind", phase.kind.value),
+                ("other", borrowed.value),
+                ("lent", self.loans.lent_in(borrowed)),
+                ("lendable", turn.lendable(borrowed)),
+            ),
+        )
+
+
+def own_and_borrowed(line: Line, mode: str) -> list[Case]:
+    """Cases 1 to 4, told as those of a mode: "PI" or "PD"."""
+    return [
+        OwnSlot(line, _MAP, f"{mode} 1"),
+        OwnSlot(line, _REDUCE, f"{mode} 2"),
+        BorrowedSlot(line, _MAP, f"{mode} 3"),
+        BorrowedSlot(line, _REDUCE, f"{mode} 4"),
+    ]

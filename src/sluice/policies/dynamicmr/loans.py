@@ -1,0 +1,111 @@
+"""What runs where: tasks by their kind and the kind of slot they hold, counted as they come and go.
+
+Demand is counted here too, for cluster-wide loads: what waits and may start, plus what runs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.reasons import ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_AHEAD: Final = ReasonCode.LENT_AHEAD
+_BACK: Final = ReasonCode.LENT_BACK
+
+
+class Loans:
+    """Counts over all nodes.
+
+    maps_in_reduce_slots, reduces_in_map_slots: borrowers.  ahead: maps that prescheduling put in
+    reduce slots; back: reduces that it put in map slots in return.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self.maps = 0  # in map slots
+        self.reduces = 0  # in reduce slots
+        self.maps_in_reduce_slots = 0
+        self.reduces_in_map_slots = 0
+        self.ahead = 0
+        self.back = 0
+        state.attempt_observers = (*state.attempt_observers, self)
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        self._count(attempt, attempt.tasks)
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; how far a borrower is plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        self._count(attempt, -attempt.tasks)
+
+    def _count(self, attempt: Attempt, tasks: int) -> None:
+        kind, slot_kind = attempt.phase.kind, attempt.slot_kind
+        if kind is _MAP:
+            if slot_kind is _MAP:
+                self.maps += tasks
+            elif slot_kind is _REDUCE:
+                self.maps_in_reduce_slots += tasks
+        elif slot_kind is _REDUCE:
+            self.reduces += tasks
+        elif slot_kind is _MAP:
+            self.reduces_in_map_slots += tasks
+        code = attempt.launch.reason.code
+        if code is _AHEAD:
+            self.ahead += tasks
+        elif code is _BACK:
+            self.back += tasks
+
+    def lent_in(self, slot_kind: SlotKind) -> int:
+        """Borrowers in slots of a kind."""
+        return self.reduces_in_map_slots if slot_kind is _MAP else self.maps_in_reduce_slots
+
+    def own_in(self, slot_kind: SlotKind) -> int:
+        """Tasks in slots of their own kind."""
+        return self.maps if slot_kind is _MAP else self.reduces
+
+
+class Demand:
+    """Waiting startable tasks and running ones, by kind; an index over the state."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._tasks: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self._waiting: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self._known: dict[PhaseEntry, tuple[int, int]] = {}
+        self._touched: dict[PhaseEntry, None] = {}
+        state.observers = (*state.observers, self)
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """As `Observer`: it is counted when somebody asks."""
+        self._touched[phase] = None
+
+    def tasks(self, kind: SlotKind) -> int:
+        """N_M or N_R: all that wait and may start, or run."""
+        if self._touched:
+            self._settle()
+        return self._tasks[kind]
+
+    def waiting(self, kind: SlotKind) -> int:
+        """Those that wait and may start."""
+        if self._touched:
+            self._settle()
+        return self._waiting[kind]
+
+    def _settle(self) -> None:
+        for phase in self._touched:
+            waiting = phase.pending.count if phase.is_open else 0
+            tasks = waiting + phase.running
+            tasks_before, waiting_before = self._known.get(phase, (0, 0))
+            self._tasks[phase.kind] += tasks - tasks_before
+            self._waiting[phase.kind] += waiting - waiting_before
+            if tasks:
+                self._known[phase] = (tasks, waiting)
+            elif tasks_before:
+                del self._known[phase]
+        self._touched.clear()

@@ -1,0 +1,134 @@
+"""PD-DHSA: pools are fair over maps and reduces together; each lends to itself first.
+
+The pool that runs least for its weight is served: a map in a map slot, a reduce in a reduce slot,
+a map in a reduce slot, a reduce in a map slot, whichever is the first that it has. Only when no
+pool can start anything for want of data nearby does a map run away from them (case 5).
+Source: dynamicmr spec, section 5.3 (Algorithm 7 repaired: errata E6 to E8, E24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import NodeEntry, SlotUnits
+from sluice.core.protocols import Assignment
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.cases import AwayFromData, Case
+from sluice.policies.dynamicmr.lender import SlotLender
+from sluice.policies.dynamicmr.pools import PoolsInTurn, PoolWalk
+from sluice.policies.dynamicmr.targets import Fractions, load, whole
+from sluice.policies.dynamicmr.turn import Turn
+from sluice.policies.fair import balance_line
+from sluice.policies.line import Line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class _Turn(Turn):
+    """The node as a whole has a line; within it any idle slot may be used."""
+
+    def __init__(self, node: NodeEntry, lender: PoolDependent) -> None:
+        slots = lender.state.slots
+        maps, reduces = lender.demand.tasks(_MAP), lender.demand.tasks(_REDUCE)
+        # A copy is a task too; one at a time, of whichever kind.
+        copies = max(lender.line.copies_wanted(_MAP), lender.line.copies_wanted(_REDUCE))
+        super().__init__(
+            node,
+            lender.units,
+            lender.loans,
+            load(maps, slots[_MAP]),
+            load(reduces, slots[_REDUCE]),
+        )
+        self._slots = slots
+        self._fractions = lender.fractions
+        self._k = lender.k
+        whole_load = load(maps + reduces + copies, slots[_MAP] + slots[_REDUCE])
+        self._line = balance_line(whole_load, node.node.map_slots + node.node.reduce_slots)
+
+    @property
+    def is_below_line(self) -> bool:
+        node, units = self.node, self.units
+        running = node.used(_MAP) * units[_REDUCE] + node.used(_REDUCE) * units[_MAP]
+        return running < self._line * units[_MAP] * units[_REDUCE]
+
+    def lendable(self, slot_kind: SlotKind) -> int:
+        unused = self._slots[slot_kind] - self.loans.own_in(slot_kind)
+        wide = 1 / self._k if slot_kind is _MAP else self._k
+        return whole(self._fractions.of(slot_kind) * unused * wide)
+
+
+class PoolDependent(SlotLender):
+    """Lending inside pools before between them.
+
+    away: case 5; None where maps obey their waits instead, and slots may idle.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        cases: list[Case],
+        fractions: Fractions,
+        units: SlotUnits,
+        pools: PoolsInTurn,
+        away: AwayFromData | None,
+    ) -> None:
+        super().__init__(line, cases, fractions, units)
+        self._pools = pools
+        self._away = away
+        self._beyond = [case for case in cases if case.goes_beyond_line]
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        self._pools.attach(state)
+
+    def turn(self, node: NodeEntry) -> Turn:
+        return _Turn(node, self)
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        if not (node.free[_MAP] or node.free[_REDUCE]):
+            return
+        self.line.begin(now_s)
+        turn = _Turn(node, self)
+        copiers = self._pools.of_pools(self.line.pools_with_copies())
+        walk = PoolWalk(self._pools.in_order(), copiers)
+        while turn.is_below_line:
+            assignment = self._first(turn, walk, self.cases) or self._away_from_data(turn, walk)
+            if assignment is None:
+                break
+            yield assignment
+            walk.settle()
+            if assignment.copy_of is not None:
+                turn = _Turn(node, self)  # there is one task more than there was
+        if self._beyond:
+            walk = PoolWalk(self._pools.in_order())
+            assignment = self._first(turn, walk, self._beyond)
+            while assignment is not None:
+                yield assignment
+                walk.settle()
+                assignment = self._first(turn, walk, self._beyond)
+        self.line.end(now_s)
+
+    def _first(self, turn: Turn, walk: PoolWalk, cases: list[Case]) -> Assignment | None:
+        """What the first pool in order that can start anything starts."""
+        while (claimant := walk.first()) is not None:
+            for case in cases:
+                assignment = case.start(turn, claimant.pool)
+                if assignment is not None:
+                    walk.served(claimant)
+                    return assignment
+            walk.passed(claimant)
+        return None
+
+    def _away_from_data(self, turn: Turn, walk: PoolWalk) -> Assignment | None:
+        """Case 5, once every pool has been asked in vain."""
+        if self._away is None or not self.demand.waiting(_MAP):
+            return None
+        for claimant in self._pools.in_order():
+            assignment = self._away.start(turn, claimant.pool)
+            if assignment is not None:
+                walk.ask_again(claimant)
+                return assignment
+        return None

@@ -1,0 +1,80 @@
+"""PI-DHSA: each kind of slot as a whole lends what its own tasks leave unused.
+
+Fairness is within each kind of task. A map goes to a map slot while the node is below its line,
+a reduce to a reduce slot; then maps borrow reduce slots and reduces map slots, up to targets that
+come from the loads of the whole cluster. The lines count in what may be lent.
+Source: dynamicmr spec, sections 4 and 5.2 (Algorithm 6 repaired: errata E1 to E5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import NodeEntry, SlotUnits
+from sluice.core.protocols import Assignment
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.lender import SlotLender
+from sluice.policies.dynamicmr.loans import Loans
+from sluice.policies.dynamicmr.targets import Demands, Targets, targets
+from sluice.policies.dynamicmr.turn import Turn
+from sluice.policies.fair import balance_line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class _Turn(Turn):
+    """Each kind of slot has its line, with what may be lent counted in."""
+
+    def __init__(self, node: NodeEntry, units: SlotUnits, loans: Loans, wanted: Targets) -> None:
+        super().__init__(node, units, loans, wanted.map_load, wanted.reduce_load)
+        self._wanted = wanted
+        of_maps = balance_line(wanted.map_load_lent, node.node.map_slots)
+        of_reduces = balance_line(wanted.reduce_load_lent, node.node.reduce_slots)
+        self._map_line = of_maps * units[_MAP]  # c_m and c_r
+        self._reduce_line = of_reduces * units[_REDUCE]
+
+    def room(self, slot_kind: SlotKind) -> int:
+        line = self._map_line if slot_kind is _MAP else self._reduce_line
+        return line - self.node.used(slot_kind)
+
+    def fits_borrowed(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
+        if self.loans.lent_in(slot_kind) >= self.lendable(slot_kind):
+            return False
+        width, node = self.units[kind], self.node
+        # A line below the width of one borrower must not keep all of them out for ever.
+        return self.room(slot_kind) >= width or (
+            node.used(slot_kind) == 0 and node.free[slot_kind] >= width
+        )
+
+    def lendable(self, slot_kind: SlotKind) -> int:
+        return self._wanted.reduces_lent_max if slot_kind is _MAP else self._wanted.maps_lent_max
+
+
+class PoolIndependent(SlotLender):
+    """Lending between kinds of slot, whosever tasks they are."""
+
+    def turn(self, node: NodeEntry) -> Turn:
+        slots, loans = self.state.slots, self.loans
+        demands = Demands(
+            self.demand.tasks(_MAP) + self.line.copies_wanted(_MAP),
+            self.demand.tasks(_REDUCE) + self.line.copies_wanted(_REDUCE),
+            loans.maps_in_reduce_slots,
+            loans.reduces_in_map_slots,
+        )
+        wanted = targets(demands, slots[_MAP], slots[_REDUCE], self.fractions, self.k)
+        return _Turn(node, self.units, loans, wanted)
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        self.line.begin(now_s)
+        turn = self.turn(node)
+        for case in self.cases:
+            assignment = case.start(turn, None)
+            while assignment is not None:
+                yield assignment
+                if assignment.copy_of is not None:
+                    turn = self.turn(node)  # there is one task more than there was
+                assignment = case.start(turn, None)
+        self.line.end(now_s)

@@ -1,0 +1,190 @@
+"""The order of pools over both kinds of task together, for PD-DHSA.
+
+Below the sum of its minimum shares a pool is needy and comes first; then by running / weight. At
+unequal slot weights tasks count by what they take (erratum E24). Source: dynamicmr spec, 5.3.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
+from sluice.core.ranking import Ranking
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.line import Key
+from sluice.policies.share_order import ShareOrder
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class Claimant(Protocol):
+    """Who is served in turn. pool: None where one stands for all."""
+
+    pool: PoolEntry | None
+
+    def place(self) -> Key:
+        """Its place, also if it can start nothing but copies."""
+
+    def key(self) -> Key | None:
+        """Its place; None if it can start nothing."""
+
+
+class PoolsInTurn(Protocol):
+    """Whose turn it is among pools."""
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event."""
+
+    def in_order(self) -> Iterator[Claimant]:
+        """Those that can start something. Ask for no other order before this walk is over."""
+
+    def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
+        """Those of these pools that are not in the order, for nothing of them waits."""
+
+
+class JointShare:
+    """One pool's claim on slots of both kinds."""
+
+    def __init__(self, pool: PoolEntry, order: ShareOrder, units: SlotUnits) -> None:
+        self.pool: PoolEntry | None = pool
+        self._pool = pool
+        self._order = order
+        self._units = units
+
+    def key(self) -> Key | None:
+        self._order.settle()
+        maps = self._order.share(self._pool, _MAP)
+        reduces = self._order.share(self._pool, _REDUCE)
+        if maps.key() is None and reduces.key() is None:
+            return None
+        return self.place()
+
+    def place(self) -> Key:
+        maps = self._order.share(self._pool, _MAP)
+        reduces = self._order.share(self._pool, _REDUCE)
+        wide_map, wide_reduce = self._units[_MAP], self._units[_REDUCE]
+        running = wide_map * maps.running + wide_reduce * reduces.running
+        demand = wide_map * maps.demand + wide_reduce * reduces.demand
+        least = min(wide_map * maps.minimum + wide_reduce * reduces.minimum, demand)
+        seniority = self._seniority()
+        if running < least:
+            return (0, running / max(1, least), seniority)
+        return (1, running / self._pool.pool.weight, seniority)
+
+    def _seniority(self) -> tuple[float, str]:
+        """Earliest submission of its jobs, then its name."""
+        first = next(iter(self._pool.jobs.values()), None)
+        submitted_at_s = 0.0 if first is None else first.job.submitted_at_s
+        return (submitted_at_s, str(self._pool.pool_id))
+
+
+class JointOrder:
+    """Pools by their share of both kinds of slot; an index over the state.
+
+    order: the shares of each kind, as the line of turns counts them.
+    """
+
+    def __init__(self, units: SlotUnits) -> None:
+        self._units = units
+        self._ranking: Ranking[JointShare] = Ranking(JointShare.key)
+        self._joint: dict[PoolEntry, JointShare] = {}
+
+    def attach(self, state: ClusterState) -> None:
+        orders = [one for one in state.observers if isinstance(one, ShareOrder)]
+        self._order = orders[0]
+        state.observers = (*state.observers, self)
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """As `Observer`."""
+        pool = phase.job.pool
+        joint = self._joint.get(pool)
+        if joint is None:
+            joint = self._joint[pool] = JointShare(pool, self._order, self._units)
+        self._ranking.touch(joint)
+
+    def in_order(self) -> Iterator[Claimant]:
+        return self._ranking.in_order()
+
+    def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
+        return [self._joint[pool] for pool in pools if self._joint[pool].key() is None]
+
+
+class AllAsOne:
+    """First in, first out knows no pools: one claimant stands for all jobs."""
+
+    pool: PoolEntry | None = None
+
+    def attach(self, state: ClusterState) -> None:
+        """Needs no index."""
+
+    def key(self) -> Key | None:
+        return ()
+
+    def place(self) -> Key:
+        return ()
+
+    def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
+        return []
+
+    def in_order(self) -> Iterator[Claimant]:
+        return iter((self,))
+
+
+class PoolWalk:
+    """Pools in their turn while one node is served; who had nothing to start is asked no more.
+
+    Only the pool that has just been served changes its place, and only backwards. So the order is
+    walked once, and those that were served stand beside it by their new keys.
+
+    copiers: pools of which nothing waits, for copies.
+    """
+
+    def __init__(self, pools: Iterator[Claimant], copiers: Sequence[Claimant] = ()) -> None:
+        self._rest = pools
+        self._next = next(pools, None)
+        self._served: list[tuple[Key, int, Claimant]] = []
+        self._count = 0
+        self._again: Claimant | None = None
+        for copier in copiers:
+            self._count += 1
+            heapq.heappush(self._served, (copier.place(), self._count, copier))
+
+    def first(self) -> Claimant | None:
+        """Whose turn it is; it must be told `served` or `passed` before the next is asked for."""
+        following = self._next
+        if not self._served:
+            return following
+        if following is not None:
+            key = following.key()
+            if key is not None and key < self._served[0][0]:
+                return following
+        return self._served[0][2]
+
+    def passed(self, claimant: Claimant) -> None:
+        """It has nothing to start on this node."""
+        if claimant is self._next:
+            self._next = next(self._rest, None)
+        else:
+            heapq.heappop(self._served)
+
+    def served(self, claimant: Claimant) -> None:
+        """It is about to start something, and is asked again in its new turn."""
+        self.passed(claimant)
+        self._again = claimant
+
+    def ask_again(self, claimant: Claimant) -> None:
+        """It was passed over, but something has let it start after all."""
+        self._again = claimant
+
+    def settle(self) -> None:
+        """What was served has started, so that its new place can be told."""
+        again, self._again = self._again, None
+        assert again is not None, "settled without anybody served"
+        key = again.key()
+        if key is not None:
+            self._count += 1
+            heapq.heappush(self._served, (key, self._count, again))

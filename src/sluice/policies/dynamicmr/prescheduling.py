@@ -1,0 +1,113 @@
+"""Slot PreScheduling: slots beyond the balance line for maps beside their data.
+
+P1 starts such a map in a map slot beyond the line; P2, where no map slot is left, in an idle
+reduce slot, of which `lent_max` may be lent so at once; P3 gives reduces map slots in return, as
+many as there are maps of P2 that still run. What is lent falls by itself when those maps end.
+
+It decorates a list of cases: it puts its own behind the cases for whose sake they are there.
+Source: dynamicmr spec, section 5.5, with errata E20 and E21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sluice.core.entries import PoolEntry
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.cases import Case, OwnSlot
+from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.dynamicmr.turn import Turn
+from sluice.policies.line import Line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+LENT_MAX: Final = 100_000
+
+
+def with_prescheduling(
+    cases: Sequence[Case], line: Line, fractions: Fractions, lent_max: int = LENT_MAX
+) -> list[Case]:
+    """The cases with those of prescheduling among them: 1, P1, P2, 2, P3, 3, 4.
+
+    lent_max: reduce slots lent by it at any time. Without lending only P1 is left.
+    """
+    own_map, own_reduce = [case for case in cases if isinstance(case, OwnSlot)]
+    more: list[Case] = []
+    for case in cases:
+        more.append(case)
+        if case is own_map:
+            more.append(ExtraSlot(line))
+            if fractions.pct_reduce:
+                more.append(LentAhead(line, lent_max))
+        elif case is own_reduce and fractions.pct_map:
+            more.append(LentBack(line))
+    return more
+
+
+class ExtraSlot:
+    """P1: a map slot beyond the line, where none is left within it."""
+
+    number: Final = "P1"
+    goes_beyond_line: Final = True
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        extra = turn.extra_map_slots
+        if extra < 1 or turn.has_allowable_map_slot:
+            return None
+        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        if pick is None:
+            return None
+        reason = Reason(ReasonCode.EXTRA_SLOT, (("case", self.number), ("extra", extra)))
+        return Assignment(pick.phase, _MAP, reason)
+
+
+class LentAhead:
+    """P2: no map slot is left at all, and a reduce slot idles."""
+
+    number: Final = "P2"
+    goes_beyond_line: Final = True
+
+    def __init__(self, line: Line, lent_max: int) -> None:
+        self._line = line
+        self._lent_max = lent_max
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        lent = turn.loans.ahead
+        if lent >= self._lent_max or not turn.has_idle(_REDUCE, _MAP):
+            return None
+        if turn.has_allowable_map_slot or turn.extra_map_slots >= 1:
+            return None
+        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        if pick is None:
+            return None
+        told = (("case", self.number), ("lent", lent), ("most", self._lent_max))
+        return Assignment(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
+
+
+class LentBack:
+    """P3: maps hold reduce slots ahead of their turn, so that a reduce may have a map slot."""
+
+    number: Final = "P3"
+    goes_beyond_line: Final = True
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+        lent = turn.loans.ahead
+        if turn.loans.back >= lent or turn.has_idle(_REDUCE, _REDUCE):
+            return None
+        if not turn.has_idle(_MAP, _REDUCE) or not self._line.has_waiting(_REDUCE):
+            return None
+        pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
+        if pick is None:
+            return None
+        told = (("case", self.number), ("lent", lent))
+        return Assignment(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, told))

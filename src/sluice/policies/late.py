@@ -1,0 +1,322 @@
+"""LATE: a second copy of the task that would otherwise end last.
+
+A line of turns around another. When a job's turn comes and it has started all it can, a slow task
+of it may be copied, before the jobs behind it are asked; a `CopyGate` may say that tasks of those
+come first (see `sepb`). Who decorates nothing else is a task policy by itself, each kind of task in
+its own slots.
+
+Copies go to nodes that are not slow themselves, as long as few enough run, and never to the node
+of the first attempt; whether its data lie there plays no part. First to finish wins; the core ends
+the other. A reduce that still waits for maps is not slow, and gets none.
+
+A phase without a candidate is not looked at again before one of its attempts has told something
+or come of age, so that a heartbeat costs what has changed, not what runs.
+
+Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
+from sluice.model.job import SlotKind
+from sluice.policies.decorator import Decorator
+from sluice.policies.line import Key, Line, Pick, Place
+from sluice.policies.pace import Paces, left_s, percentile
+
+LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_KINDS: Final = (_MAP, _REDUCE)
+_CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
+_EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateLimits:
+    """Who is slow, and how many copies may run.
+
+    spec_cap: below 1 a share of all slots (but one copy at least), from 1 on a number of copies.
+    slow_task, slow_node: percentiles, 0 to 100.  min_age_s: younger attempts are not judged.
+    """
+
+    spec_cap: float = 0.1
+    slow_task: float = 25.0
+    slow_node: float = 25.0
+    min_age_s: float = 60.0
+
+    def copies_max(self, slots: int) -> int:
+        """How many copies may run where there are so many slots.
+
+        >>> LateLimits().copies_max(108), LateLimits(spec_cap=3).copies_max(108)
+        (10, 3)
+        """
+        if self.spec_cap >= 1:
+            return math.floor(self.spec_cap)
+        return max(1, math.floor(self.spec_cap * slots)) if self.spec_cap else 0
+
+
+class CopyGate(Protocol):
+    """Whether waiting tasks of other jobs come before copies of a job's."""
+
+    @property
+    def number(self) -> str:
+        """What it is called among the cases."""
+
+    def attach(self, state: ClusterState, line: Line) -> None:
+        """Called once before the first event."""
+
+    def allows(self, job: JobEntry, kind: SlotKind) -> bool:
+        """Whether a slow task of a kind may be searched for in the job."""
+
+
+class AnyJob:
+    """Plain LATE: no other job is asked."""
+
+    number: Final = "LATE"
+
+    def attach(self, state: ClusterState, line: Line) -> None:
+        """Needs no index."""
+
+    def allows(self, job: JobEntry, kind: SlotKind) -> bool:
+        return True
+
+
+class Late(Decorator):
+    """A line in which slow tasks stand for a second time, where their job's turn is."""
+
+    def __init__(
+        self, inner: Line, gate: CopyGate | None = None, limits: LateLimits | None = None
+    ) -> None:
+        super().__init__(inner)
+        self._line = inner
+        self._gate: CopyGate = gate or AnyJob()
+        self._limits = limits or LateLimits()
+        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}
+        self._ripe: list[tuple[float, int, Attempt]] = []  # when attempts come of age
+        self._begun = 0
+        # Of the heartbeat at hand:
+        self._now_s = 0.0
+        self._is_slow: bool | None = None
+        self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
+
+    @property
+    def reads_progress(self) -> bool:
+        return True
+
+    @property
+    def has_pools(self) -> bool:
+        """As in `Line`."""
+        return self._line.has_pools
+
+    def attach(self, state: ClusterState) -> None:
+        self._line.attach(state)
+        self._state = state
+        self._paces = Paces(state)
+        state.attempt_observers = (*state.attempt_observers, self)
+        self._gate.attach(state, self._line)
+
+    def minds(self, state: ClusterState) -> bool:
+        return bool(state.running)
+
+    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        # The same instant whenever it is asked for, so that looks do not multiply.
+        return (math.floor(now_s / LOOK_S) + 1) * LOOK_S if state.running else None
+
+    # --- what runs ----------------------------------------------------------------------------
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        self._begun += 1
+        of_age_s = attempt.started_at_s + self._limits.min_age_s
+        heapq.heappush(self._ripe, (of_age_s, self._begun, attempt))
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; `Paces` keeps what it says."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; `Paces` keeps how it went."""
+
+    def _settle(self, now_s: float) -> None:
+        """Wake the phases that may have a candidate now."""
+        phases, ripe = self._paces.phases, self._ripe
+        for phase in self._paces.changed:
+            oldest = next(iter(phases[phase].running))
+            if oldest.started_at_s + self._limits.min_age_s <= now_s:
+                self._awake[phase.kind][phase] = None
+        self._paces.changed.clear()
+        while ripe and ripe[0][0] <= now_s:
+            attempt = heapq.heappop(ripe)[2]
+            phase = attempt.phase
+            if phase in phases and attempt in phases[phase].running:
+                self._awake[phase.kind][phase] = None
+
+    # --- in line ------------------------------------------------------------------------------
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        self.begin(now_s)
+        for kind in _KINDS:
+            while self.has_room(node, kind, 0):
+                pick = self.pick(node, kind)
+                if pick is None:
+                    break
+                yield Assignment(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
+        self.end(now_s)
+
+    def begin(self, now_s: float) -> None:
+        self._now_s, self._is_slow = now_s, None
+        self._lined_up.clear()
+        self._settle(now_s)
+        self._line.begin(now_s)
+
+    def end(self, now_s: float) -> None:
+        self._line.end(now_s)
+
+    def has_waiting(self, kind: SlotKind) -> bool:
+        return self._line.has_waiting(kind)
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        return self._line.has_room(node, kind, more + self.copies_wanted(kind))
+
+    def copies_wanted(self, kind: SlotKind) -> int:
+        if not self._awake[kind] or not self._has_room_for_copies():
+            return 0
+        # Else what waits could use the room that is meant for the copy.
+        return 0 if any(self._line.has_waiting(waiting) for waiting in _KINDS) else 1
+
+    def pools_with_copies(self) -> list[PoolEntry]:
+        if not self._has_room_for_copies():
+            return []
+        phases = (phase for kind in _KINDS for phase in self._awake[kind])
+        return list(dict.fromkeys(phase.job.pool for phase in phases))
+
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        copy = self._copy(node, kind, pool) if self._awake[kind] else None
+        if copy is None:
+            return self._line.pick(node, kind, pool, before)
+        place = self._place(copy.phase)
+        first = self._line.pick(node, kind, pool, place if before is None else min(place, before))
+        if first is not None or (before is not None and before < place):
+            return first
+        return copy
+
+    def pick_beside_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self._line.pick_beside_data(node, kind, pool)
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self._line.pick_anywhere(node, kind, pool)
+
+    def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
+        return self._line.pool_place(pool, kind)
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return self._line.job_place(job, kind)
+
+    # --- what is copied -----------------------------------------------------------------------
+
+    def _has_room_for_copies(self) -> bool:
+        slots = self._state.slots
+        return self._paces.copies < self._limits.copies_max(slots[_MAP] + slots[_REDUCE])
+
+    def _copy(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
+        """The first job in order that has a slow task, and that task."""
+        if not self._has_room_for_copies():
+            return None
+        if self._is_slow is None:
+            self._is_slow = self._paces.nodes.is_slow(node, self._limits.slow_node)
+        if self._is_slow:
+            return None
+        if kind not in self._lined_up:
+            self._line_up(kind)
+        for phase in self._lined_up[kind].get(pool, ()):
+            if self._gate.allows(phase.job, kind):
+                found = self._slowest(phase, node)
+                if found is not None:
+                    return Pick(phase, self._reason(found), found)
+        return None
+
+    def _line_up(self, kind: SlotKind) -> None:
+        """Candidates in order, of all pools and of each: once in a heartbeat."""
+        groups: dict[PoolEntry | None, list[PhaseEntry]] = {None: self._candidates(kind)}
+        for phase in groups[None]:
+            groups.setdefault(phase.job.pool, []).append(phase)
+        self._lined_up[kind] = groups
+
+    def _candidates(self, kind: SlotKind) -> list[PhaseEntry]:
+        """Phases of jobs that have started all they can, in the order of whose turn it is."""
+        awake = self._awake[kind]
+        for phase in list(awake):
+            if phase.is_done or phase.job.has_ended or phase not in self._paces.phases:
+                del awake[phase]
+        return sorted(
+            [
+                phase
+                for phase in awake
+                if phase.has_inputs and not any(one.is_queued for one in phase.siblings)
+            ],
+            key=lambda phase: (self._place(phase), phase.index),
+        )
+
+    def _place(self, phase: PhaseEntry) -> Place:
+        job, kind = phase.job, phase.kind
+        return Place(self._line.pool_place(job.pool, kind), self._line.job_place(job, kind))
+
+    def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
+        """The slow attempt with the longest time left, not on this node."""
+        pace = self._paces.phases[phase]
+        bound = percentile(pace.rates, self._limits.slow_task) * _EQUAL
+        youngest_s = self._now_s - self._limits.min_age_s
+        slow = [
+            attempt
+            for attempt, rate in pace.running.items()
+            if rate < bound
+            and attempt.started_at_s <= youngest_s
+            and attempt.tasks == 1
+            and attempt.state in _CAN_BE_COPIED
+            and attempt.key.task not in phase.copies
+        ]
+        if not slow:
+            self._awake[phase.kind].pop(phase, None)
+            return None
+        return min(
+            [attempt for attempt in slow if attempt.node is not node],
+            key=lambda attempt: (
+                -left_s(attempt, pace.running[attempt], self._now_s),
+                attempt.started_at_s,
+                attempt.key,
+            ),
+            default=None,
+        )
+
+    def _reason(self, attempt: Attempt) -> Reason:
+        rate = self._paces.phases[attempt.phase].running[attempt]
+        to_go_s = left_s(attempt, rate, self._now_s)
+        told = "no end of time" if math.isinf(to_go_s) else f"{max(0.0, to_go_s):.0f} s"
+        return Reason(
+            ReasonCode.SPECULATED,
+            (
+                ("case", self._gate.number),
+                ("left", told),
+                ("percentile", self._limits.slow_task),
+            ),
+        )

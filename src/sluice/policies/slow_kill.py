@@ -1,0 +1,166 @@
+"""The kill rule: who takes over twice as long as those before is ended, and tried again.
+
+An attempt is ended when it has run longer than twice the mean of the finished attempts of its
+phase, of which there must be five; no task meets that twice. What a reduce has waited for maps is
+not counted, neither for it nor in the mean. Source: dynamicmr spec, section 5.4 (erratum E15).
+
+For each phase one instant is kept at which its oldest attempt would be due; a phase is looked at
+only when that comes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
+from sluice.policies.decorator import Decorator, earlier
+from sluice.policies.line import Named
+
+FINISHED_MIN: Final = 5
+TIMES_MEAN: Final = 2.0
+
+_DONE: Final = AttemptState.DONE
+_KILLING: Final = AttemptState.KILLING
+
+
+class _Lengths:
+    """Finished lengths and running attempts of one phase. due_at_s: as it stands on the heap."""
+
+    __slots__ = ("due_at_s", "finished", "killed", "running", "total_s")
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self.total_s = 0.0
+        self.running: dict[Attempt, None] = {}  # in the order of their start
+        self.killed: set[int] = set()  # tasks that have met the rule
+        self.due_at_s = math.inf
+
+    @property
+    def limit_s(self) -> float:
+        """How long an attempt may run; infinite while too few have finished."""
+        if self.finished < FINISHED_MIN:
+            return math.inf
+        return TIMES_MEAN * self.total_s / self.finished
+
+
+class SlowKill(Decorator):
+    """Ends what is far too slow, whatever `inner` starts."""
+
+    def __init__(self, inner: Named) -> None:
+        super().__init__(inner)
+        self._lengths: dict[PhaseEntry, _Lengths] = {}
+        self._inputs_at_s: dict[PhaseEntry, float] = {}  # when what a phase reads was all there
+        self._due: list[tuple[float, int, PhaseEntry]] = []
+        self._pushed = 0
+
+    def attach(self, state: ClusterState) -> None:
+        self.inner.attach(state)
+        state.attempt_observers = (*state.attempt_observers, self)
+
+    def minds(self, state: ClusterState) -> bool:
+        return bool(state.running) or super().minds(state)
+
+    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().look_at_s(state, now_s)
+        if not self._due:
+            return inner_s
+        # It must have run longer than its limit, not as long.
+        return earlier(inner_s, math.nextafter(max(now_s, self._due[0][0]), math.inf))
+
+    # --- what runs, and ran -------------------------------------------------------------------
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        lengths = self._lengths.get(attempt.phase)
+        if lengths is None:
+            lengths = self._lengths[attempt.phase] = _Lengths()
+        lengths.running[attempt] = None
+        self._plan(attempt.phase, lengths)
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; how far it says it is plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        phase = attempt.phase
+        lengths = self._lengths[phase]
+        del lengths.running[attempt]
+        if phase.is_done or phase.job.has_ended:
+            self._phase_over(attempt, lengths)
+            return
+        if attempt.state is _DONE and not attempt.is_moot:
+            lengths.finished += 1
+            lengths.total_s += max(0.0, attempt.finished_at_s - self._from_s(attempt))
+        self._plan(phase, lengths)
+
+    def _phase_over(self, attempt: Attempt, lengths: _Lengths) -> None:
+        """What reads from it, counts its time from now on."""
+        phase = attempt.phase
+        for later in phase.needed_by:
+            if later.has_inputs and not phase.job.has_ended:
+                self._inputs_at_s[later] = attempt.finished_at_s
+                if later in self._lengths:
+                    self._plan(later, self._lengths[later])
+        if not lengths.running:
+            del self._lengths[phase]
+            self._inputs_at_s.pop(phase, None)
+
+    def _from_s(self, attempt: Attempt) -> float:
+        """Since when its time counts."""
+        return max(attempt.started_at_s, self._inputs_at_s.get(attempt.phase, 0.0))
+
+    # --- who is due ---------------------------------------------------------------------------
+
+    def _plan(self, phase: PhaseEntry, lengths: _Lengths) -> None:
+        """Have the phase looked at when its oldest attempt that may be ended is due."""
+        due_at_s = self._due_at_s(phase, lengths)
+        if due_at_s < lengths.due_at_s:
+            lengths.due_at_s = due_at_s
+            self._pushed += 1
+            heapq.heappush(self._due, (due_at_s, self._pushed, phase))
+
+    def _due_at_s(self, phase: PhaseEntry, lengths: _Lengths) -> float:
+        limit_s = lengths.limit_s
+        if math.isinf(limit_s) or not phase.has_inputs:
+            return math.inf
+        for attempt in lengths.running:
+            if attempt.state is not _KILLING and attempt.key.task not in lengths.killed:
+                return self._from_s(attempt) + limit_s
+        return math.inf
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterator[tuple[AttemptKey, Reason]]:
+        yield from super().kills(state, now_s)
+        while self._due and self._due[0][0] < now_s:
+            due_at_s, _, phase = heapq.heappop(self._due)
+            lengths = self._lengths.get(phase)
+            if lengths is None or due_at_s != lengths.due_at_s:
+                continue
+            lengths.due_at_s = math.inf
+            yield from self._overdue(lengths, phase, now_s)
+            self._plan(phase, lengths)
+
+    def _overdue(
+        self, lengths: _Lengths, phase: PhaseEntry, now_s: float
+    ) -> Iterator[tuple[AttemptKey, Reason]]:
+        limit_s = lengths.limit_s
+        if not phase.has_inputs:
+            return
+        for attempt in lengths.running:
+            from_s = self._from_s(attempt)
+            if from_s + limit_s >= now_s:  # as it was planned, for the difference rounds otherwise
+                break  # those that follow began later
+            if attempt.state is not _KILLING and attempt.key.task not in lengths.killed:
+                lengths.killed.add(attempt.key.task)
+                numbers = (
+                    ("ran_s", now_s - from_s),
+                    ("mean_s", limit_s / TIMES_MEAN),
+                    ("finished", lengths.finished),
+                )
+                yield attempt.key, Reason(ReasonCode.TOO_SLOW, numbers)

@@ -1,0 +1,51 @@
+"""What nodes say of the attempts that run there: how far each is.
+
+Told only where the task policy wants to know, with each heartbeat of a node; where there are no
+heartbeats, whenever the policy has asked to be woken. An attempt that has ended says nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from sluice.core.entries import Attempt
+from sluice.core.events import AttemptKey, TaskProgress
+from sluice.core.state import ClusterState
+from sluice.model.ids import NodeId
+from sluice.simulation.execution import Execution
+
+
+class ProgressReports:
+    """Knows what runs where. untold: attempts that have ended without the scheduler's knowledge."""
+
+    def __init__(
+        self, state: ClusterState, execution: Execution, untold: Container[AttemptKey]
+    ) -> None:
+        self._execution = execution
+        self._untold = untold
+        self._running: dict[NodeId, dict[Attempt, None]] = {}
+        state.attempt_observers = (*state.attempt_observers, self)
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        self._running.setdefault(attempt.node.node_id, {})[attempt] = None
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; what was told is nothing new."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        del self._running[attempt.node.node_id][attempt]
+
+    def of_node(self, node_id: NodeId, now_s: float) -> list[TaskProgress]:
+        """What a node tells of its attempts."""
+        return [
+            TaskProgress(now_s, attempt.key, self._execution.progress(attempt.key, now_s))
+            for attempt in self._running.get(node_id, ())
+            if attempt.key not in self._untold
+        ]
+
+    def of_all(self, now_s: float) -> Iterator[TaskProgress]:
+        """What all nodes tell."""
+        for node_id in self._running:
+            yield from self.of_node(node_id, now_s)

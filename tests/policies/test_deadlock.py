@@ -1,0 +1,95 @@
+"""Reduces that hold every slot, and a map of theirs that finds none: dynamicmr spec, E12.
+
+The tests were seen to fail with: no breaker at all; a patience that is never over; the oldest
+reduce ended instead of the youngest; one in its own slot before one in a borrowed slot; no right
+of way (the reduce that was ended takes the slot again); slots lent against a fraction of 0.
+"""
+
+import pytest
+from tests.policies.lending import Trackers, dynamicmr
+from tests.runs import map_reduce, simulate, totals
+
+from sluice.core.commands import Kill
+from sluice.core.events import FailureKind, NodeLost, TaskFailed
+from sluice.core.reasons import ReasonCode
+from sluice.core.transitions import JobState
+from sluice.model.job import SlotKind
+from sluice.policies.deadlock import PATIENCE_S
+
+REDUCE = SlotKind.REDUCE
+
+
+def kills(commands):
+    return [command for command in commands if isinstance(command, Kill)]
+
+
+@pytest.fixture
+def starved():
+    """A job whose reduces hold all slots of n2; its two maps wait again, for n1 was lost.
+
+    The reduce in the reduce slot is the oldest; those in map slots borrowed them later.
+    """
+    trackers = Trackers((2, 0), (2, 1))
+    trackers.submit(map_reduce("j", 2, 1.0, 6, 9.0))
+    for at_s in (0.0, 3.0):
+        (launch,) = trackers.beat("n1", at_s)
+        trackers.finish(launch, at_s + 3.0)
+    trackers.reduces = trackers.beat("n2", 6.0)
+    trackers.scheduler.handle(NodeLost(7.0, "n1"))
+    assert 2 == trackers.state.jobs["j"].phases[0].pending.count
+    return trackers
+
+
+def test_the_reduces_hold_every_slot(starved):
+    """So the example is one: three reduces run, two maps and three reduces wait."""
+    assert {("reduce", "reduce"): 1, ("reduce", "map"): 2} == {
+        pair: sum(
+            (a.phase.kind.value, a.launch.slot_kind.value) == pair
+            for a in starved.state.running.values()
+        )
+        for pair in (("reduce", "reduce"), ("reduce", "map"))
+    }
+
+
+def test_after_a_minute_without_a_free_slot_the_youngest_borrower_gives_way(starved):
+    assert [] == kills(starved.asked("n2", 9.0))
+    assert [] == kills(starved.asked("n2", 6.0 + PATIENCE_S - 0.1))
+    (kill,) = kills(starved.asked("n2", 7.0 + PATIENCE_S))
+
+    borrowers = [launch for launch in starved.reduces if launch.slot_kind is not REDUCE]
+    assert borrowers[-1].key == kill.key
+    assert kill.reason.code is ReasonCode.GAVE_WAY
+    assert "a map of its own job" in kill.reason.text()
+
+
+def test_the_slot_goes_to_the_map_and_so_do_the_next_until_none_waits(starved):
+    """Without the right of way the reduce that was ended would take its slot again."""
+    (kill,) = kills(starved.asked("n2", 67.0))
+    starved.scheduler.handle(TaskFailed(70.0, kill.key, 68.0, FailureKind.KILLED))
+    (first,) = starved.beat("n2", 70.0)
+    starved.finish(first, 73.0)
+    (second,) = starved.beat("n2", 73.0)
+
+    for launch in (first, second):
+        assert 0 == launch.key.phase
+        assert ReasonCode.RIGHT_OF_WAY is launch.reason.code
+
+
+@pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
+@pytest.mark.parametrize("mode", ["pi", "pd"])
+def test_maps_without_slots_of_their_own_get_done_behind_early_reduces(mode, heartbeat_s):
+    """No map slot at all: maps borrow reduce slots, until early reduces hold all of them."""
+    job = map_reduce("j", 12, 5.0, 6, 5.0)
+    policy = dynamicmr(mode=mode, heartbeat_s=heartbeat_s)
+    state = simulate(totals(0, 3), [job], policy, slowstart=0.25, heartbeat_s=heartbeat_s)
+
+    assert state.jobs["j"].state is JobState.DONE
+
+
+def test_a_fraction_of_nothing_lends_nothing_even_then():
+    """Maps may not have reduce slots: nobody is ended for their sake."""
+    trackers = Trackers((1, 1), slowstart=0.0, pct_reduce=0.0)
+    trackers.submit(map_reduce("j", 2, 500.0, 4, 1.0))
+    trackers.beat("n1")
+    for number in range(1, 60):
+        assert [] == kills(trackers.asked("n1", 3.0 * number))

@@ -1,0 +1,235 @@
+"""The worked examples of dynamicmr spec, section 7: G1 to G8."""
+
+import pytest
+from tests.policies.lending import BOTH_MODES, Trackers
+from tests.runs import map_reduce
+
+from sluice.core.commands import Kill
+from sluice.core.events import TaskFinished
+from sluice.core.reasons import ReasonCode
+from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
+from sluice.policies.fair import balance_line
+from sluice.policies.fair_shares import fair_shares
+from sluice.policies.pace import percentile
+
+MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
+A, B = ("a", "map"), ("b", "map")
+A_REDUCES = ("a", "reduce")
+
+
+def g1_jobs():
+    return map_reduce("a", 0, 1.0, 14, 1.0, pool="a"), map_reduce("b", 5, 1.0, pool="b")
+
+
+@pytest.mark.parametrize(("pct_map", "lent", "load"), [(1.0, 7, 1.0), (0.5, 3, 8 / 12)])
+def test_g1_targets(pct_map, lent, load):
+    wanted = targets(Demands(5, 14), 12, 6, Fractions(pct_map, 1.0), 1.0)
+
+    assert (5 / 12, 14 / 6) == (wanted.map_load, wanted.reduce_load)
+    assert (lent, 0) == (wanted.reduces_lent_max, wanted.maps_lent_max)
+    assert load == wanted.map_load_lent
+
+
+def test_g1_pool_independent():
+    trackers = Trackers((4, 2), (4, 2), (4, 2))
+    trackers.submit(*g1_jobs())
+
+    assert {B: 4, A_REDUCES: 2} == trackers.started("n1")
+    assert {B: 1, A_REDUCES: 2, A: 3} == trackers.started("n2")
+    assert {A_REDUCES: 2, A: 4} == trackers.started("n3")
+    assert 18 == len(trackers.state.running)
+    assert 1 == trackers.state.startable
+
+
+def test_g1_pool_dependent():
+    trackers = Trackers((4, 2), (4, 2), (4, 2), mode="pd")
+    trackers.submit(*g1_jobs())
+    first = trackers.beat("n1")
+
+    assert ["a", "b"] * 3 == [launch.key.job_id for launch in first]
+    kinds = [launch.slot_kind.value for launch in first if launch.key.job_id == "a"]
+    assert ["reduce", "reduce", "map"] == kinds
+    assert {B: 2, A_REDUCES: 2, A: 2} == trackers.started("n2")
+    assert {A_REDUCES: 2, A: 4} == trackers.started("n3")
+
+
+def test_g1_says_by_its_case_why_it_borrowed():
+    trackers = Trackers((4, 2), (4, 2), (4, 2))
+    trackers.submit(*g1_jobs())
+    trackers.beat("n1")
+    borrowed = [launch for launch in trackers.beat("n2") if launch.slot_kind is MAP][-1]
+
+    assert borrowed.reason.code is ReasonCode.BORROWED_SLOT
+    assert borrowed.reason.text() == (
+        "case PI 4: it runs in a borrowed map slot, because reduces asked for 2.33 and maps for"
+        " 0.42 times their own slots; 2 of at most 7 reduces had borrowed before"
+    )
+
+
+def test_g2_lending_does_not_stall_halfway():
+    """Job A alone: n1 runs 2 + 4 in map slots, n2 2 + 2, n3 2, and 8 wait. The printed formula lets
+    each tracker use two of its four map slots, so that n3 would start two; repaired, four.
+    """
+    wanted = targets(Demands(0, 20), 12, 6, Fractions(), 1.0)
+    assert (12, 1.0) == (wanted.reduces_lent_max, wanted.map_load_lent)
+    trackers = Trackers((4, 2), (4, 2), (4, 2))
+    trackers.submit(map_reduce("a", 0, 1.0, 22, 1.0))
+    assert {A_REDUCES: 2, A: 4} == trackers.started("n1")
+    borrowed = [launch for launch in trackers.beat("n2") if launch.slot_kind is MAP]
+    for launch in borrowed[:2]:
+        trackers.finish(launch, 1.0)
+
+    in_turn = trackers.beat("n3", 1.0)
+    assert [REDUCE] * 2 + [MAP] * 4 == [launch.slot_kind for launch in in_turn]
+    assert 8 - 4 == trackers.state.startable
+
+
+def test_g3_balance_and_what_prescheduling_may_use_beyond_it():
+    """16 maps on 9 trackers of 10/2: two each within the line, and eight more beside their data."""
+    assert 2 == balance_line(16 / 90, 10)
+    trackers = Trackers(*[(10, 2)] * 9, prescheduling=True, node_wait_s=9.0, rack_wait_s=9.0)
+    # All blocks lie on n1, so that its line, not the want of data, is what ends case 1.
+    trackers.submit(map_reduce("j", 16), locations=(("n1",),) * 16)
+    launched = trackers.beat("n1")
+
+    codes = [launch.reason.code for launch in launched]
+    assert codes == [
+        *[ReasonCode.OWN_SLOT] * 2,
+        *[ReasonCode.EXTRA_SLOT] * 8,
+        *[ReasonCode.LENT_AHEAD] * 2,
+    ]
+    assert dict(launched[2].reason.numbers) == {"case": "P1", "extra": 8}
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_g4_slot_weights(mode):
+    """One tracker of 8/4; a map takes 1, a reduce 2: 8 + 8 maps, or 4 + 4 reduces."""
+    trackers = Trackers((8, 4), mode=mode, w_map=1.0, w_reduce=2.0)
+    trackers.submit(map_reduce("m", 100))
+    assert {("m", "map"): 8, ("m", "reduce"): 8} == trackers.started("n1")
+
+    trackers = Trackers((8, 4), mode=mode, w_map=1.0, w_reduce=2.0)
+    trackers.submit(map_reduce("r", 0, 1.0, 100, 1.0))
+    assert {("r", "map"): 4, ("r", "reduce"): 4} == trackers.started("n1")
+
+
+def test_g5_shares():
+    assert [12, 20, 28] == fair_shares(60, [(1, 0, 12), (1, 20, 100), (2, 0, 100)])
+
+
+# --- G6 and G7: LATE and SEPB ---------------------------------------------------------------------
+
+LATE = {"speculation": "late", "min_age_s": 60.0, "order": "fifo"}
+
+
+def speculating(*, job_2=(0, 4), job_3=(6, 0), **settings):
+    """Three jobs in FIFO order; job 1 has a straggler, the others pending maps and reduces.
+
+    Their waiting tasks start nowhere: pools that are capped by what runs. Only the window is in
+    question here, so the gate is asked as the policy asks it.
+    """
+    trackers = Trackers((9, 1), (1, 1), **{**LATE, **settings})
+    trackers.submit(map_reduce("job-1", 2, pool="p1"))
+    trackers.beat("n1")
+    for number, (maps, reduces) in ((2, job_2), (3, job_3)):
+        trackers.submit(map_reduce(f"job-{number}", maps, 1.0, reduces, 1.0, pool=f"p{number}"))
+    return trackers
+
+
+def gate_of(trackers):
+    """The gate inside the decorators."""
+    policy = trackers.scheduler.policies.tasks
+    while not hasattr(policy, "_gate"):
+        policy = policy.inner
+    return policy._gate
+
+
+@pytest.mark.parametrize(
+    ("settings", "may"),
+    [
+        ({"sepb": 0.0}, True),
+        ({"sepb": 0.3}, True),
+        ({"sepb": 0.6}, False),
+        ({"sepb": 0.6, "pct_map": 0.0}, True),
+        ({"sepb": 1.0}, False),
+        ({"sepb": 1.0, "pct_map": 0.0}, False),
+    ],
+)
+def test_g6_whose_pending_tasks_come_before_a_copy(settings, may):
+    trackers = speculating(**settings)
+    job = trackers.state.jobs["job-1"]
+
+    assert 3 == len(trackers.state.active)
+    assert may == gate_of(trackers).allows(job, MAP)
+
+
+@pytest.mark.parametrize("sepb_pool", [0.5, 1.0])
+def test_g6_by_pool_only_the_jobs_of_its_pool_are_asked(sepb_pool):
+    trackers = speculating(sepb_mode="pool", sepb_pool=sepb_pool, order="fair")
+
+    assert gate_of(trackers).allows(trackers.state.jobs["job-1"], MAP)
+
+
+G7_PROGRESS = {0: 0.96, 1: 0.9, 2: 0.84, 3: 0.24, 4: 0.12}
+G7_NODES = {0: "n2", 1: "n3", 2: "n2", 3: "n3", 4: "n1"}
+
+
+def g7_trackers():
+    """Five maps that began at 0, one on n1 and two each on n2 and n3; at 120 s they tell."""
+    trackers = Trackers((1, 0), (2, 0), (2, 0), **LATE, slow_node=0.0, spec_cap=5)
+    trackers.submit(map_reduce("j", 5))
+    launches = [launch for node in ("n1", "n2", "n3") for launch in trackers.beat(node)]
+    by_node = {"n1": launches[:1], "n2": launches[1:3], "n3": launches[3:]}
+    for place, progress in G7_PROGRESS.items():
+        trackers.tell(by_node[G7_NODES[place]].pop(0), 120.0, progress)
+    return trackers
+
+
+def free_a_slot(trackers, node_id):
+    """A node like the others but with a map slot that idles."""
+    node = trackers.state.nodes[node_id]
+    node.free[MAP] += 1
+    node.room[MAP].append((9, 1))
+    node.node = type(node.node)(node_id=node_id, map_slots=node.node.map_slots + 1)
+    trackers.state.slots[MAP] += 1
+
+
+@pytest.mark.no_invariants  # slots are conjured up
+@pytest.mark.parametrize(("node_id", "copies"), [("n1", 0), ("n2", 1), ("n3", 1)])
+def test_g7_the_one_below_the_percentile_is_copied_but_not_on_its_own_node(node_id, copies):
+    assert 0.002 == percentile([0.001, 0.002, 0.007, 0.0075, 0.008], 25)
+    trackers = g7_trackers()
+    free_a_slot(trackers, node_id)
+    launched = trackers.beat(node_id, 120.0)
+
+    assert copies == len(launched)
+    for launch in launched:
+        assert launch.is_copy
+        slow = next(a for a in trackers.state.running.values() if a.node.node_id == "n1")
+        assert (slow.key.task, 2) == (launch.key.task, launch.key.attempt)
+        assert dict(launch.reason.numbers)["left"] == "880 s"
+
+
+# --- G8: the kill rule ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("at_s", "kills"), [(80.0, 0), (81.0, 1), (80.001, 1)])
+def test_g8_over_twice_the_mean_of_five(at_s, kills):
+    trackers = Trackers((6, 0), kill_slow=True)
+    trackers.submit(map_reduce("j", 6))
+    *five, last = trackers.beat("n1")
+    for launch, length_s in zip(five, (30.0, 35.0, 40.0, 45.0, 50.0), strict=True):
+        trackers.scheduler.handle(TaskFinished(50.0, launch.key, length_s))
+    commands = trackers.asked("n1", at_s)
+
+    assert [last.key] * kills == [c.key for c in commands if isinstance(c, Kill)]
+
+
+def test_g8_four_finished_ones_are_too_few():
+    trackers = Trackers((6, 0), kill_slow=True)
+    trackers.submit(map_reduce("j", 6))
+    for launch in trackers.beat("n1")[:4]:
+        trackers.scheduler.handle(TaskFinished(40.0, launch.key, 40.0))
+
+    assert [] == [c for c in trackers.asked("n1", 500.0) if isinstance(c, Kill)]

@@ -1,0 +1,74 @@
+"""Hadoop's capacity-scheduler.xml: capacities add up, names are safe, nothing breaks the file."""
+
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.model.errors import InvalidInput
+from sluice.reporting.exports.capacity_scheduler import (
+    QueueShare,
+    capacity_scheduler_xml,
+    queue_names,
+)
+
+PREFIX = "yarn.scheduler.capacity.root"
+
+
+def settings_of(queues, **options):
+    root = ET.fromstring(capacity_scheduler_xml(queues, **options))  # noqa: S314  # ours
+    return {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
+
+
+printable = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30)
+
+
+@given(st.lists(st.tuples(printable, st.floats(0, 1e6)), min_size=1, max_size=20))
+def test_capacities_add_up_to_a_hundred_whatever_the_shares(queues):
+    """YARN refuses to start otherwise."""
+    shares = [QueueShare(name=name, share=share) for name, share in queues]
+    if not any(share.share for share in shares):
+        return
+    told = settings_of(shares)
+    names = told[f"{PREFIX}.queues"].split(",")
+
+    assert len(queues) == len(set(names)) == len(names)
+    percents = [round(1000 * float(told[f"{PREFIX}.{name}.capacity"])) for name in names]
+    assert 100_000 == sum(percents)
+    for name, percent in zip(names, percents, strict=True):
+        assert percent <= round(1000 * float(told[f"{PREFIX}.{name}.maximum-capacity"])) <= 100_000
+
+
+@given(st.lists(printable, max_size=20))
+def test_names_are_safe_and_different(names):
+    made = queue_names(names)
+
+    assert len(names) == len(set(made))
+    assert all(set(name) <= set("_-" + "0123456789" + LETTERS) for name in made)
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def test_a_comment_cannot_end_itself():
+    told = settings_of([QueueShare(name="a", share=1)], comment="<!-- a --> & --- b")
+
+    assert "a" == told[f"{PREFIX}.queues"]
+
+
+def test_limits_are_told_where_there_are_some():
+    told = settings_of([QueueShare(name="a", share=3, share_max=0.5, jobs_max=7),
+                        QueueShare(name="b", share=5)])  # fmt: skip
+
+    assert ("37.500", "50.000", "7") == (
+        told[f"{PREFIX}.a.capacity"],
+        told[f"{PREFIX}.a.maximum-capacity"],
+        told[f"{PREFIX}.a.maximum-applications"],
+    )
+    assert f"{PREFIX}.b.maximum-applications" not in told
+
+
+def test_without_any_share_there_is_no_file():
+    with pytest.raises(InvalidInput, match="no queue has a share"):
+        capacity_scheduler_xml([QueueShare(name="a", share=0)])
