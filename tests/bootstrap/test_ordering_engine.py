@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import completions_s, map_reduce, simulate, totals
 
-from sluice.bootstrap.ordering import SimOrAlg
 from sluice.model.workload import Workload
+from sluice.planning.ordering.batches import SimOrAlg
 from sluice.verbs import running
 
 ARRIVALS = (

@@ -18,7 +18,7 @@ def _own_home(tmp_path, monkeypatch):
 
 
 def test_all_examples_are_looked_at():
-    names = {"deadlines", "standard_library", "two_pools", "wordcount", "worked_example"}
+    names = {"budget", "deadlines", "standard_library", "two_pools", "wordcount", "worked_example"}
 
     assert names == {path.stem for path in FILES}
 

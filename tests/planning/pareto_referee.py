@@ -107,7 +107,7 @@ def all_plans(problem):
 
 def undominated(makespans, budgets):
     """The points that none beats by more than rounding, fastest first."""
-    kept = []
+    kept: list[tuple[float, float]] = []
     for place in np.lexsort((budgets, makespans)):
         time_s, usd = float(makespans[place]), float(budgets[place])
         if not kept or usd < kept[-1][1] * (1 - 1e-12):

@@ -30,7 +30,7 @@ def problem_of(*jobs, vm=(2, 2), usd=1.0, billing_s=3600.0, options=None, **limi
     """A problem with VMs that are all alike."""
     return Problem(
         jobs=jobs,
-        offers=(offer(*vm, usd),),
+        offers=(offer(vm[0], vm[1], usd),),
         prices=Prices(vm_hour_usd=usd, billing_s=billing_s),
         limits=Limits(**limits),
         options=options or Options(),

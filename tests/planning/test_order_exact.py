@@ -195,3 +195,24 @@ def test_a_search_stops_when_its_seconds_are_over():
 
     assert not answer.is_proved
     assert answer.lower < answer.best.total_s
+
+
+def test_jobs_without_maps_wait_for_no_map_slot():
+    """A bound once took all that has no maps for as late as the first free map slot."""
+    reduces = ((37, 2.7),)
+    made = Problem(
+        map_slots=5,
+        reduce_slots=9,
+        jobs=(
+            OrderedJob(name="J0", reduces=reduces),
+            OrderedJob(name="J1", reduces=((12, 0.1),)),
+            OrderedJob(
+                name="J2", maps=((1, 9.6), (1, 2.8), (1, 0.9), (1, 7.4)), reduces=((19, 5.4),)
+            ),
+            OrderedJob(name="J3", maps=((15, 1.6),), reduces=((2, 7.7),)),
+            OrderedJob(name="J4", maps=((25, 2.8),), reduces=((9, 0.3),)),
+            OrderedJob(name="J5", reduces=reduces),
+        ),
+    )
+
+    assert solved(made, "exact", "tct").best.total_s == pytest.approx(116.3, rel=ROUNDING)

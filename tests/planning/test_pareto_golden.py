@@ -54,7 +54,7 @@ def test_a_single_wave_takes_its_longest_task_if_asked_to():
 def test_g2_what_job_a_comes_to(slots, vms, time_s, hourly_usd, exact_usd):
     for billing_s, usd in ((3600.0, hourly_usd), (0.0, exact_usd)):
         pricing = JobPricing(problem_of(JOB_A, billing_s=billing_s), 0)
-        entry = pricing.entry(Choice(offer(2, 2, 1.0), *slots, 5, 4, None))
+        entry = pricing.entry(Choice(offer(2, 2, 1.0), slots[0], slots[1], 5, 4, None))
 
         assert (entry.vms, entry.time_s, round(entry.vm_usd, 6)) == (vms, time_s, usd)
 
@@ -172,7 +172,8 @@ def test_g7_three_spills_where_a_better_setting_wastes_nothing():
     best = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
 
     found = spills(share, setting)
-    assert (found.times, found.filled_bytes) == (3.0, pytest.approx(29e6))
+    assert found.times == 3.0
+    assert found.filled_bytes == pytest.approx(29e6)
     assert moved_bytes(share, setting, IoModel.PAPER) == pytest.approx(87e6)
     assert moved_bytes(share, best, IoModel.PAPER) == pytest.approx(69.6e6)
 
@@ -186,7 +187,7 @@ def test_g8_the_hill_climb_stops_early():
 
 
 def test_g9_a_cheaper_plan_of_equal_makespan_replaces_the_old_one():
-    archive = Archive()
+    archive: Archive[str] = Archive()
     assert archive.offer(100.0, 10.0, "old")
     assert archive.offer(100.0, 8.0, "new")
     assert not archive.offer(100.0, 8.0, "as good")

@@ -95,6 +95,24 @@ def test_the_laws_hold_at_every_decision(cluster, jobs, policy, world):
             event(what)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    cluster=clusters(nodes_max=3),
+    jobs=job_lists(jobs_max=4, tasks_max=25),
+    mode=st.sampled_from(BOTH_MODES),
+    world=worlds,
+)
+def test_no_slot_idles_while_a_task_waits_that_may_start(cluster, jobs, mode, world):
+    """Section 12, where the work exceeds the slots, as it does with these. Loads turn round when
+    one job's maps end and its reduces begin, while borrowers of the time before still run.
+    """
+    world = world | {"parts": "lending", "waits": (0.0, 0.0)}
+    watched = run(cluster, jobs, {"mode": mode, "order": "fair"}, world)
+
+    event("full" if watched.seen["full"] > 5 else "never full")
+    event("lent" if watched.seen["BORROWED_SLOT"] else "never lent")
+
+
 @settings(max_examples=60, deadline=None)
 @given(cluster=clusters(nodes_max=5), jobs=job_lists(), world=worlds)
 def test_with_nothing_lent_pool_independent_is_static(cluster, jobs, world):

@@ -1,27 +1,13 @@
-"""MROrder put together: its rounds are a policy, its ordering engine is a planner.
-
-Up to `exact_jobs_max` jobs every order is simulated on an empty cluster (SIM); beyond, a rule puts
-them in order (ALG): Johnson's for the makespan, shortest first for total completion time. Source:
-ordering spec, section 6.
-"""
+"""MROrder put together: its rounds are a policy, its ordering engine is a planner."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.estimate.flow_shop import UNKNOWN_S, johnson_key, slot_work
-from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
-from sluice.model.lengths import ConstantLengths
-from sluice.model.workload import Workload
+from sluice.planning.ordering.batches import SimOrAlg
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes, Timing
-
-_UNKNOWN = ConstantLengths(UNKNOWN_S, UNKNOWN_S)
-_PLAIN_ORDERS_MAX = 10_000  # simulated before the compiled search is worth loading
 
 
 class MrOrderMaker:
@@ -44,57 +30,3 @@ def _timing(settings: Mapping[str, Any]) -> Timing:
         "pnj": lambda: EnoughJobs(settings["jobs_min"]),
     }
     return timings[settings["policy"]]()
-
-
-class SimOrAlg:
-    """MROrder's ordering engine. objective: "makespan" or "tct".
-
-    Calling it gives positions of the jobs, in the order in which to release them.
-    """
-
-    def __init__(self, objective: str, exact_jobs_max: int) -> None:
-        self._objective = objective
-        self._exact_jobs_max = exact_jobs_max
-        self._orders = 0  # simulated so far, in all rounds
-
-    def __call__(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
-        from sluice.planning.ordering import problem, rules
-        from sluice.planning.ordering.loads import loads_of
-
-        batch = Workload(cluster=None, jobs=tuple(map(_measured, jobs)), source="mrorder")
-        try:
-            posed = problem.problem_of(batch, map_slots=map_slots, reduce_slots=reduce_slots)
-        except InvalidInput:
-            return self._by_work(jobs, map_slots, reduce_slots)  # of more than two phases
-        if len(jobs) <= self._exact_jobs_max:
-            return self._simulated(posed)
-        return (rules.tct if self._objective == "tct" else rules.mk_jr)(loads_of(posed))
-
-    def _simulated(self, posed: Any) -> Sequence[int]:  # noqa: ANN401  # a Problem, imported when needed
-        from sluice.planning.ordering.aims import Objective
-        from sluice.planning.ordering.arena import Arena
-        from sluice.planning.ordering.exhaustive import enumerated
-        from sluice.planning.ordering.meter import Meter
-
-        arena = Arena(posed, Meter(lambda: 0.0))
-        self._orders += math.factorial(arena.jobs)
-        if self._orders > _PLAIN_ORDERS_MAX:
-            arena.hurry()
-        return enumerated(arena, Objective(self._objective)).best.order
-
-    def _by_work(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
-        """The rule on work alone, for jobs of any shape."""
-        works = [slot_work(job) for job in jobs]
-        if self._objective == "tct":
-            return sorted(range(len(jobs)), key=lambda i: works[i].span_s(map_slots, reduce_slots))
-        return sorted(
-            range(len(jobs)), key=lambda i: johnson_key(works[i], map_slots, reduce_slots)
-        )
-
-
-def _measured(job: Job) -> Job:
-    """The job, with a length for tasks that nobody has measured."""
-    if all(phase.lengths is not None for phase in job.phases):
-        return job
-    phases = (replace(phase, lengths=phase.lengths or _UNKNOWN) for phase in job.phases)
-    return replace(job, phases=tuple(phases))

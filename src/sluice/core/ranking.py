@@ -1,19 +1,21 @@
 """An order over things whose keys keep changing, kept up to date lazily.
 
 Whoever changes a thing calls `touch`; the key is worked out again only when somebody asks for
-the order. Each change costs O(log n) at most, however many changes fall between two questions.
+the order. Each change costs O(log n) comparisons at most, however many changes fall between two
+questions, and a walk over the first k things costs O(k).
 """
 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 E = TypeVar("E")
 
-PASSED_OVER_MAX = 2  # times the size of the heap: then clearing it costs less than it saves
+_BLOCK_MAX: Final = 1000  # entries; more would make inserting between them slow
 
 
 def in_heap_order(heap: list[E]) -> Iterator[E]:
@@ -38,21 +40,68 @@ def in_heap_order(heap: list[E]) -> Iterator[E]:
             heapq.heappush(frontier, (heap[left + 1], left + 1))
 
 
+class SortedBlocks(Generic[E]):
+    """Entries that differ, in ascending order, cut into blocks so that none is long to shift."""
+
+    __slots__ = ("_blocks", "_lasts")
+
+    def __init__(self) -> None:
+        self._blocks: list[list[Any]] = []
+        self._lasts: list[Any] = []  # of each block
+
+    def add(self, entry: E) -> None:
+        """It stands in its place now."""
+        blocks, lasts = self._blocks, self._lasts
+        if not blocks:
+            blocks.append([entry])
+            lasts.append(entry)
+            return
+        index = min(bisect_left(lasts, entry), len(blocks) - 1)
+        block = blocks[index]
+        insort(block, entry)
+        lasts[index] = block[-1]
+        if len(block) > _BLOCK_MAX:
+            half = len(block) // 2
+            blocks.insert(index + 1, block[half:])
+            lasts.insert(index, block[half - 1])
+            del block[half:]
+
+    def remove(self, entry: E) -> None:
+        """It is out of the order; it must have been in."""
+        index = bisect_left(self._lasts, entry)
+        block = self._blocks[index]
+        del block[bisect_left(block, entry)]
+        if block:
+            self._lasts[index] = block[-1]
+        else:
+            del self._blocks[index], self._lasts[index]
+
+    def first(self) -> E | None:
+        """The least entry."""
+        return self._blocks[0][0] if self._blocks else None
+
+    def __iter__(self) -> Iterator[E]:
+        for block in self._blocks:
+            yield from block
+
+
+Entry = tuple[tuple[Any, ...], int, T]
+
+
 class Ranking(Generic[T]):
     """Things by ascending key; a thing whose key is None is out of the order.
 
     Keys are tuples; equal keys stand in the order in which they were last worked out.
     """
 
-    __slots__ = ("_current", "_heap", "_key", "_passed_over", "_pushed", "_touched")
+    __slots__ = ("_current", "_key", "_order", "_placed", "_touched")
 
     def __init__(self, key: Callable[[T], tuple[Any, ...] | None]) -> None:
         self._key = key
-        self._heap: list[tuple[tuple[Any, ...], int, T]] = []
-        self._current: dict[T, tuple[Any, ...]] = {}
+        self._order: SortedBlocks[Entry[T]] = SortedBlocks()
+        self._current: dict[T, Entry[T]] = {}
         self._touched: dict[T, None] = {}
-        self._pushed = 0
-        self._passed_over = 0  # stale entries met by walks since the heap was cleared of them
+        self._placed = 0  # so many times; the running number keeps things from being compared
 
     def touch(self, thing: T) -> None:
         """The thing's key may have changed."""
@@ -64,7 +113,7 @@ class Ranking(Generic[T]):
             best = self._best_touched()
             if best is not None:
                 return best
-        top = self._top()
+        top = self._order.first()
         return None if top is None else top[2]
 
     def _best_touched(self) -> T | None:
@@ -78,10 +127,11 @@ class Ranking(Generic[T]):
         best_key: tuple[Any, ...] = ()
         for thing in self._touched:
             key = self._key(thing)
-            if key == current.get(thing):
+            entry = current.get(thing)
+            if key == (None if entry is None else entry[0]):
                 continue
             if key is None:
-                del current[thing]
+                self._order.remove(current.pop(thing))
             elif best is None:
                 best, best_key = thing, key
             elif key < best_key:
@@ -92,49 +142,30 @@ class Ranking(Generic[T]):
         self._touched.clear()
         if best is None:
             return None
-        top = self._top()
+        top = self._order.first()
         if top is None or best_key < top[0]:
             self._touched[best] = None
             return best
         self._place(best, best_key)
         return None
 
-    def _top(self) -> tuple[tuple[Any, ...], int, T] | None:
-        """The first live entry of the heap; stale ones are dropped on the way."""
-        heap, current = self._heap, self._current
-        while heap:
-            top = heap[0]
-            if current.get(top[2]) is top[0]:
-                return top
-            heapq.heappop(heap)
-        return None
-
     def first_and_bound(self) -> tuple[T | None, tuple[Any, ...] | None]:
-        """The thing with the least key, and a key that none of the others is below.
+        """The thing with the least key, and the key of the next.
 
-        The bound is None where there are no others. It may lie lower than it must, for stale
-        entries of the heap count too.
+        The bound is None where there are no others.
         """
-        best, heap = self.first(), self._heap
-        if best is None:
-            return None, None
-        # What keeps its old place (see `_best_touched`) is not on top, or bounds itself as well.
-        rest = heap[:1] if self._touched else heap[1:3]
-        return best, min([entry[0] for entry in rest], default=None)
+        best = self.first()
+        for key, _, thing in self._order:
+            if thing is not best:  # which may still be in an old place
+                return best, key
+        return best, None
 
     def in_order(self) -> Iterator[T]:
         """All things by ascending key; costs only what is consumed. Touch nothing meanwhile."""
         if self._touched:
             self._settle()
-        self._top()  # what is stale on top would be passed over again at every walk
-        if self._passed_over > PASSED_OVER_MAX * len(self._heap):
-            self._clear_of_stale()
-        current = self._current
-        for key, _, thing in in_heap_order(self._heap):
-            if current.get(thing) is key:
-                yield thing
-            else:
-                self._passed_over += 1
+        for entry in self._order:
+            yield entry[2]
 
     def __len__(self) -> int:
         if self._touched:
@@ -145,25 +176,18 @@ class Ranking(Generic[T]):
         current = self._current
         for thing in self._touched:
             key = self._key(thing)
+            entry = current.get(thing)
             if key is None:
-                current.pop(thing, None)
-            elif key != current.get(thing):
+                if entry is not None:
+                    self._order.remove(current.pop(thing))
+            elif entry is None or key != entry[0]:
                 self._place(thing, key)
         self._touched.clear()
 
     def _place(self, thing: T, key: tuple[Any, ...]) -> None:
-        # The dictionary and the heap hold the same tuple object: identity tells a live entry from
-        # a stale one, even when a key returns to an earlier value.
-        current = self._current
-        current[thing] = key
-        self._pushed += 1
-        heapq.heappush(self._heap, (key, self._pushed, thing))
-        if len(self._heap) > 64 + 4 * len(current):
-            self._clear_of_stale()
-
-    def _clear_of_stale(self) -> None:
-        current = self._current
-        # A new list: a walk that is under way goes on over the one that it began with.
-        self._heap = [entry for entry in self._heap if current.get(entry[2]) is entry[0]]
-        heapq.heapify(self._heap)
-        self._passed_over = 0
+        before = self._current.get(thing)
+        if before is not None:
+            self._order.remove(before)
+        self._placed += 1
+        entry = self._current[thing] = (key, self._placed, thing)
+        self._order.add(entry)

@@ -27,6 +27,7 @@ class DelayScheduling:
     def __init__(self, node_wait_s: float, rack_wait_s: float) -> None:
         self._node_wait_s = node_wait_s
         self._rack_wait_s = rack_wait_s
+        self._first_level = self._level(_Wait())
         self._waits: dict[JobEntry, _Wait] = {}
         self._skipped: dict[JobEntry, None] = {}
         self._asked: dict[JobEntry, None] = {}
@@ -48,12 +49,25 @@ class DelayScheduling:
         self._held.clear()
         self._last_at_s = now_s
 
+    def level(self, job: JobEntry) -> Locality:
+        """How far from its input the job may start a task now."""
+        wait = self._waits.get(job)
+        return self._first_level if wait is None else self._level(wait)
+
+    def refuse(self, job: JobEntry) -> None:
+        """It has a task, but none within its level."""
+        if job not in self._waits:
+            self._waits[job] = _Wait()
+        self._asked[job] = None
+
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
-        """Whether the job may start a task at that distance from its input now."""
-        if locality is None:
+        """Whether the job may start a task at that distance from its input now; if not, it has
+        been refused.
+        """
+        if locality is None or locality <= self.level(job):
             return True
-        self._asked.setdefault(job)
-        return locality <= self._level(self._waits.setdefault(job, _Wait()))
+        self.refuse(job)
+        return False
 
     def _level(self, wait: _Wait) -> Locality:
         if wait.level is Locality.ANY:

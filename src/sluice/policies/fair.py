@@ -135,7 +135,7 @@ class Fair:
 
     def _pick_of(self, share: PoolShare, node: NodeEntry, before: Place | None) -> Pick | None:
         """The first of a pool's phases that is near enough to its data."""
-        delay = self._delay
+        delay, node_id, rack = self._delay, node.node_id, node.rack
         for phase in share.phases():
             if before is not None and _is_behind(phase, share, before):
                 return None
@@ -143,9 +143,10 @@ class Fair:
                 return Pick(phase, _reason(share))
             if phase in self._refused:  # for an earlier slot, and its job started nothing since
                 continue
-            locality = phase.pending.nearest(node.node_id, node.rack)
-            if delay.allows(phase.job, locality):
+            if phase.pending.is_within(node_id, rack, delay.level(phase.job)):
+                locality = phase.pending.nearest(node_id, rack)
                 return self._started(Pick(phase, _reason(share)), locality)
+            delay.refuse(phase.job)
             self._refused.add(phase)
         return None
 
@@ -174,7 +175,10 @@ class Fair:
     ) -> Pick | None:
         for share in self._shares(pool, kind):
             for phase in share.phases():
-                if phase.pending.nearest(node.node_id, node.rack) is _BESIDE:
+                pending = phase.pending
+                if not pending.is_within(node.node_id, node.rack, _BESIDE):
+                    continue
+                if pending.nearest(node.node_id, node.rack) is _BESIDE:
                     return self._started(Pick(phase, _reason(share)), _BESIDE)
         return None
 

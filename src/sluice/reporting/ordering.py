@@ -12,7 +12,7 @@ from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import Found
 from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
 from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
-from sluice.planning.ordering.loads import Loads, loads_of
+from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.methods import Answer
 from sluice.planning.ordering.problem import Problem
 from sluice.planning.ordering.shop import Outcome, outcome_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class OrderResult:
     """An order of a workload's jobs.
 
+    loads: the work of the jobs, exactly.
     answer: what the method found; its positions are those of `workload.jobs`.
     search_s: wall time of the search alone.  evaluations: orders and nodes that it looked at.
     raw: the plain value of the workload's file; None where there was none.
@@ -36,6 +37,7 @@ class OrderResult:
 
     workload: Workload
     problem: Problem
+    loads: Loads
     answer: Answer
     seed: int
     search_s: float
@@ -57,11 +59,6 @@ class OrderResult:
     def before(self) -> Outcome:
         """What becomes of them in the order of the file."""
         return outcome_of(self.problem, range(len(self.problem.jobs)))
-
-    @cached_property
-    def loads(self) -> Loads:
-        """The work of the jobs, exactly."""
-        return loads_of(self.problem)
 
     @cached_property
     def bounds(self) -> SafeBounds:

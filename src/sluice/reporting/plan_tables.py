@@ -11,7 +11,15 @@ from sluice.planning.pareto.frontier import Plan
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.plans import Off, PlanResult
-from sluice.reporting.quantities import NOTHING, count, duration, money, shortened, size
+from sluice.reporting.quantities import (
+    NOTHING,
+    count,
+    duration,
+    duration_tight,
+    money,
+    shortened,
+    size,
+)
 from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 PLANS_MAX = 20
 JOBS_MAX = 50
-_JOB_LETTERS = 16
+_JOB_LETTERS, _TYPE_LETTERS = 16, 12
 
 
 def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
@@ -72,7 +80,8 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
     plan = result.plan(number)
     shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
     hidden = left_out(len(plan.entries) - len(shown))
-    table = plain_table("; ".join(part for part in (f"plan {number}", hidden) if part))
+    told = f"plan {number}; maps and reduces: {_counted(result)}"
+    table = plain_table("; ".join(part for part in (told, hidden) if part))
     table.add_column("job", no_wrap=True)
     for name in _columns(result, plan):
         table.add_column(name, justify="right", no_wrap=True)
@@ -83,13 +92,19 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
     return table
 
 
+def _counted(result: PlanResult) -> str:
+    """What the columns of maps and reduces count."""
+    is_cut = result.problem.options.tasks is not TaskTuning.FIXED
+    return "tasks on slots" if is_cut else "slots"
+
+
 def _columns(result: PlanResult, plan: Plan) -> list[str]:
     columns = ["VMs", "maps", "reduces"]
     if result.problem.has_types:
         columns.append("type")
     if plan.waves:
         columns.append("wave")
-    if any(entry.choice.buffer for entry in plan.entries):
+    if not result.problem.has_types and any(entry.choice.buffer for entry in plan.entries):
         columns.append("buffer")
     columns += ["time", "rent"]
     return [*columns, "I/O"] if any(entry.io_usd for entry in plan.entries) else columns
@@ -103,12 +118,12 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
         "VMs": count(entry.vms),
         "maps": _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut),
         "reduces": _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut),
-        "type": f"{choice.offer.vm_type}, {choice.offer.rent.value}",
+        "type": f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}",
         "wave": next(
             (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs), NOTHING
         ),
         "buffer": NOTHING if setting is None else size(setting.bytes),
-        "time": duration(entry.time_s),
+        "time": duration_tight(entry.time_s),
         "rent": money(entry.vm_usd),
         "I/O": money(entry.io_usd),
     }
@@ -117,7 +132,7 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
 
 def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:
     """Slots; where task counts were tuned, the tasks on them."""
-    return f"{count(tasks)} on {count(slots)}" if is_cut else f"{count(slots)} slots"
+    return f"{count(tasks)} on {count(slots)}" if is_cut else count(slots)
 
 
 def plan_panel(result: PlanResult) -> Panel:

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.model.errors import InvalidInput
+from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
 from sluice.planning.pareto.answer import Answer, Search, Status
 from sluice.planning.pareto.frontier import Frontier, Plan
 from sluice.planning.pareto.pricing import Entry
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.problem import PlannedJob, Problem, TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd, knee
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
@@ -35,6 +36,15 @@ class Off(NamedTuple):
     predicted_s: float
     measured_s: float
     error: float
+
+
+def _is_blind_to_counts(job: PlannedJob) -> bool:
+    """Whether some phase that may be cut anew is told by one average alone."""
+    return any(
+        phase.tasks_max > 1
+        and all(isinstance(part, ConstantLengths | ListedLengths) for part in phase.parts)
+        for phase in (job.maps, job.reduces)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -64,6 +74,18 @@ class PlanResult:
     def is_no(self) -> bool:
         """Whether the answer is a true no."""
         return self.status not in (Status.OK, Status.BELOW_BUDGET_MIN)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the user should know of the question that was asked."""
+        if self.problem.options.tasks is TaskTuning.FIXED:
+            return []
+        fixed = [job for job in self.problem.jobs if _is_blind_to_counts(job)]
+        if not fixed:
+            return []
+        more = f" and {len(fixed) - 1} more jobs" if len(fixed) > 1 else ""
+        told = "tasks are as long however many there are, so that fewer always look better"
+        return [f"{fixed[0].job_id}{more}: {told}; give fixed_s and work_s, or rows, to tune them"]
 
     @cached_property
     def knee(self) -> int | None:

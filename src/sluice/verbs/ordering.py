@@ -77,6 +77,7 @@ def order(
     return OrderResult(
         workload=workload,
         problem=problem,
+        loads=arena.loads,
         answer=answer,
         seed=seed,
         search_s=meter.elapsed_s,

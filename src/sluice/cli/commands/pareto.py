@@ -141,6 +141,8 @@ def plan(
         _put_to_work(result, choose, files, file)
     if plot is not None:
         files.save(result.plot())
+    for warning in result.warnings:
+        talk(f"warning: {warning}")
     if document is not None:
         print_document(document)
     else:

@@ -15,7 +15,7 @@ from sluice.planning.ordering.loads import Loads, loads_of
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.problem import Problem
 from sluice.planning.ordering.rules import Order
-from sluice.planning.ordering.shop import shop_of
+from sluice.planning.ordering.shop import expected_s, shop_of
 
 Told = Callable[[str], None]
 
@@ -96,7 +96,7 @@ class Arena:
 
     def expects_s(self, evaluations: int) -> float:
         """Seconds that so many evaluations would take plain, roughly."""
-        return evaluations * (5e-5 + 2.5e-5 * len(self.shop.work.tasks) / 2)
+        return evaluations * expected_s(self.shop)
 
     def order(self, found: Sequence[int]) -> Order:
         """An order out of the kernels' sequences."""

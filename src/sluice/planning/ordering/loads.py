@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import accumulate
 
 from sluice.planning.ordering.problem import OrderedJob, Problem, Runs
@@ -90,12 +89,23 @@ def loads_of(problem: Problem) -> Loads:
 
 def _in_units(lengths_s: set[float]) -> tuple[int, dict[float, int]]:
     """How many units a second has, and each length in units."""
-    decimals = {length_s: Decimal(repr(float(length_s))).as_tuple() for length_s in lengths_s}
-    places = max(0, *(-int(decimal.exponent) for decimal in decimals.values()))
+    decimals = {length_s: _decimal(length_s) for length_s in lengths_s}
+    places = max(0, *(-exponent for _, exponent in decimals.values()))
     return 10**places, {
-        length_s: int("".join(map(str, decimal.digits))) * 10 ** (places + int(decimal.exponent))
-        for length_s, decimal in decimals.items()
+        length_s: digits * 10 ** (places + exponent)
+        for length_s, (digits, exponent) in decimals.items()
     }
+
+
+def _decimal(length_s: float) -> tuple[int, int]:
+    """A number as people write it: digits, and the power of ten that they count.
+
+    >>> _decimal(0.25), _decimal(4.0), _decimal(1.5e-7)
+    ((25, -2), (40, -1), (15, -8))
+    """
+    mantissa, _, exponent = repr(float(length_s)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    return int(whole + fraction), int(exponent or 0) - len(fraction)
 
 
 def _counted(job: OrderedJob, phase: str, units: dict[float, int]) -> list[tuple[int, int]]:

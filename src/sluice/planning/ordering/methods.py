@@ -6,6 +6,7 @@ by a budget. Source: ordering spec, sections 5 and 10.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,11 +27,12 @@ from sluice.planning.ordering.exact import (
 )
 from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.rules import Order
-from sluice.planning.ordering.sweeping import sweep
+from sluice.planning.ordering.sweeping import CUTS_MAX, sweep
 
 _SURE_JOBS, _HOPEFUL_JOBS = 9, 13  # up to which exact is done in no time, or probably done
 _HOPE = 0.5  # the share of the budget that auto gives it
 _WORTH_S = 0.5  # of search, for the compiled kernels to be worth loading
+_FEW_JOBS = 8
 _A_FEW = 5  # orders, which every method looks at
 
 
@@ -141,7 +143,7 @@ def search(
         return _walked(arena, tried, aim, draw, until=1.0)
     tried.append(_walked(arena, tried, first, draw, until=began + (1 - began) * 0.2).best)
     tried.append(_walked(arena, tried, second, draw, until=began + (1 - began) * 0.5).best)
-    tried += sweep(arena)
+    tried += sweep(arena, cuts_max=_affordable(arena, until=began + (1 - began) * 0.7))
     best = min(one.makespan_s for one in tried), min(one.total_s for one in tried)
     return _with_doubt(_walked(arena, tried, aim_at(objective, *best), draw, 1.0), objective)
 
@@ -152,14 +154,29 @@ def _walked(arena: Arena, tried: list[Found], aim: Aim, draw: random.Random, unt
     floor = floor_of(arena, start, aim, lower)
     if start.value(aim) > floor:
         _hurry_if_worth_it(arena, until)
-    best = anneal(arena, start, aim, draw, until=until, floor=floor)
+    best = anneal(arena, start, aim, draw, until=until, floor=floor, steps=_enough(arena.jobs))
     return proof_of(arena, best, aim, lower)
+
+
+def _affordable(arena: Arena, until: float) -> int:
+    """How many orders can be evaluated up to that share of the limit, CUTS_MAX at most."""
+    before_s = arena.meter.elapsed_s
+    arena.values(rules.tct(arena.loads))
+    each_s = arena.meter.elapsed_s - before_s
+    left, left_s = arena.meter.left_evaluations(until), arena.meter.left_s(until)
+    most = CUTS_MAX if left is None else min(CUTS_MAX, left)
+    return most if left_s is None or each_s <= 0 else min(most, max(0, int(left_s / each_s)))
+
+
+def _enough(jobs: int) -> int | None:
+    """Steps after which a walk has seen all orders of a few jobs, many of them twice."""
+    return 4 * math.factorial(jobs) if jobs < _FEW_JOBS else None
 
 
 def _hurry_if_worth_it(arena: Arena, until: float) -> None:
     evaluations, left_s = arena.meter.left_evaluations(until), arena.meter.left_s(until)
     expected_s = left_s if evaluations is None else arena.expects_s(evaluations)
-    if expected_s is None or expected_s >= _WORTH_S:
+    if arena.jobs >= _FEW_JOBS and (expected_s is None or expected_s >= _WORTH_S):
         arena.hurry()
 
 

@@ -11,7 +11,8 @@ from sluice.planning.ordering.kernels.filling import Pool
 from sluice.planning.ordering.kernels.running import Course, Line, Shop, Work
 from sluice.planning.ordering.problem import Problem, checked_order
 
-_MANY_JOBS = 20_000  # that many take a second, plain
+_RUN_S, _GROUP_S = 6e-6, 3e-7  # of plain evaluation: for each run, and each group of slots in it
+_LONG_S = 2.0  # plain, by when compiled kernels are worth loading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,11 @@ def outcome_of(problem: Problem, order: Sequence[int]) -> Outcome:
     1273.0
     """
     checked_order(order, len(problem.jobs))
-    kernels = (compiled() if len(order) > _MANY_JOBS else None) or plain()
+    kernels = plain()
     shop = shop_of(problem, kernels)
+    if expected_s(shop) > _LONG_S:
+        kernels = compiled() or kernels
+        shop = shop_of(problem, kernels)
     kernels.evaluate(shop, kernels.whole(order))
     course = Course(*(list(map(float, at_s)) for at_s in shop.course))
     has_maps = [bool(job.maps) for job in problem.jobs]
@@ -57,6 +61,13 @@ def outcome_of(problem: Problem, order: Sequence[int]) -> Outcome:
         reducing_s=reducing_s,
         ended_s=tuple(course.ended_s),
     )
+
+
+def expected_s(shop: Shop) -> float:
+    """Seconds that one evaluation takes plain, roughly."""
+    runs = len(shop.work.tasks)
+    groups = sum(min(int(slots), runs) for slots in shop.slots) / 2
+    return runs * (_RUN_S + _GROUP_S * groups)
 
 
 def _known(at_s: Sequence[float], has: Sequence[bool]) -> tuple[float | None, ...]:

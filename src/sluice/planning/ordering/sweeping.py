@@ -14,13 +14,13 @@ CUTS_MAX = 400
 _PLACES_MAX = 10**7  # jobs times cuts
 
 
-def sweep(arena: Arena) -> tuple[Found, ...]:
+def sweep(arena: Arena, *, cuts_max: int = CUTS_MAX) -> tuple[Found, ...]:
     """The frontier, least makespan first.
 
-    Of more than CUTS_MAX jobs cuts are picked evenly, and more sparsely the more jobs there are.
+    cuts_max: of more jobs than that, so many cuts are picked evenly; fewer of very many jobs.
     """
     shortest = rules.tct(arena.loads)
-    cuts = min(arena.jobs + 1, CUTS_MAX, max(2, _PLACES_MAX // arena.jobs))
+    cuts = max(2, min(arena.jobs + 1, cuts_max, _PLACES_MAX // arena.jobs))
     if arena.expects_s(cuts) > 1:
         arena.hurry()
     tried = []

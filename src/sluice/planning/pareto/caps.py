@@ -1,9 +1,10 @@
 """All undominated plans when all jobs together may use only so many VMs at once.
 
-For each makespan T at which some job gains an entry: the cheapest entries of at most T that fit, by
-a dynamic program over jobs and VMs in use (a knapsack with one choice from each group). Most T are
-settled without it: a price on every VM beyond the cap gives a bound from below (Lagrange), and where
-that is no cheaper than what is faster, nothing is to be found. Exact. Source: pareto, section 4.5.
+For each makespan T at which some job gains an entry: the cheapest entries of at most T that fit,
+by a dynamic program over jobs and VMs in use (a knapsack with one choice from each group). Most T
+are settled without it: a price on every VM beyond the cap gives a bound from below (Lagrange), and
+where that is no cheaper than what is faster, nothing is to be found. Exact.
+Source: pareto, section 4.5.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Options:
         self.entries: list[Entry] = []
 
     def offer(self, entry: Entry) -> bool:
-        """Take it, unless one of at most as many VMs costs no more. Returns whether it was taken."""
+        """Take it, unless one of at most as many VMs costs no more; tells whether it did."""
         usd = entry.cost_usd
         place = bisect_right(self.vms, entry.vms)
         if place and not is_below(usd, self.usd[place - 1]):
@@ -104,9 +105,10 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
             bound.look_again(job)
         if not bound.is_open or not is_below(bound.usd(), lowest_usd):
             continue
-        bound.sharpen()
-        if not is_below(bound.usd(), lowest_usd):
-            continue
+        if not bound.is_slack:
+            bound.sharpen()
+            if not is_below(bound.usd(), lowest_usd):
+                continue
         best = cheapest(options, vms_max)
         lowest_usd = math.fsum(entry.cost_usd for entry in best)
         yield best
@@ -126,6 +128,11 @@ class _Bound:
     def is_open(self) -> bool:
         """Every job has an option, and the least of all fit together."""
         return sum(self._least) <= self._vms_max
+
+    @property
+    def is_slack(self) -> bool:
+        """The cheapest of all fit together, so that the cap does not count."""
+        return sum(own.vms[-1] for own in self._options) <= self._vms_max
 
     def look_again(self, job: int) -> None:
         """A job has gained an option."""

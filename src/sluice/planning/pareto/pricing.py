@@ -100,6 +100,11 @@ class JobPricing:
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
         return Entry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
 
+    @property
+    def billing_s(self) -> float:
+        """Length of a paid unit of time, seconds; 0 for exact time."""
+        return self._problem.prices.billing_s
+
     def rent_usd(self, offer: Offer, vms: int, time_s: float) -> float:
         """Rent of the VMs. Source: pareto (12)."""
         # Machines times hours first: by the hour both are whole, and their product is exact.

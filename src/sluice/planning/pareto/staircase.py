@@ -9,24 +9,21 @@ types are one. Source: pareto, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from sluice.model.errors import InvalidInput
 from sluice.model.machines import Offer
 from sluice.planning.pareto.archive import Archive
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing, PhaseTimes
-from sluice.planning.pareto.problem import Problem, TaskTuning
+from sluice.planning.pareto.pricing import Choice, Entry, JobPricing
+from sluice.planning.pareto.problem import Problem
 from sluice.planning.pareto.rounding import ROUNDING, is_below
-from sluice.planning.pareto.tasks import Cut, Scan, breaking_vms, climbed
-
-_TIMED_MAX = 100_000_000
-_HOUR_S = 3600.0
-_CAUTION = 1e-9  # the bound is summed in another order than the cost
+from sluice.planning.pareto.sides import Cuts, Side, io_prices_usd, side_of
+from sluice.planning.pareto.tasks import Cut
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+
+_HOUR_S = 3600.0
 
 Staircase = tuple[Entry, ...]
 
@@ -61,163 +58,98 @@ def _by_time(entry: Entry) -> tuple[float, float, int]:
 
 def job_entries(problem: Problem, pricing: JobPricing) -> Iterator[Entry]:
     """Entries among which are all undominated ones, for every type of VM."""
-    sides = _sides_of(problem, pricing)
+    tuning = problem.options.tasks
+    maps, reduces = side_of(pricing.maps, tuning), side_of(pricing.reduces, tuning)
+    io_usd = io_prices_usd(maps, pricing)
     for offer in problem.offers:
-        yield from _entries(pricing, offer, *sides)
+        if io_usd is None:
+            yield from _fastest(pricing, offer, maps, reduces)
+        else:
+            yield from _Priced(pricing, offer, io_usd).entries(maps, reduces)
 
 
-def _entries(pricing: JobPricing, offer: Offer, maps: _MapSide, reduces: _Side) -> Iterator[Entry]:
+def _fastest(pricing: JobPricing, offer: Offer, maps: Side, reduces: Side) -> Iterator[Entry]:
+    """For each number of VMs the fastest entry: no other can be cheaper."""
+    for vms in _vms(offer, maps, reduces):
+        yield _entry(
+            pricing,
+            offer,
+            maps.best(vms * offer.shape.map_slots),
+            reduces.best(vms * offer.shape.reduce_slots),
+        )
+
+
+def _vms(offer: Offer, maps: Side, reduces: Side) -> list[int]:
+    """The numbers of VMs worth having, the least first."""
     shape = offer.shape
-    counts = {*maps.vms(shape.map_slots), *reduces.vms(shape.reduce_slots)}
-    # VMs rise, so what is beaten by an entry before it is beaten in VMs as well.
-    before: Archive[None] = Archive()
-    for vms in sorted(counts):
-        reduce = reduces.best(vms * shape.reduce_slots)
-        for cut in maps.cuts(vms * shape.map_slots):
-            if not maps.is_flat and not before.takes(*_bound(pricing, offer, cut, reduce)):
-                continue
-            choice = Choice(
-                offer, cut.slots, reduce.slots, cut.tasks, reduce.tasks, pricing.buffer(cut.tasks)
-            )
-            entry = pricing.entry(choice)
-            if maps.is_flat or before.offer(entry.time_s, entry.cost_usd, None):
-                yield entry
+    return sorted({*maps.vms(shape.map_slots), *reduces.vms(shape.reduce_slots)})
 
 
-def _bound(pricing: JobPricing, offer: Offer, maps: Cut, reduces: Cut) -> tuple[float, float]:
-    """The time of an entry, and what it costs at the least: no billing charges less than the time.
+def _entry(pricing: JobPricing, offer: Offer, maps: Cut, reduces: Cut) -> Entry:
+    return pricing.entry(
+        Choice(
+            offer, maps.slots, reduces.slots, maps.tasks, reduces.tasks, pricing.buffer(maps.tasks)
+        )
+    )
 
-    Of thousands of entries most are beaten by this alone.
+
+class _Priced:
+    """Entries of a job whose number of maps has a price: thousands of cuts for each number of VMs.
+
+    Most are beaten; they are left out in arrays, before they become entries. VMs rise, so what an
+    earlier entry beats it beats in VMs as well.
     """
-    time_s = (maps.time_s + reduces.time_s) / offer.speed
-    vms = offer.shape.vms(map_slots=maps.slots, reduce_slots=reduces.slots)
-    rent_usd = vms * time_s / _HOUR_S * offer.hour_usd
-    return time_s, (rent_usd + pricing.io_usd(maps.tasks)) * (1 - _CAUTION)
 
-
-class _Side:
-    """The phase that works in one kind of slots: its best cut for any number of them."""
-
-    def __init__(self, times: PhaseTimes) -> None:
-        self.times = times
-
-    def vms(self, per_vm: int) -> Iterable[int]:
-        """The numbers of VMs worth having, at so many slots each."""
-        return breaking_vms(self.times.phase.tasks, per_vm)
-
-    def best(self, slots: int) -> Cut:
-        """The fastest way to use at most so many slots."""
-        tasks = self.times.phase.tasks
-        used = min(tasks, slots)
-        return Cut(self.times.time_s(tasks, used), used, tasks)
-
-
-class _ScannedSide(_Side):
-    def __init__(self, times: PhaseTimes) -> None:
-        super().__init__(times)
-        self.scan = Scan(times)
-
-    def vms(self, per_vm: int) -> Iterable[int]:
-        return _all_vms(self.times, per_vm)
-
-    def best(self, slots: int) -> Cut:
-        return self.scan.best(slots)
-
-
-class _ClimbedSide(_Side):
-    """More slots may slow a climbed phase down, so the best of all up to so many counts."""
-
-    def __init__(self, times: PhaseTimes) -> None:
-        super().__init__(times)
-        limit = times.phase.tasks_max
-        self.climbs = [climbed(times, slots) for slots in range(1, limit + 1)]
-        self._bests = list(accumulate(self.climbs, min))
-
-    def vms(self, per_vm: int) -> Iterable[int]:
-        return _all_vms(self.times, per_vm)
-
-    def best(self, slots: int) -> Cut:
-        return self._bests[min(slots, len(self._bests)) - 1]
-
-
-def _all_vms(times: PhaseTimes, per_vm: int) -> Iterable[int]:
-    return range(1, -(-times.phase.tasks_max // per_vm) + 1)
-
-
-class _MapSide:
-    """Maps cost I/O by their number, so that a slower cut may be the cheaper one."""
-
-    def __init__(self, side: _Side, pricing: JobPricing) -> None:
-        self._side = side
+    def __init__(self, pricing: JobPricing, offer: Offer, io_usd: NDArray[float64]) -> None:
         self._pricing = pricing
-        self.vms = side.vms
-        # With a given count there is one price of I/O, whatever it is.
-        self.is_flat = type(side) is _Side or _has_flat_io(side.times, pricing)
-        if not self.is_flat and isinstance(side, _ScannedSide):
-            _check_size(pricing)
-            limit = side.times.phase.tasks_max
-            self._io_usd = _array([pricing.io_usd(tasks) for tasks in range(1, limit + 1)])
+        self._offer = offer
+        self._io_usd = io_usd
+        self._before: Archive[None] = Archive()
 
-    def cuts(self, slots: int) -> Iterable[Cut]:
-        """The cuts on at most so many slots that none beats in time and price of I/O."""
-        if self.is_flat:
-            return (self._side.best(slots),)
-        if isinstance(self._side, _ScannedSide):
-            return self._scanned(self._side, slots)
-        assert isinstance(self._side, _ClimbedSide), "there are three ways of tuning"
-        return self._cheaper(self._side.climbs[:slots])
+    def entries(self, maps: Side, reduces: Side) -> Iterator[Entry]:
+        """All that is not beaten by something before it."""
+        shape = self._offer.shape
+        for vms in _vms(self._offer, maps, reduces):
+            reduce = reduces.best(vms * shape.reduce_slots)
+            for cut in self._worth_pricing(maps.cuts(vms * shape.map_slots), reduce):
+                entry = _entry(self._pricing, self._offer, cut, reduce)
+                if self._before.offer(entry.time_s, entry.cost_usd, None):
+                    yield entry
 
-    def _scanned(self, side: _ScannedSide, slots: int) -> Iterator[Cut]:
-        """As `_cheaper`, of all counts at once."""
+    def _worth_pricing(self, cuts: Cuts, reduce: Cut) -> Iterator[Cut]:
+        """By rising time, cuts with cheaper I/O than all faster ones, if not beaten already."""
         import numpy as np
 
-        seconds = side.scan.all_times_s(slots)
-        order = np.lexsort((self._io_usd, seconds))
-        usd = self._io_usd[order]
+        shape, hour_usd = self._offer.shape, self._offer.hour_usd
+        times = (cuts.seconds + reduce.time_s) / self._offer.speed
+        vms = np.maximum(-(-cuts.slots // shape.map_slots), -(-reduce.slots // shape.reduce_slots))
+        io_usd = self._io_usd[cuts.tasks - 1]
+        usd = vms * self._paid_hours(times) * hour_usd + io_usd
+        open_ones = np.flatnonzero(usd < self._beaten_from(times) * (1 - ROUNDING))
+        order = open_ones[np.lexsort((io_usd[open_ones], cuts.seconds[open_ones]))]
+        cheapest_usd = np.minimum.accumulate(io_usd[order])
         is_kept = np.ones(len(order), dtype=bool)
-        is_kept[1:] = usd[1:] < np.minimum.accumulate(usd)[:-1] * (1 - ROUNDING)
-        for tasks in (order[is_kept] + 1).tolist():
-            yield Cut(float(seconds[tasks - 1]), min(tasks, slots), tasks)
+        is_kept[1:] = io_usd[order][1:] < cheapest_usd[:-1] * (1 - ROUNDING)
+        for place in order[is_kept].tolist():
+            yield Cut(float(cuts.seconds[place]), int(cuts.slots[place]), int(cuts.tasks[place]))
 
-    def _cheaper(self, cuts: Iterable[Cut]) -> Iterator[Cut]:
-        """By rising time, those with cheaper I/O than all faster ones."""
-        cheapest = float("inf")
-        for cut in sorted(cuts):
-            usd = self._pricing.io_usd(cut.tasks)
-            if is_below(usd, cheapest):
-                cheapest = usd
-                yield cut
+    def _paid_hours(self, times: NDArray[float64]) -> NDArray[float64]:
+        """As `Prices.paid_hours`, of many times."""
+        import numpy as np
 
+        billing_s = self._pricing.billing_s
+        if not billing_s:
+            return times / _HOUR_S
+        units = times / billing_s
+        begun: NDArray[float64] = np.ceil(units - 1e-9 * np.maximum(1.0, units))
+        return np.maximum(1.0, begun) * billing_s / _HOUR_S
 
-def _array(values: list[float]) -> NDArray[float64]:
-    import numpy as np
+    def _beaten_from(self, times: NDArray[float64]) -> NDArray[float64]:
+        """For each time, the cost from which on something before it is as good."""
+        import numpy as np
 
-    return np.array(values)
-
-
-def _sides_of(problem: Problem, pricing: JobPricing) -> tuple[_MapSide, _Side]:
-    side = {
-        TaskTuning.FIXED: _Side,
-        TaskTuning.SCAN: _ScannedSide,
-        TaskTuning.HILL: _ClimbedSide,
-    }[problem.options.tasks]
-    return _MapSide(side(pricing.maps), pricing), side(pricing.reduces)
-
-
-def _has_flat_io(times: PhaseTimes, pricing: JobPricing) -> bool:
-    """Whether the I/O costs the same for every count of maps up to the limit."""
-    if pricing.has_flat_io:
-        return True
-    prices_usd = [pricing.io_usd(tasks) for tasks in range(1, times.phase.tasks_max + 1)]
-    return not is_below(min(prices_usd), max(prices_usd))
-
-
-def _check_size(pricing: JobPricing) -> None:
-    """Every count of maps must be timed on every number of slots."""
-    limit = pricing.job.maps.tasks_max
-    if limit * limit > _TIMED_MAX:
-        raise InvalidInput(
-            f"maps.tasks_max is {limit}: too many, for each count has I/O of another price",
-            where=f"job {pricing.job.job_id!r}",
-            mend=f"give at most {int(_TIMED_MAX**0.5)}, or tune buffers as well",
-        )
+        known_s = np.array(self._before.makespans_s)
+        known_usd = np.array([np.inf, *self._before.budgets_usd])
+        places = np.searchsorted(known_s, times * (1 + ROUNDING), side="right")
+        beaten: NDArray[float64] = known_usd[places]
+        return beaten

@@ -54,21 +54,17 @@ class Scan:
         spans = [times.spans(tasks) for tasks in range(1, self._limit + 1)]
         # By part, then average or longest, then count.
         self._spans = np.array(spans, dtype=np.float64).transpose(1, 2, 0)
-        self._counts: Counts = np.arange(1, self._limit + 1, dtype=np.int64)
+        self.counts: Counts = np.arange(1, self._limit + 1, dtype=np.int64)
         self.is_falling = bool((np.diff(self._spans, axis=2) <= 0).all())
 
     def best(self, slots: int, *, least: int = 1) -> Cut:
         """The count of at least `least` that is done first; the fewest tasks of equals."""
-        counts = self._worth_trying(slots) if self.is_falling else self._counts
+        counts = self._worth_trying(slots) if self.is_falling else self.counts
         counts = counts[counts >= least]
         seconds = self.times_s(counts, slots)
         tasks = int(counts[seconds.argmin()])
         used = min(tasks, slots)
         return Cut(self._times.time_s(tasks, used), used, tasks)
-
-    def all_times_s(self, slots: int) -> Seconds:
-        """Seconds for every count."""
-        return self.times_s(self._counts, slots)
 
     def times_s(self, counts: Counts, slots: int) -> Seconds:
         """Seconds for these counts; as `PhaseTimes.time_s`, but for the last bit of rounding."""

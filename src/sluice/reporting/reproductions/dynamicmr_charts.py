@@ -61,7 +61,8 @@ def _bars(heading: str, axis: str, bars: Bars, names: list[str]) -> dict[str, An
     place = {
         "y": {
             "field": "group", "type": "nominal", "sort": list(bars),
-            "axis": {"title": None, "minExtent": 110, "ticks": False, "domain": False},
+            "axis": {"title": None, "minExtent": 110, "labelLimit": 180, "ticks": False,
+                     "domain": False},
             "scale": {"paddingInner": 0.3},
         },
         "yOffset": {"field": "what", "sort": names},

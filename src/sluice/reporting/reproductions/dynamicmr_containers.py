@@ -61,8 +61,8 @@ def containers(seeds: int, told: Told) -> Experiment:
                 rival = _runs("yarn-like", label, batches, runs, slowstart=slowstart, **limit)
                 rows.append(_row(label, slowstart, ramp, rival, lent))
                 gain = gain_percent(rival.makespans_s, lent.makespans_s)
-                bar = "no early reduces" if ramp is None else f"ramp {ramp:g}"
-                bars.setdefault(f"{label}, slowstart {slowstart:g}", {})[bar] = gain
+                group = f"slowstart {slowstart:g}" + ("" if ramp is None else f", ramp {ramp:g}")
+                bars.setdefault(group, {})[label] = gain
     return Experiment(
         name="fig-4.17",
         title="Lent slots against equal containers (Figs. 4.17 and 4.18)",
@@ -135,10 +135,9 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
         f"Late reduces (slowstart 1) leave little between the two: lent slots are {faster(1.0)}"
         f" faster. At slowstart 0.8 it is {faster(0.8)}, at 0.05 {faster(0.05)}: containers that"
         " early reduces hold while they wait are lost to maps, the more the ramp allows. The"
-        " thesis's 2 to 9 % lies inside, and it tells neither setting. The peak of all shuffles"
-        f" is equal where reduces start late ({late}), and with early ones YARN's is {early} that"
-        " of lent slots, as the thesis's Fig. 4.18 has it: a ramp of reduces is released at once"
-        " there, while lent slots hold few reduces as long as maps want theirs."
+        " thesis's 2 to 9 % lies inside, and it tells neither setting. YARN's peak of all shuffles"
+        f" is {late} that of lent slots where reduces start late, and {early} with early ones, as"
+        " in the thesis's Fig. 4.18: lent slots hold few reduces as long as maps want theirs."
     )
 
 
@@ -149,4 +148,5 @@ def _peaks(rows: Sequence[Mapping[str, Cell]], *, is_late: bool) -> str:
         for row in rows
         if row["peak MB/s"] is not None and (row["slowstart"] == 1) == is_late
     ]
-    return f"{min(of):.1f} to {max(of):.1f} times"
+    least, most = f"{min(of):.1f}", f"{max(of):.1f}"
+    return f"{least} times" if least == most else f"{least} to {most} times"

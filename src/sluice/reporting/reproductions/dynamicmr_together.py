@@ -12,6 +12,7 @@ from sluice.reporting.reproductions.dynamicmr_charts import bars_chart
 from sluice.reporting.reproductions.dynamicmr_nearness import NEARNESS
 from sluice.reporting.reproductions.dynamicmr_runs import (
     CONFIGURATIONS,
+    DEFAULT_SLOTS,
     GENERATOR,
     Estimate,
     Way,
@@ -28,7 +29,7 @@ _WORLD: Final[Mapping[str, Any]] = {
     "speculation": "late",
 }
 _PARTS: Final[Mapping[str, Any]] = {"mode": "pi", "sepb": 0.6, "prescheduling": True}
-_BASELINES: Final = {"6/2": (6, 2), "10/2": (10, 2)}
+_BASELINES: Final = {"6/2": (6, 2), "10/2": DEFAULT_SLOTS}
 _START: Final = (9, 3)  # of the search for the best configuration
 _TITLE: Final = "All parts together against static slots, {} ({})"
 # Jobs at once, and of how many seeds one is taken: large batches take long, and differ little.
@@ -54,6 +55,8 @@ def _together(order: str, name: str, figure: str, seeds: int, told: Told) -> Exp
         times = _Times(order, jobs)
         if len(jobs) <= _SOUGHT_MAX:
             best = best_configuration(times.first_s)
+        # One seed may mislead: what is best over all of them may be 10/2 after all.
+        best = min(best, DEFAULT_SLOTS, key=partial(times.sum_s, seeds=runs))
         gains = times.gains(best, runs)
         bars[label] = {f"over {way}": gain for way, gain in gains.items()}
         rows.append(_row(label, _PAPER[order, len(jobs) == 1], best, gains))
@@ -64,7 +67,7 @@ def _together(order: str, name: str, figure: str, seeds: int, told: Told) -> Exp
             f"{GENERATOR} Racks and replicas, delay scheduling under fair, 5 % of the attempts 3"
             " to 6 times as long, LATE for both. All parts: PI, SEPB 0.6, prescheduling, on 10/2."
             f" {_told_seeds(order, seeds)}. Best: the best of 1/11 .. 11/1, sought downhill from"
-            f" 9/3 on the first seed; for over {_SOUGHT_MAX} jobs that of {_SOUGHT_MAX}."
+            f" 9/3 on the first seed (for over {_SOUGHT_MAX} jobs that of {_SOUGHT_MAX}), or 10/2."
         ),
         columns=(
             "jobs", "paper: over 6/2", "over 6/2 %", "6/2 +-", "over 10/2 %", "10/2 +-", "best",
@@ -107,6 +110,10 @@ class _Times:
     def first_s(self, slots: tuple[int, int]) -> float:
         """With the first seed."""
         return self._static_s(slots, 1)[0]
+
+    def sum_s(self, slots: tuple[int, int], seeds: int) -> float:
+        """Over some seeds."""
+        return sum(self._static_s(slots, seeds))
 
     def gains(self, best: tuple[int, int], seeds: int) -> dict[str, Estimate]:
         """The speed gained by all parts over each baseline, in percent."""
@@ -164,9 +171,9 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
         for is_batch in (False, True)
     )
     return (
-        f"One job gains {single}; batches {many}. The thesis compares with 6/2, which leaves a"
-        " third of its own slots unused: of what is gained over 6/2, half is those slots. What"
-        " lending gives is the gain over the best of the configurations with all 12."
+        f"One job gains {single}; batches {many}. The thesis compares with 6/2, which uses 8 of a"
+        " worker's 12 slots while DynamicMR uses all: 50 % would come of that alone. What lending"
+        " gives is the gain over the best of the configurations with all 12."
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.reporting.reproductions.ordering_figures import fig_3_4, fig_3_5, fig_3_6, fig_3_7
+from sluice.reporting.reproductions.ordering_online import fig_3_9, online, table_3_4
 from sluice.reporting.reproductions.ordering_tables import (
     order_matters,
     table_3_2,
@@ -28,10 +29,16 @@ OFFLINE: Mapping[str, Maker] = {
     "table-3.5": table_3_5,
 }
 
+ONLINE: Mapping[str, Maker] = {
+    "table-3.4": table_3_4,
+    "fig-3.9": fig_3_9,
+    "online": online,
+}
+
 EVALUATION = Evaluation(
     name="ordering",
     title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
-    makers=dict(OFFLINE),
+    makers={**OFFLINE, **ONLINE},
     left_out={
         "fig-3.10": "compares the thesis's simulator with a cluster that is not ours",
     },

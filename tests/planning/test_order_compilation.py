@@ -1,0 +1,117 @@
+"""Compiled kernels come and go without changing an answer, or keeping anybody from one."""
+
+import random
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from tests.planning.order_problems import EXAMPLE_A, arena, problem
+
+from sluice.planning.ordering import arena as arena_module
+from sluice.planning.ordering import compilation
+from sluice.planning.ordering.aims import Objective
+from sluice.planning.ordering.compilation import compiled, is_kept, kernel_functions, plain
+from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.workloads import facebook
+
+
+def test_without_numba_there_is_the_plain_search(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    compiled.cache_clear()
+    place = arena(problem(*EXAMPLE_A), may_compile=True)
+
+    assert not place.hurry()
+    assert place.kernels is plain()
+    assert 40 == solve(place, Method.SEARCH, Objective.MAKESPAN, random.Random(0)).best.makespan_s
+    compiled.cache_clear()
+
+
+def test_a_compiler_that_fails_leaves_the_plain_search(monkeypatch):
+    """A full disk, a spoilt cache, a numba that does not know this Python."""
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    tried = []
+
+    def broken(*, keeps):
+        tried.append(keeps)
+        return replace(plain(), is_compiled=True, evaluate=fail)
+
+    monkeypatch.setattr(arena_module, "compiled", broken)
+    told: list[str] = []
+    place = arena(facebook(12, random.Random(0)), may_compile=True, evaluations=60)
+    place.told = told.append
+
+    assert not place.hurry()
+    assert [True, False] == tried
+    assert ["compiling the search, once"] * 2 == told
+    assert solve(place, Method.SEARCH, Objective.TCT, random.Random(0)).best.total_s > 0
+
+
+def test_where_nothing_can_be_kept_everything_is_compiled_anew():
+    """Numba raises RuntimeError where it finds no folder for its machine code."""
+    asked = []
+
+    def njit(**options):
+        asked.append(options)
+        if options["cache"]:
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    names = compilation._compiled_functions(SimpleNamespace(njit=njit), keeps=True)
+
+    assert set(kernel_functions()) <= set(names)
+    assert {(True, False), (False, False)} == {(one["cache"], one["_nrt"]) for one in asked}
+
+
+def test_copies_call_each_other_and_not_the_originals():
+    """What is compiled must not fall back into what is not; here the compiler is a counter."""
+    called = []
+
+    def njit(**_):
+        def compile_(function):
+            def counted(*arguments):
+                called.append(function.__name__)
+                return function(*arguments)
+
+            return counted
+
+        return compile_
+
+    names = compilation._compiled_functions(SimpleNamespace(njit=njit), keeps=False)
+    names["advanced"](0.0, 1.0, 3)
+    assert ["advanced"] == called
+    kernels = replace(plain(), evaluate=names["evaluate"])
+    place = arena(problem(*EXAMPLE_A))
+    place.use(kernels)
+
+    assert (44, 94) == place.values(range(4))
+    assert {"evaluate", "run_maps", "give", "line_up", "run_reduces"} <= set(called)
+
+
+def test_the_digest_tells_one_set_of_kernels_from_another():
+    functions = dict(kernel_functions())
+    before = compilation._digest(functions)
+    functions["give"] = functions["advanced"]
+
+    assert before == compilation._digest(kernel_functions())
+    assert before != compilation._digest(functions)
+
+
+def test_what_was_never_compiled_is_not_kept():
+    assert not is_kept(plain().evaluate)
+    assert not is_kept(object())
+
+
+@pytest.mark.slow
+def test_machine_code_is_kept_for_the_next_process():
+    numba = pytest.importorskip("numba")
+    assert numba
+    fast = compiled()
+    assert fast is not None
+    place = arena(problem(*EXAMPLE_A), may_compile=True)
+    assert place.hurry()
+
+    assert is_kept(fast.evaluate)

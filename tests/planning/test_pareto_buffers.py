@@ -1,0 +1,162 @@
+"""Buffer settings: the closed form beside many draws, and the searches that were printed."""
+
+import random
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.planning.pareto_worlds import JOB_A, problem_of
+
+from sluice.model.buffers import BufferRanges, BufferSetting, Range
+from sluice.model.errors import InvalidInput
+from sluice.model.job import MapOutput
+from sluice.planning.pareto.buffers import closed_form, drawn, recursively_drawn
+from sluice.planning.pareto.pricing import JobPricing
+from sluice.planning.pareto.problem import BufferTuning, IoModel, Options, PlannedJob
+from sluice.planning.pareto.random_search import random_search, recursive_random_search
+from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
+
+
+def ordered(low, high):
+    return st.tuples(st.floats(low, high), st.floats(low, high)).map(
+        lambda ends: Range(*sorted(ends))
+    )
+
+
+ranges = st.builds(
+    BufferRanges,
+    bytes=ordered(1e6, 1e9),
+    metadata_share=ordered(0.01, 0.9),
+    spill_threshold=ordered(0.2, 0.99),
+)
+shares = st.builds(MapShare, st.floats(1e3, 1e10), st.floats(1.0, 1e8))
+
+
+def anywhere(draw, within):
+    return BufferSetting(
+        bytes=draw.uniform(within.bytes.low, within.bytes.high),
+        metadata_share=draw.uniform(within.metadata_share.low, within.metadata_share.high),
+        spill_threshold=draw.uniform(within.spill_threshold.low, within.spill_threshold.high),
+    )
+
+
+@given(ranges, shares, st.sampled_from(IoModel), st.integers(0, 2**32))
+def test_no_draw_moves_less_than_the_closed_form(within, share, model, seed):
+    best = moved_bytes(share, closed_form(within, share, model), model)
+    draw = random.Random(seed)
+
+    for _ in range(50):
+        assert best <= moved_bytes(share, anywhere(draw, within), model) * (1 + 1e-8)
+
+
+@given(ranges, shares, st.sampled_from(IoModel))
+def test_the_closed_form_keeps_to_the_ranges(within, share, model):
+    setting = closed_form(within, share, model)
+
+    for name in ("bytes", "metadata_share", "spill_threshold"):
+        span = getattr(within, name)
+        assert span.low <= getattr(setting, name) <= span.high
+
+
+@given(ranges, shares)
+def test_nothing_moves_less_than_what_the_maps_write(within, share):
+    least = share.bytes + share.metadata_bytes
+    best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
+
+    assert best >= least * (1 - 1e-8)
+
+
+def test_two_hundred_jobs_against_ten_thousand_draws_each():
+    """Sampled down: 20 jobs, 500 draws. The spec tells draws 0.3 % above on average."""
+    draw = random.Random(4)
+    above = []
+    for _ in range(20):
+        within = BufferRanges()
+        share = MapShare(draw.uniform(1e7, 1e9), draw.uniform(1e5, 1e7))
+        best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
+        found = drawn(draw, evaluations=500)(within, share, IoModel.PAPER)
+        above.append(moved_bytes(share, found, IoModel.PAPER) / best - 1)
+
+    assert min(above) >= -1e-9
+    assert max(above) < 0.2
+
+
+def test_of_equal_settings_the_smallest_buffer_is_taken():
+    """All of these fill up exactly; the least of them does with the least memory."""
+    share = MapShare(60e6, 600_000.0)
+    setting = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
+
+    assert setting.bytes == 1e7
+    assert isclose(moved_bytes(share, setting, IoModel.PAPER), 69.6e6)
+    assert spills(share, setting).times == 8.0
+
+
+def test_a_buffer_larger_than_the_output_wastes():
+    """Erratum E12: a last, partly full spill is charged whole."""
+    share = MapShare(60e6, 600_000.0)
+    large = BufferSetting(bytes=512e6)
+
+    assert 2.1 < moved_bytes(share, large, IoModel.PAPER) / 69.6e6 < 2.2
+    assert moved_bytes(share, large, IoModel.MERGE) == 60e6
+    assert moved_bytes(share, BufferSetting(), IoModel.MERGE) == 180e6
+
+
+@pytest.mark.parametrize("search", [drawn, recursively_drawn])
+def test_a_random_search_is_repeated_by_its_seed(search):
+    share = MapShare(60e6, 600_000.0)
+    found = [
+        search(random.Random(7), evaluations=200)(BufferRanges(), share, IoModel.PAPER)
+        for _ in range(2)
+    ]
+
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("search", [random_search, recursive_random_search])
+def test_a_random_search_asks_as_often_as_it_may_and_keeps_the_best(search):
+    asked = []
+
+    def cost(point):
+        asked.append(point)
+        return sum((at - 0.3) ** 2 for at in point)
+
+    found = search(cost, 2, draw=random.Random(1), evaluations=300)
+
+    assert len(asked) == 300
+    assert found.cost == min(map(cost, asked[:300]))
+
+
+def test_looking_closer_helps():
+    """On a smooth cost recursive random search beats plain draws."""
+
+    def cost(point):
+        return sum((at - 0.3) ** 2 for at in point)
+
+    plain, closer = (
+        search(cost, 3, draw=random.Random(1), evaluations=2000).cost
+        for search in (random_search, recursive_random_search)
+    )
+    assert closer < plain / 5
+
+
+@pytest.mark.parametrize("tuning", list(BufferTuning))
+def test_io_is_priced_by_the_setting_that_is_told(tuning):
+    """Equation (13), whatever found the setting."""
+    job = PlannedJob(
+        job_id="A",
+        maps=JOB_A.maps,
+        reduces=JOB_A.reduces,
+        output=MapOutput(bytes=3e8, records=3e6),
+    )
+    problem = problem_of(job, options=Options(buffers=tuning))
+    pricing = JobPricing(problem, 0)
+    setting = pricing.buffer(5)
+    moved = 5 * moved_bytes(MapShare(6e7, 6e5), setting, IoModel.PAPER)
+
+    assert pricing.io_usd(5) == problem.prices.io_usd(moved)
+
+
+def test_tuning_needs_something_to_tune():
+    with pytest.raises(InvalidInput, match="map_output"):
+        problem_of(JOB_A, options=Options(buffers=BufferTuning.CLOSED_FORM))

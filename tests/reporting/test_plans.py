@@ -1,0 +1,207 @@
+"""Plans put to work, drawn and told, beyond what the command line shows."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sluice
+from sluice.ingest.workload import parse_workload
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import PoolId
+from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
+from sluice.reporting.exports.workload_text import moved, workload_text
+from sluice.verbs import pareto
+
+TEXT = """\
+version: 1
+cluster: {map_slots_per_vm: 2, reduce_slots_per_vm: 2}
+prices: {vm_hour_usd: 1.0, billing_s: 60, io_op_usd: 1.0e-9}
+pools: [{id: etl, weight: 3}]
+jobs:
+  - id: "5e3"
+    pool: etl
+    deadline_s: 9000
+    maps: {tasks: 6, fixed_s: 20, work_s: 900, tasks_max: 12}
+    reduces: {tasks: 2, rows: [[1, 300, 400], [4, 100, 150]], tasks_max: 4}
+    shuffle: {avg_s: 5}
+    map_output: {bytes: 3.0e8, records: 3.0e6}
+  - id: listed
+    maps: {durations_s: [10, 20, 30], tasks_max: 5}
+    reduces: {tasks: 1, avg_s: 50}
+limits: {vms_max: 6}
+settings: {slowstart: 1.0}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "jobs.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+HOW = [
+    {},
+    {"tune": ["tasks"]},
+    {"tune": ["tasks-hill", "buffers"]},
+    {"prices": "example", "rents": ["on-demand", "spot"]},
+    {"waves": True},
+]
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_the_file_with_a_plan_says_what_the_value_with_a_plan_is(file, how):
+    """Two ways to the chosen workload: through the document, and through the model."""
+    result = pareto.plan(file, **how)
+
+    for number in {1, len(result)}:
+        text = workload_text(result.chosen_document(number), name="x.yaml", comment="a\nb")
+        read = parse_workload(text, source=str(file), folder=str(file.parent))
+        chosen = result.chosen(number)
+        assert read.pools == chosen.pools
+        assert [slots(read, kind) for kind in kinds()] == [slots(chosen, kind) for kind in kinds()]
+        for mine, theirs in zip(read.jobs, chosen.jobs, strict=True):
+            assert (mine.job_id, mine.pool) == (theirs.job_id, PoolId(str(theirs.job_id)))
+            assert mine.phases == theirs.phases
+            assert (mine.submitted_at_s, mine.deadline_at_s) == (
+                theirs.submitted_at_s, theirs.deadline_at_s,
+            )  # fmt: skip
+            assert mine.buffer == theirs.buffer
+
+
+def kinds():
+    from sluice.model.job import SlotKind
+
+    return SlotKind.MAP, SlotKind.REDUCE
+
+
+def slots(workload, kind):
+    return workload.cluster.slots(kind)
+
+
+def makespan_s(workload):
+    return sluice.simulate(workload, tasks="fair").makespan_s
+
+
+@pytest.mark.parametrize("how", HOW[:4], ids=str)
+def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
+    """Between the low estimate, which averages give, and the mean that the plan tells."""
+    result = pareto.plan(file, **how)
+
+    for number in range(1, len(result) + 1):
+        took_s = makespan_s(result.chosen(number))
+        assert 0.4 * result.plan(number).makespan_s <= took_s
+        assert took_s <= result.plan(number).makespan_s * (1 + 1e-9)
+
+
+def caps(pool):
+    return pool.map_slots_max, pool.reduce_slots_max
+
+
+def test_no_job_ever_has_more_slots_than_its_plan_gives(file):
+    result = pareto.plan(file)
+    chosen = result.chosen(1)
+    done = sluice.simulate(chosen, tasks="fair")
+
+    for pool in chosen.pools:
+        mine = [one for one in done.attempts if str(one.launch.key.job_id) == str(pool.pool_id)]
+        for phase, most in enumerate(caps(pool)):
+            changes = sorted(
+                change
+                for one in mine
+                if one.launch.key.phase == phase
+                for change in (
+                    (one.started_at_s, one.launch.tasks),
+                    (one.finished_at_s, -one.launch.tasks),
+                )
+            )
+            busy = 0
+            for _, change in changes:
+                busy += change
+                assert busy <= most
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(max_size=8) | st.sampled_from(["1e3", "0x10", "no", "~", "1:30", "- a", "a: b"]),
+        lambda inner: st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(min_size=1, max_size=5), inner, max_size=3),
+        max_leaves=8,
+    )
+)  # fmt: skip
+def test_what_is_written_as_yaml_is_read_as_it_was(value):
+    """Our reader takes fewer words for numbers than YAML does, and others, too."""
+    from sluice.ingest.places import NotationError
+    from sluice.ingest.yaml_notation import read_yaml
+
+    text = workload_text({"k": value}, name="x.yaml")
+    try:
+        read = read_yaml(text)
+    except NotationError:
+        # Characters that no YAML file may hold stand in no workload either.
+        assert not json.dumps(value, ensure_ascii=False).isprintable()
+        return
+    assert read == {"k": value}
+
+
+def test_paths_of_what_really_runs_are_told_from_the_new_folder(tmp_path):
+    run = {"input": ["data/*.txt", "/abs"], "output": "out", "python": "jobs/wc.py:Count"}
+    document = {"jobs": [{"id": "a", "run": run}, {"id": "b"}]}
+
+    there = moved(document, folder=str(tmp_path), to=str(tmp_path / "plans"))
+    assert there["jobs"][0]["run"] == {
+        "input": ["../data/*.txt", "/abs"], "output": "../out", "python": "../jobs/wc.py:Count",
+    }  # fmt: skip
+    assert moved(document, folder=str(tmp_path), to=str(tmp_path)) == document
+
+
+def test_the_frame_has_a_row_for_each_job_of_each_plan(file):
+    result = pareto.plan(file)
+    frame = result.to_frame()
+
+    assert len(frame) == 2 * len(result)
+    assert set(frame.columns) >= {"plan", "job", "vms", "cost_usd", "buffer_bytes"}
+
+
+def test_a_workload_that_was_not_read_has_no_document(file):
+    result = pareto.plan(sluice.load_workload(str(file)))
+
+    with pytest.raises(InvalidInput, match="not read from a file"):
+        result.chosen_document(1)
+
+
+@pytest.mark.parametrize("limits", ["deadline_s: 700, budget_usd_min: 0.5", "vms_max: 1"])
+def test_the_chart_can_be_drawn_whatever_the_limits(limits):
+    text = TEXT.replace("limits: {vms_max: 6}", f"limits: {{{limits}}}")
+    chart = pareto.plan(parse_workload(text)).plot()
+
+    assert chart.png().startswith(b"\x89PNG")
+
+
+def test_the_chart_marks_the_knee_and_shades_what_lies_beyond_the_limits():
+    many = "".join(
+        f"  - {{id: j{n}, maps: {{tasks: {9 * n}, avg_s: 60}}, reduces: {{tasks: 2, avg_s: 9}}}}\n"
+        for n in range(1, 6)
+    )
+    head, tail = TEXT.split("limits:", 1)[0], "settings: {}\n"
+    result = pareto.plan(parse_workload(head + many + tail))
+    spec = json.dumps(dict(result.plot().spec))
+
+    assert f"knee: plan {result.knee}" in spec
+    assert "zoom" in spec
+    late = TEXT.replace("limits: {vms_max: 6}", "limits: {deadline_s: 700}")
+    shaded = json.dumps(dict(pareto.plan(parse_workload(late)).plot().spec))
+    assert "deadline 11 m 40 s" in shaded
+    assert "beyond the limits" in shaded
+
+
+def test_names_that_no_scheduler_takes_are_made_to_fit():
+    queue = SlotQueue(name="a.b <c>", map_slots=2, reduce_slots=1, vms=1)
+    text = fair_scheduler_xml([queue, queue], comment="-- from <here>")
+
+    assert 'name="a_b_c_"' in text
+    assert 'name="a_b_c_-2"' in text
+    assert "<!-- - - from &lt;here&gt; -->" in text
