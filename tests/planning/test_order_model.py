@@ -41,7 +41,7 @@ def hold_against_the_simulator(jobs, map_slots, reduce_slots):
     assert max(ends) == outcome.makespan_s
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(job_lists(is_staggered=False, tasks_max=12), slots, slots)
 def test_every_job_ends_when_the_simulator_says(jobs, map_slots, reduce_slots):
     hold_against_the_simulator(jobs, map_slots, reduce_slots)

@@ -10,6 +10,7 @@ from sluice.planning.ordering.annealing import Found
 from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.compilation import Kernels
 from sluice.planning.ordering.kernels.branching import Tree
+from sluice.planning.ordering.kernels.moments import Moments
 from sluice.planning.ordering.kernels.prefixes import Node
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.problem import OrderedJob, Problem
@@ -27,6 +28,7 @@ class Branching:
         self._aim = aim
         self._best = best
         self._node = _node(arena, aim)
+        self._moments = _moments(arena)
         self._tree = _tree(arena, best, aim)
         self._size = 1 if arena.meter.evaluations_max is None else _CHUNK
         with arena.meter.outside():
@@ -83,7 +85,7 @@ class Branching:
     def _open(self, nodes: int) -> int:
         counts = self._tree.counts
         before = counts[1]
-        depth = int(self._arena.kernels.branch(self._node, self._tree, nodes))
+        depth = int(self._arena.kernels.branch(self._node, self._moments, self._tree, nodes))
         self._arena.meter.evaluations += int(counts[1] - before)
         return depth
 
@@ -95,7 +97,7 @@ def _make_ready(kernels: Kernels) -> None:
     arena = Arena(alone, Meter(lambda: 0.0), kernels=kernels)
     aim = aim_at(Objective.MAKESPAN, 1.0, 1.0)
     tree = _tree(arena, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
-    kernels.branch(_node(arena, aim), tree, 1)
+    kernels.branch(_node(arena, aim), _moments(arena), tree, 1)
     kernels.lowest_open(tree, 1)
 
 
@@ -133,19 +135,29 @@ def _node(arena: Arena, aim: Aim) -> Node:
     )
 
 
+def _moments(arena: Arena) -> Moments:
+    floats, whole = arena.kernels.floats, arena.kernels.whole
+    jobs, rows = arena.jobs, arena.jobs + 1
+    groups = max(len(pool.moved_at_s) for pool in (arena.shop.maps, arena.shop.reduces))
+    return Moments(
+        at_s=floats([0.0] * (2 * rows * groups)),
+        slots=whole([0] * (2 * rows * groups)),
+        groups=whole([0] * (2 * rows)),
+        line=whole([0] * (rows * (4 * jobs + 3))),
+        ended_s=floats([0.0] * (rows * jobs)),
+    )
+
+
 def _tree(arena: Arena, best: Found, aim: Aim) -> Tree:
     floats, whole = arena.kernels.floats, arena.kernels.whole
     rows = arena.jobs + 1
-    groups = len(arena.shop.maps.moved_at_s)
     value = best.value(aim)
     return Tree(
         child=whole([0] * (rows * arena.jobs)),
         value=floats([0.0] * (rows * arena.jobs)),
+        horizon_s=floats([0.0] * (rows * arena.jobs)),
         width=whole([0] * rows),
         place=whole([0] * rows),
-        at_s=floats([0.0] * (rows * groups)),
-        slots=whole([0] * (rows * groups)),
-        groups=whole([0] * rows),
         best=floats([value, tolerance(aim, value, arena.step_s)]),
         best_order=whole(best.order),
         counts=whole([0, 0]),

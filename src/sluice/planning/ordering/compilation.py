@@ -23,6 +23,7 @@ from sluice.planning.ordering.kernels import (
     branching,
     enumerating,
     filling,
+    moments,
     prefixes,
     readiness,
     running,
@@ -31,7 +32,7 @@ from sluice.planning.ordering.kernels import (
 
 _INLINED = (filling, readiness)
 _MODULES: tuple[ModuleType, ...] = (
-    *_INLINED, running, wandering, prefixes, branching, enumerating,
+    *_INLINED, running, wandering, moments, prefixes, branching, enumerating,
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def _curves(heading: str, axes: tuple[str, str], lines: Lines, names: list[str])
         {"what": name, "x": x, **_value(one)} for name, points in lines.items() for x, one in points
     ]
     place = {
-        "x": {"field": "x", "type": "quantitative", "axis": {"title": axes[0], "tickCount": 11}},
+        "x": _quantity("x", axes[0]),
         "color": _colours("what", names),
     }
     line = {

@@ -17,50 +17,48 @@ import math
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.filling import Pool, reset
+from sluice.planning.ordering.kernels.filling import reset
+from sluice.planning.ordering.kernels.moments import Moments, keep, take_up
 from sluice.planning.ordering.kernels.prefixes import Node, prefix_bound
-from sluice.planning.ordering.kernels.running import evaluate, run_maps
+from sluice.planning.ordering.kernels.running import fall_in, run_maps, run_reduces
 
 
 class Tree(NamedTuple):
     """Where the walk is. Rows have a place for each job, and there is one for each depth.
 
-    child, value: by row, the jobs that may come next and their bounds, most promising first.
+    child, value, horizon_s: by row, the jobs that may come next, most promising first, with the
+    bounds and horizons of the prefixes that they end.
     width, place: by depth, how many there are, and which is next.
-    at_s, slots, groups: by depth, the map slots as the prefix leaves them.
     best: the best value, and by how much another must be below it.  best_order: what has it.
     counts: depth (-1 when all is done), and nodes opened.
     """
 
     child: MutableSequence[int]
     value: MutableSequence[float]
+    horizon_s: MutableSequence[float]
     width: MutableSequence[int]
     place: MutableSequence[int]
-    at_s: MutableSequence[float]
-    slots: MutableSequence[int]
-    groups: MutableSequence[int]
     best: MutableSequence[float]
     best_order: MutableSequence[int]
     counts: MutableSequence[int]
 
 
-def branch(node: Node, tree: Tree, nodes: int) -> int:
+def branch(node: Node, moments: Moments, tree: Tree, nodes: int) -> int:
     """Open up to so many more nodes. Returns the depth that is left, -1 when all is done."""
     jobs = len(node.order)
     counts = tree.counts
     until = counts[1] + nodes
     if counts[1] == 0:
-        reset(node.shop.maps, node.shop.slots[0])
-        _keep(tree, node.shop.maps, 0, jobs)
+        _begin(node, moments)
         counts[0] = 0
-        _open(node, tree)
+        _open(node, moments, tree)
         counts[1] = 1
     while counts[0] >= 0 and counts[1] < until:
         depth = counts[0]
         at = depth * jobs + tree.place[depth]
         if tree.place[depth] < tree.width[depth] and _is_open(tree, tree.value[at]):
             tree.place[depth] += 1
-            _step_down(node, tree, tree.child[at])
+            _step_down(node, moments, tree, at)
             counts[1] += 1
         else:
             counts[0] = depth - 1
@@ -83,19 +81,30 @@ def _is_open(tree: Tree, value: float) -> bool:
     return value < tree.best[0] - tree.best[1]
 
 
-def _step_down(node: Node, tree: Tree, job: int) -> None:
-    """Place a job behind the prefix, and open the node that this makes."""
-    depth = tree.counts[0]
+def _begin(node: Node, moments: Moments) -> None:
+    """Nothing is placed: all slots are free, and nobody is in line."""
+    reset(node.shop.maps, node.shop.slots[0])
+    reset(node.shop.reduces, node.shop.slots[1])
+    for number in range(3):
+        node.shop.line.counts[number] = 0
+    keep(node.shop, moments, 0, len(node.order))
+
+
+def _step_down(node: Node, moments: Moments, tree: Tree, at: int) -> None:
+    """Place a child behind the prefix, run it up to the horizon, and open the node."""
+    depth, job = tree.counts[0], tree.child[at]
     node.order[depth] = job
     node.is_placed[job] = 1
-    _take_up(tree, node.shop.maps, depth, len(node.order))
+    take_up(node.shop, moments, depth, len(node.order))
     run_maps(node.shop.work, job, node.shop.maps, node.shop.course)
-    _keep(tree, node.shop.maps, depth + 1, len(node.order))
+    fall_in(node.shop, node.order, depth)
+    run_reduces(node.shop, node.order, tree.horizon_s[at])
+    keep(node.shop, moments, depth + 1, len(node.order))
     tree.counts[0] = depth + 1
-    _open(node, tree)
+    _open(node, moments, tree)
 
 
-def _open(node: Node, tree: Tree) -> None:
+def _open(node: Node, moments: Moments, tree: Tree) -> None:
     """Find the children that are worth a try, and sort them by their bounds."""
     jobs, depth = len(node.order), tree.counts[0]
     tree.width[depth] = 0
@@ -107,56 +116,47 @@ def _open(node: Node, tree: Tree) -> None:
             continue
         node.order[depth] = job
         node.is_placed[job] = 1
-        value = _child_value(node, tree, depth)
+        take_up(node.shop, moments, depth, jobs)
+        run_maps(node.shop.work, job, node.shop.maps, node.shop.course)
+        horizon_s = math.inf
+        if depth + 1 < jobs:
+            value, horizon_s = prefix_bound(node, depth + 1)
+        else:
+            value = _whole_value(node, tree)
         node.is_placed[job] = 0
         if _is_open(tree, value):
-            _add_child(tree, depth, jobs, job, value)
+            _add_child(tree, depth * jobs, job, value, horizon_s)
 
 
-def _child_value(node: Node, tree: Tree, depth: int) -> float:
-    """The bound of the prefix up to `depth`; of a whole order its value, which is kept if best."""
+def _whole_value(node: Node, tree: Tree) -> float:
+    """The value of the whole order, whose last job's maps were run; kept if it is the best."""
     jobs = len(node.order)
-    if depth + 1 == jobs:
-        last_s, total_s = evaluate(node.shop, node.order)
-        value = node.goal[0] * last_s + node.goal[1] * total_s
-        if value < tree.best[0]:
-            tree.best[0] = value
-            for place in range(jobs):
-                tree.best_order[place] = node.order[place]
-        return value
-    _take_up(tree, node.shop.maps, depth, jobs)
-    run_maps(node.shop.work, node.order[depth], node.shop.maps, node.shop.course)
-    return prefix_bound(node, depth + 1)
+    fall_in(node.shop, node.order, jobs - 1)
+    run_reduces(node.shop, node.order, math.inf)
+    last_s = 0.0
+    total_s = 0.0
+    for place in range(jobs):
+        ended_s = node.shop.course.ended_s[node.order[place]]
+        last_s = max(last_s, ended_s)
+        total_s += ended_s
+    value = node.goal[0] * last_s + node.goal[1] * total_s
+    if value < tree.best[0]:
+        tree.best[0] = value
+        for place in range(jobs):
+            tree.best_order[place] = node.order[place]
+    return value
 
 
-def _add_child(tree: Tree, depth: int, jobs: int, job: int, value: float) -> None:
-    first = depth * jobs
-    at = first + tree.width[depth]
-    while at > first and tree.value[at - 1] > value:
+def _add_child(tree: Tree, row: int, job: int, value: float, horizon_s: float) -> None:
+    """Put a child in its place in the row that begins there."""
+    depth = tree.counts[0]
+    at = row + tree.width[depth]
+    while at > row and tree.value[at - 1] > value:
         tree.value[at] = tree.value[at - 1]
         tree.child[at] = tree.child[at - 1]
+        tree.horizon_s[at] = tree.horizon_s[at - 1]
         at -= 1
     tree.value[at] = value
     tree.child[at] = job
+    tree.horizon_s[at] = horizon_s
     tree.width[depth] += 1
-
-
-def _keep(tree: Tree, pool: Pool, depth: int, jobs: int) -> None:
-    """Remember the map slots as the prefix of that depth leaves them."""
-    base = depth * (len(tree.at_s) // (jobs + 1))
-    first = pool.ends[0]
-    groups = pool.ends[1] - first
-    for group in range(groups):
-        tree.at_s[base + group] = pool.at_s[first + group]
-        tree.slots[base + group] = pool.slots[first + group]
-    tree.groups[depth] = groups
-
-
-def _take_up(tree: Tree, pool: Pool, depth: int, jobs: int) -> None:
-    """Let the map slots be as the prefix of that depth left them."""
-    base = depth * (len(tree.at_s) // (jobs + 1))
-    for group in range(tree.groups[depth]):
-        pool.at_s[group] = tree.at_s[base + group]
-        pool.slots[group] = tree.slots[base + group]
-    pool.ends[0] = 0
-    pool.ends[1] = tree.groups[depth]

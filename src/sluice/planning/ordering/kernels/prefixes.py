@@ -24,8 +24,8 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.filling import Pool, copy_pool, give, reset
-from sluice.planning.ordering.kernels.running import Shop, line_up, run_reduces
+from sluice.planning.ordering.kernels.filling import Pool, copy_pool, give
+from sluice.planning.ordering.kernels.running import Shop, fall_in, run_reduces
 
 
 class Node(NamedTuple):
@@ -59,10 +59,11 @@ class Node(NamedTuple):
     works_s: MutableSequence[float]
 
 
-def prefix_bound(node: Node, depth: int) -> float:
-    """The least value of an order that begins with the first `depth` jobs; some are behind.
+def prefix_bound(node: Node, depth: int) -> tuple[float, float]:
+    """The least value of an order that begins with the first `depth` jobs, and their horizon.
 
-    The shop's map slots are as the prefix leaves them.
+    The shop is at the moment that the prefix without its last job had left behind, but that job's
+    maps were run. It is left at the moment of the whole prefix: run up to the horizon.
     """
     horizon_s = _look_ahead(node)
     _run_to(node, depth, horizon_s)
@@ -72,7 +73,7 @@ def prefix_bound(node: Node, depth: int) -> float:
     if node.goal[1] > 0.0:
         by_maps_s = _total_by_maps_s(node, depth, horizon_s)
         value += node.goal[1] * max(by_maps_s, _total_by_reduces_s(node, depth, horizon_s))
-    return value
+    return value, horizon_s
 
 
 def _look_ahead(node: Node) -> float:
@@ -93,13 +94,9 @@ def _look_ahead(node: Node) -> float:
 
 def _run_to(node: Node, depth: int, horizon_s: float) -> None:
     """Run the prefix's reduces that start before the horizon; note what work is left by job."""
-    shop, line = node.shop, node.shop.line
-    for place in range(depth):
-        job = node.order[place]
-        shop.course.ended_s[job] = shop.course.ready_s[job]
-    line_up(shop, node.order, depth)
-    reset(shop.reduces, shop.slots[1])
-    run_reduces(shop, node.order, horizon_s)
+    line = node.shop.line
+    fall_in(node.shop, node.order, depth - 1)
+    run_reduces(node.shop, node.order, horizon_s)
     for job in range(len(node.order)):
         node.left_s[job] = 0.0
         if node.is_placed[job] == 0:

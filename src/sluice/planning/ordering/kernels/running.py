@@ -112,12 +112,36 @@ def line_up(shop: Shop, order: Sequence[int], jobs: int) -> None:
             line.left[position] = work.tasks[first]
             count += 1
     sort_by_instant(line.coming, count, order, ready_s, line.first_behind)
-    line.first_behind[count] = jobs
-    for place in range(count - 1, -1, -1):
-        line.first_behind[place] = min(line.coming[place], line.first_behind[place + 1])
     line.counts[0] = count
     line.counts[1] = 0
     line.counts[2] = 0
+    _note_first_behind(line, jobs)
+
+
+def fall_in(shop: Shop, order: Sequence[int], position: int) -> None:
+    """Put one more job in line; those before it may have begun."""
+    work, line, ready_s = shop.work, shop.line, shop.course.ready_s
+    counts = line.counts
+    job = order[position]
+    first = work.first[2 * job + 1]
+    if first < work.first[2 * job + 2]:
+        line.run[position] = first
+        line.left[position] = work.tasks[first]
+        place = counts[0]
+        while place > counts[1] and ready_s[order[line.coming[place - 1]]] > ready_s[job]:
+            line.coming[place] = line.coming[place - 1]
+            place -= 1
+        line.coming[place] = position
+        counts[0] += 1
+    _note_first_behind(line, position + 1)
+
+
+def _note_first_behind(line: Line, jobs: int) -> None:
+    """Of those still to come, note who stands first; beyond the last, nobody."""
+    count = line.counts[0]
+    line.first_behind[count] = jobs
+    for place in range(count - 1, line.counts[1] - 1, -1):
+        line.first_behind[place] = min(line.coming[place], line.first_behind[place + 1])
 
 
 def run_reduces(shop: Shop, order: Sequence[int], until_s: float) -> None:
