@@ -44,7 +44,9 @@ def staging(workshop):
 def test_a_split_lies_on_the_node_that_wrote_its_file(workshop, tmp_path):
     (prepared,) = workshop._prepared.values()
     path = prepared.splits[0].path
-    told = Workshop([prepared], tmp_path / "scratch", {path: NodeId("node-2"), "other": "node-1"})
+    told = Workshop(
+        [prepared], tmp_path / "scratch", {path: NodeId("node-2"), "other": NodeId("node-1")}
+    )
 
     assert {} == workshop.locations(prepared.job)
     assert {0: ((NodeId("node-2"),),)} == told.locations(prepared.job)

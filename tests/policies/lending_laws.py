@@ -7,6 +7,7 @@ heartbeat it counts who waits and runs where, and holds what the heartbeat start
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import NodeHeartbeat, Tick
@@ -27,9 +28,9 @@ class Watched:
     """
 
     scheduler: object
-    settings: dict
+    settings: dict[str, Any]
     expects_full: bool = True
-    seen: Counter = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self):
         self.state = self.scheduler.state

@@ -4,6 +4,8 @@ Seen to fail with these bugs planted, one at a time:
 (filled in below)
 """
 
+from typing import Any
+
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ FAULTS = {
     "stragglers": {"p_slow": 0.2, "p_hang": 0.03, "task_timeout_s": 60.0, "jitter": 0.2},
     "slow nodes": {"p_slow_node": 0.4, "slow_node_factor": 5.0},
 }
-PARTS = {
+PARTS: dict[str, dict[str, Any]] = {
     "lending": {},
     "copies": {"speculation": "late", "min_age_s": 2.0, "spec_cap": 0.5},
     "SEPB": {"speculation": "late", "sepb": 0.6, "min_age_s": 2.0, "kill_slow": True},

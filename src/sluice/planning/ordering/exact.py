@@ -121,7 +121,7 @@ def _evaluations_worth(arena: Arena) -> int:
 def _walked_plain(arena: Arena, tree: Branching, aim: Aim, until: float) -> Branching:
     """Branch for a moment as it is; if that is not enough, take up the compiled kernels."""
     glance_s = _GLANCE_FEW_S if arena.jobs <= _FEW_JOBS else _GLANCE_S
-    for patience_s, kept in ((glance_s, ("evaluate", "wander", "branch")), (_PATIENCE_S, ())):
+    for patience_s, kept in ((glance_s, ("evaluate", "branch")), (_PATIENCE_S, ())):
         if arena.kernels.is_compiled or tree.walk(until, patience_s):
             break
         left_s = arena.meter.left_s(until)
