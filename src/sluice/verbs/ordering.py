@@ -70,6 +70,13 @@ def order(
         seconds = SECONDS
     _check_limits(seconds, evaluations)
     raw, workload = _read(source, tell)
+    if workload.cluster is None and None in {map_slots, reduce_slots}:
+        raise InvalidInput(
+            "cluster is missing",
+            where=workload.source,
+            mend="add `cluster: {map_slots: ..., reduce_slots: ...}`, or give --map-slots and"
+            " --reduce-slots",
+        )
     problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
     meter = Meter(time.perf_counter, seconds=seconds, evaluations=evaluations)
     arena = Arena(problem, meter, told=observer)
