@@ -228,7 +228,8 @@ def _affine(
     one, slownesses = _inverse_lengths(settings, room)
     fixed = one.sum(axis=1) / (one**2).sum(axis=1)
     options = [(fixed, np.zeros_like(fixed))]
-    if column is not None:
+    # Of runs that all read nothing, there is no slope to be told.
+    if column is not None and column.max() > 0:
         # Scaled, so that bytes and shares are solved for alike.
         scale = float(column.max())
         two = one * (column / scale)
