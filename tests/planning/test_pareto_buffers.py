@@ -4,7 +4,7 @@ import random
 from math import isclose
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.planning.pareto_worlds import JOB_A, problem_of
 
@@ -65,6 +65,25 @@ def test_nothing_moves_less_than_what_the_maps_write(within, share):
     best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
 
     assert best >= least * (1 - 1e-8)
+
+
+@given(shares, st.floats(1.0, 6.0), ordered(0.02, 0.4), ordered(0.4, 0.9))
+def test_nothing_is_wasted_where_a_whole_number_of_spills_is_within_the_ranges(
+    share, most, metadata, thresholds
+):
+    """most: how often the maps fill the smallest buffer at its worst; 1 at least."""
+    worst = max(
+        max(share.bytes / (1 - at), share.metadata_bytes / at)
+        for at in (metadata.low, metadata.high)
+    )
+    low = worst / thresholds.low / most
+    assume(low >= 1)
+    within = BufferRanges(
+        bytes=Range(low, 1e3 * low), metadata_share=metadata, spill_threshold=thresholds
+    )
+    best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
+
+    assert isclose(best, share.bytes + share.metadata_bytes, rel_tol=1e-7)
 
 
 def test_two_hundred_jobs_against_ten_thousand_draws_each():

@@ -96,6 +96,19 @@ def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
         assert took_s <= result.plan(number).makespan_s * (1 + 1e-9)
 
 
+def test_tasks_of_a_job_on_a_faster_vm_are_shorter():
+    """The simulator's nodes are all equally fast, so the lengths must tell it."""
+    result = pareto.plan(parse_workload(TEXT), prices="example")
+    plan, chosen = result.plan(1), result.chosen(1)
+    speeds = [entry.choice.offer.speed for entry in plan.entries]
+    assert 1.4 in speeds
+    for before, after, speed in zip(result.workload.jobs, chosen.jobs, speeds, strict=True):
+        for old, new in zip(before.phases, after.phases, strict=True):
+            assert new.lengths.avg_s(new.tasks) * speed == pytest.approx(
+                old.lengths.avg_s(old.tasks)
+            )
+
+
 def caps(pool):
     return pool.map_slots_max, pool.reduce_slots_max
 
@@ -123,15 +136,20 @@ def test_no_job_ever_has_more_slots_than_its_plan_gives(file):
                 assert busy <= most
 
 
+PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+ODD = ["1e3", "0x10", "no", "~", "1:30", "- a", "a: b", "\x85", "a\u2028b", "\n", " a"]
+
+
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-        | st.text(max_size=8) | st.sampled_from(["1e3", "0x10", "no", "~", "1:30", "- a", "a: b"]),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(min_size=1, max_size=5), inner, max_size=3),
+        PLAIN | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(ODD),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text(min_size=1, max_size=5), inner, max_size=3)
+        ),
         max_leaves=8,
     )
-)  # fmt: skip
+)
 def test_what_is_written_as_yaml_is_read_as_it_was(value):
     """Our reader takes fewer words for numbers than YAML does, and others, too."""
     from sluice.ingest.places import NotationError

@@ -9,8 +9,9 @@ Copies go to nodes that are not slow themselves, as long as few enough run, and 
 of the first attempt; whether its data lie there plays no part. First to finish wins; the core ends
 the other. A reduce that still waits for maps is not slow, and gets none.
 
-A phase without a candidate is not looked at again before one of its attempts has told something
-or come of age, so that a heartbeat costs what has changed, not what runs.
+Only phases that have started all they can are looked at, and one without a candidate not again
+before one of its attempts has told something or come of age: a heartbeat costs what has changed,
+not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """
@@ -76,6 +77,9 @@ class CopyGate(Protocol):
     def attach(self, state: ClusterState, line: Line) -> None:
         """Called once before the first event."""
 
+    def settle(self) -> None:
+        """Take in what has changed; before each heartbeat, so that it never piles up."""
+
     def allows(self, job: JobEntry, kind: SlotKind) -> bool:
         """Whether a slow task of a kind may be searched for in the job."""
 
@@ -87,6 +91,9 @@ class AnyJob:
 
     def attach(self, state: ClusterState, line: Line) -> None:
         """Needs no index."""
+
+    def settle(self) -> None:
+        """Has nothing to take in."""
 
     def allows(self, job: JobEntry, kind: SlotKind) -> bool:
         return True
@@ -102,6 +109,8 @@ class Late(Decorator):
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
         self._limits = limits or LateLimits()
+        self._touched: dict[PhaseEntry, None] = {}
+        self._started_all: dict[PhaseEntry, None] = {}
         self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}
         self._ripe: list[tuple[float, int, Attempt]] = []  # when attempts come of age
         self._begun = 0
@@ -123,6 +132,7 @@ class Late(Decorator):
         self._line.attach(state)
         self._state = state
         self._paces = Paces(state)
+        state.observers = (*state.observers, self)
         state.attempt_observers = (*state.attempt_observers, self)
         self._gate.attach(state, self._line)
 
@@ -134,6 +144,10 @@ class Late(Decorator):
         return (math.floor(now_s / LOOK_S) + 1) * LOOK_S if state.running else None
 
     # --- what runs ----------------------------------------------------------------------------
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """As `Observer`."""
+        self._touched[phase] = None
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -149,17 +163,27 @@ class Late(Decorator):
 
     def _settle(self, now_s: float) -> None:
         """Wake the phases that may have a candidate now."""
-        phases, ripe = self._paces.phases, self._ripe
-        for phase in self._paces.changed:
-            oldest = next(iter(phases[phase].running))
-            if oldest.started_at_s + self._limits.min_age_s <= now_s:
-                self._awake[phase.kind][phase] = None
+        self._touched.update(self._paces.changed)
         self._paces.changed.clear()
-        while ripe and ripe[0][0] <= now_s:
-            attempt = heapq.heappop(ripe)[2]
-            phase = attempt.phase
-            if phase in phases and attempt in phases[phase].running:
-                self._awake[phase.kind][phase] = None
+        for phase in self._touched:
+            if _has_started_all(phase):
+                self._started_all[phase] = None
+                self._wake_if_old(phase, now_s)
+            else:
+                self._started_all.pop(phase, None)
+                self._awake[phase.kind].pop(phase, None)
+        self._touched.clear()
+        while self._ripe and self._ripe[0][0] <= now_s:
+            phase = heapq.heappop(self._ripe)[2].phase
+            if phase in self._started_all:
+                self._wake_if_old(phase, now_s)
+
+    def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
+        """Look at a phase if any of its attempts is old enough."""
+        pace = self._paces.phases.get(phase)
+        oldest = None if pace is None else next(iter(pace.running), None)
+        if oldest is not None and oldest.started_at_s + self._limits.min_age_s <= now_s:
+            self._awake[phase.kind][phase] = None
 
     # --- in line ------------------------------------------------------------------------------
 
@@ -177,6 +201,7 @@ class Late(Decorator):
         self._now_s, self._is_slow = now_s, None
         self._lined_up.clear()
         self._settle(now_s)
+        self._gate.settle()
         self._line.begin(now_s)
 
     def end(self, now_s: float) -> None:
@@ -263,19 +288,8 @@ class Late(Decorator):
         self._lined_up[kind] = groups
 
     def _candidates(self, kind: SlotKind) -> list[PhaseEntry]:
-        """Phases of jobs that have started all they can, in the order of whose turn it is."""
-        awake = self._awake[kind]
-        for phase in list(awake):
-            if phase.is_done or phase.job.has_ended or phase not in self._paces.phases:
-                del awake[phase]
-        return sorted(
-            [
-                phase
-                for phase in awake
-                if phase.has_inputs and not any(one.is_queued for one in phase.siblings)
-            ],
-            key=lambda phase: (self._place(phase), phase.index),
-        )
+        """Phases with an attempt that is old enough, in the order of whose turn it is."""
+        return sorted(self._awake[kind], key=lambda phase: (self._place(phase), phase.index))
 
     def _place(self, phase: PhaseEntry) -> Place:
         job, kind = phase.job, phase.kind
@@ -320,3 +334,10 @@ class Late(Decorator):
                 ("percentile", self._limits.slow_task),
             ),
         )
+
+
+def _has_started_all(phase: PhaseEntry) -> bool:
+    """Whether nothing of its job waits for slots of its kind, and what runs has all its input."""
+    if not phase.running or phase.is_done or phase.job.has_ended:
+        return False
+    return phase.has_inputs and not any(one.is_queued for one in phase.siblings)

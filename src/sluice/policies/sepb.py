@@ -178,6 +178,10 @@ class PendingFirst:
         for standing in self._standings.values():
             standing.touch(phase.job)
 
+    def settle(self) -> None:
+        for standing in self._standings.values():
+            standing.settle()
+
     def allows(self, job: JobEntry, kind: SlotKind) -> bool:
         standing = self._standings[kind]
         standing.settle()
