@@ -23,7 +23,6 @@ from examples.findings import findings
 from examples.forecast import ends, prediction_table, with_measured_lengths
 from examples.gantt import gantt
 from examples.volumes import VOLUME_BYTES, write_volumes
-from examples.workload_document import write_workload
 from rich.console import Console, RenderableType
 from rich.table import Table
 
@@ -134,7 +133,7 @@ def second_run(files: Files, fifo: RunResult) -> RunResult:
     """The same jobs under fair: predicted, then run, then compared."""
     heading("The same jobs, shared fairly: predicted, then run")
     workload = with_measured_lengths(sluice.load_workload(str(files.jobs)))
-    write_workload(files.measured, workload)
+    sluice.write_workload(files.measured, workload)
     predicted = sluice.simulate(files.measured, tasks="fair")
     say(
         "What the first run measured predicts the second: the same scheduler places the same tasks"
@@ -211,7 +210,7 @@ def replay(files: Files) -> None:
     workload = replace(
         trace.workload, cluster=Cluster(nodes=tuple(nodes)), settings={"jitter": 0.15}
     )
-    write_workload(files.facebook, workload)
+    sluice.write_workload(files.facebook, workload)
     say(
         f"The trace tells {len(workload.jobs)} jobs by submission and bytes."
         f" Chosen by us: 2 nodes of 2 map slots and 1 reduce slot, so few that jobs must wait;"

@@ -22,10 +22,11 @@ Row = tuple[str, float | None, float | None, float | None]
 def with_measured_lengths(workload: Workload) -> Workload:
     """The jobs as they would run, each task as long as the mean of its phase in the last run.
 
-    `sluice run` predicts its makespan from the same lengths.
+    `sluice run` predicts its makespan from the same lengths. What really runs is left out: this is
+    for the simulator.
     """
-    jobs = [prepare(job).job for job in workload.jobs]
-    return replace(workload, jobs=tuple(with_past_lengths(jobs, tell=print)))
+    jobs = with_past_lengths([prepare(job).job for job in workload.jobs], tell=print)
+    return replace(workload, jobs=tuple(replace(job, run=None) for job in jobs))
 
 
 def ends(before: RunResult, predicted: RunResult, measured: RunResult) -> Iterator[Row]:

@@ -44,6 +44,7 @@ _HOMES = {
     "validate": "sluice.verbs.running",
     "why": "sluice.verbs.running",
     "workload_from_logs": "sluice.ingest.logs.replay",
+    "write_workload": "sluice.reporting.exports.workload_file",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star

@@ -10,7 +10,29 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "logs"
 YARN = DATA / "spark" / "application_1516285256255_0012"
 FIFTY = next((DATA / "swim").glob("*first50*"))
 SLOTS = ("--from-log-set", "map_slots=40", "--from-log-set", "reduce_slots=20")
-VERBS = (("simulate",), ("compare", "--seeds", "1"), ("validate",))
+JHIST = DATA / "jhist"
+VERBS = (
+    ("simulate",),
+    ("compare", "--seeds", "1"),
+    ("validate",),
+    ("order", "--seconds", "1"),
+    ("plan", "--prices", "example"),
+    ("why", YARN.name),
+    ("story", YARN.name),
+)
+CLASSES = {
+    "penalty_usd": 5,
+    "deadline_s": 600,
+    "map_slots_per_vm": 2,
+    "reduce_slots_per_vm": 1,
+    "on_demand_vm_usd": 2,
+    "reserved_vm_usd": 1,
+    "reserved_vms": 3,
+}
+
+
+def options(values):
+    return [word for name in values for word in ("--from-log-set", f"{name}={values[name]}")]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
@@ -40,6 +62,73 @@ def test_a_folder_and_a_file_are_one_workload():
 
     assert (len(jobs), jobs["application_1516285256255_0012"]["state"]) == (11, "done")
     assert jobs["job0#2"]["submitted_at_s"] == jobs["job0"]["submitted_at_s"]
+
+
+def test_capacity_is_planned_for_the_profiles_of_a_log():
+    answer = sluice("capacity", "--from-log", JHIST, *options(CLASSES), "--bound", "low", "--json")
+    told = json.loads(answer.out)
+
+    assert (answer.code, answer.err) == (0, "")
+    assert ["QuasiMonteCarlo", "Sleep job", "word count (3.x)"] == sorted(told["classes"])
+    assert any("runs, one of each profile" in note for note in told["notes"])
+
+
+def test_what_classes_lack_is_asked_for_by_name():
+    bare = sluice("capacity", "--from-log", JHIST)
+    assert (bare.code, "penalty_usd" in bare.err) == (2, True)
+
+    for name in ("deadline_s", "map_slots_per_vm", "reduce_slots_per_vm"):
+        given = {key: value for key, value in CLASSES.items() if key != name}
+        answer = sluice("capacity", "--from-log", JHIST, *options(given))
+        assert (answer.code, answer.out) == (2, "")
+        assert f"--from-log-set {name}=" in answer.err
+
+
+def test_a_plan_asks_for_prices_and_for_jobs_that_it_can_plan():
+    vm = {"map_slots_per_vm": 2, "reduce_slots_per_vm": 1, "vm_hour_usd": 1, "deadline_s": 36000}
+    bare = sluice("plan", "--from-log", FIFTY)
+    assert (bare.code, "--from-log-set" in bare.err, "--prices" in bare.err) == (2, True, True)
+    all_of_them = sluice("plan", "--from-log", FIFTY, *options(vm))
+    assert (all_of_them.code, "shape=map-reduce" in all_of_them.err) == (2, True)
+    both = sluice("plan", "--from-log", FIFTY, *options({**vm, "shape": "map-reduce"}), "--json")
+
+    told = json.loads(both.out)
+    kept = sum(bool(float(line.split("\t")[4])) for line in FIFTY.read_text().splitlines())
+    assert f"shape = map-reduce: {50 - kept} of 50 are left out." in told["notes"]
+    assert kept == len(told["plans"][0]["jobs"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("validate", "--from-log", YARN),
+        ("order", "--from-log", YARN, "--seconds", "1"),
+        ("plan", "--from-log", YARN, "--prices", "example", "--choose", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_was_read_from_a_log_is_written_as_a_file(words, tmp_path):
+    out = tmp_path / "out.yaml"
+    written = sluice(*words, "--out", out)
+    assert written.code == 0, written.err
+    assert f"Made by: sluice {words[0]} --from-log" in out.read_text()
+
+    again = sluice("simulate", out, "--tasks", "fair", "--json")
+    assert "done" == json.loads(again.out)["jobs"][YARN.name]["state"]
+
+
+def test_a_log_has_no_name_for_what_is_written_beside_it():
+    answer = sluice("plan", "--from-log", YARN, "--prices", "example", "--choose", "1")
+
+    assert (answer.code, "--out" in answer.err) == (2, True)
+
+
+def test_a_question_is_about_a_run_or_about_a_log():
+    for verb in ("why", "story"):
+        answer = sluice(verb, "a", "--from-log", YARN, "--run", "1")
+        assert (answer.code, "beside --from-log" in answer.err) == (2, True)
+        answer = sluice(verb, "a", "--from-log", YARN, "--file", "jobs.yaml")
+        assert (answer.code, "beside --file" in answer.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from examples.findings import findings
 from examples.forecast import ends, prediction_table
 from examples.jobs import inverted_index, word_count
 from examples.volumes import sources, write_volumes
-from examples.workload_document import write_workload
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -102,7 +101,7 @@ def test_a_written_workload_is_simulated_like_the_value_it_was_written_from(tmp_
     node = Node(node_id=NodeId("n"), map_slots=4, reduce_slots=2)
     cluster = Cluster(nodes=(node,))
     value = type(trace)(cluster=cluster, jobs=trace.jobs, settings={"jitter": 0.15})
-    write_workload(tmp_path / "trace.json", value)
+    sluice.write_workload(tmp_path / "trace.json", value)
 
     one, other = sluice.simulate(value, seed=3), sluice.simulate(tmp_path / "trace.json", seed=3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,12 +16,14 @@ class GivenWorkload:
     """A workload as a verb takes it.
 
     source: the path of the file, "-" for stdin, or the workload that was made from logs.
+    told: how a command line names it.
     file: the path again; "-" for what no other command can read again.
     kept: a file that no answer may overwrite; "-" for none.
     notes: what logs do not tell and what was chosen instead.
     """
 
     source: str | Workload
+    told: str
     file: str
     kept: str
     notes: tuple[str, ...] = ()
@@ -41,22 +44,24 @@ def given_workload(
     logs: Sequence[str] | None,
     format: str | None,  # noqa: A002  # the users' word for it
     options: Sequence[str] | None,
+    *,
+    flag: str = "FILE",
 ) -> GivenWorkload:
     """What FILE, --from-log, --from-log-format and --from-log-set say. Raises InvalidInput.
 
-    verb: whose they are, for a message: "simulate".
+    verb: whose they are, for a message: "simulate".  flag: what this verb calls FILE.
     """
     if logs and file is not None:
         raise InvalidInput(
-            "it is given beside FILE", where="--from-log", mend="give one of the two"
+            f"it is given beside {flag}", where="--from-log", mend="give one of the two"
         )
     if logs:
         return _from_logs(logs, format, options)
-    for flag, value in (("--from-log-format", format), ("--from-log-set", options)):
+    for option, value in (("--from-log-format", format), ("--from-log-set", options)):
         if value:
             raise InvalidInput(
                 "it says how to read a log, and there is no --from-log",
-                where=flag,
+                where=option,
                 mend="name the log with --from-log",
             )
     if file is None:
@@ -65,7 +70,20 @@ def given_workload(
             where=f"sluice {verb}",
             mend=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
         )
-    return GivenWorkload(source=file, file=file, kept=file)
+    return GivenWorkload(source=file, told=shlex.quote(file), file=file, kept=file)
+
+
+def simulated_workload(
+    verb: str,
+    file: str | None,
+    logs: Sequence[str] | None,
+    format: str | None,  # noqa: A002  # as above
+    options: Sequence[str] | None,
+) -> GivenWorkload | None:
+    """The same of a verb that takes FILE as --file; None where it is asked about a run."""
+    if file is None and not (logs or format or options):
+        return None
+    return given_workload(verb, file, logs, format, options, flag="--file")
 
 
 def _from_logs(
@@ -78,4 +96,5 @@ def _from_logs(
 
     chosen = read_options(options or (), "--from-log-set")
     workload = workload_from_logs(logs, format or "auto", chosen)
-    return GivenWorkload(source=workload, file="-", kept=logs[0], notes=workload.notes)
+    told = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
+    return GivenWorkload(source=workload, told=told, file="-", kept=logs[0], notes=workload.notes)

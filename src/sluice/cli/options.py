@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
@@ -258,28 +258,3 @@ SeedOrNone = Annotated[
         rich_help_panel="With --file",
     ),
 ]
-
-
-def subject_of(
-    *, run: str | None, file: str | None, at_s: float | None, simulation: Mapping[str, object]
-) -> dict[str, Any]:
-    """What `why` and `story` are about, as arguments of their verbs: a run, or a simulation.
-
-    simulation: the flags that go with --file; those that were not given are None or empty.
-    Raises InvalidInput where flags are given that do not go together.
-    """
-    given = {name: value for name, value in simulation.items() if value not in (None, [])}
-    if file is not None and run is not None:
-        raise InvalidInput(
-            "it is given beside --file", where="--run", mend="ask about one of the two"
-        )
-    if file is None and given:
-        raise InvalidInput(
-            "it says how to simulate, and there is no --file",
-            where=f"--{next(iter(given))}",
-            mend="name the workload with --file, or ask about a run without it",
-        )
-    if file is None:
-        return {"run_id": run, "at_s": at_s}
-    settings = given.pop("set", [])
-    return {"source": file, "at_s": at_s, "settings": settings, **given}

@@ -51,11 +51,16 @@ class Workload:
                 )
             seen.add(job.job_id)
 
+    @property
+    def is_from_logs(self) -> bool:
+        """Whether it was made from logs, so that there is no file to mend."""
+        return bool(self.notes)
+
     def required_cluster(self) -> Cluster:
         """The cluster; raises InvalidInput naming the field where there is none."""
         if self.cluster is None:
             mend = "add `cluster: {map_slots: ..., reduce_slots: ...}`"
-            if self.notes:  # then there is no file to add it to
+            if self.is_from_logs:
                 mend = "give map_slots and reduce_slots by --from-log-set"
             raise InvalidInput("cluster is missing", where=self.source, mend=mend)
         return self.cluster

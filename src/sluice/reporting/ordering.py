@@ -18,6 +18,7 @@ from sluice.planning.ordering.problem import Problem
 from sluice.planning.ordering.shop import Outcome, outcome_of
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.ordering import order_chart
+from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
 
 if TYPE_CHECKING:
@@ -91,10 +92,13 @@ class OrderResult:
         return replace(self.workload, jobs=jobs)
 
     def reordered_document(self) -> dict[str, Any]:
-        """The plain value of the workload's file with the jobs in this order."""
-        assert self.raw is not None, "it was read from a file"
-        jobs = self.raw["jobs"]
-        document = {**self.raw, "jobs": [jobs[job] for job in self.answer.best.order]}
+        """The plain value of the workload's file with the jobs in this order.
+
+        Raises InvalidInput where it was not read from a file, and no file can tell it.
+        """
+        raw = workload_document(self.workload) if self.raw is None else self.raw
+        jobs = raw["jobs"]
+        document = {**raw, "jobs": [jobs[job] for job in self.answer.best.order]}
         if "cluster" not in document:
             document["cluster"] = {
                 "map_slots": self.problem.map_slots, "reduce_slots": self.problem.reduce_slots,

@@ -19,6 +19,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.exports.chosen_workload import chosen_document, chosen_workload
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
+from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
 from sluice.reporting.quantities import duration, money
 
@@ -222,12 +223,12 @@ class PlanResult:
         return chosen_workload(self.workload, self.plan(number))
 
     def chosen_document(self, number: int) -> dict[str, Any]:
-        """The same as the document of a file. Raises InvalidInput where none was read."""
-        if self.raw is None:
-            raise InvalidInput(
-                "the workload was not read from a file", where="plan", mend="use chosen() instead"
-            )
-        return chosen_document(self.raw, self.workload, self.plan(number))
+        """The same as the document of a file; what a file said otherwise stays as it was.
+
+        Raises InvalidInput where it was not read from a file, and no file can tell it.
+        """
+        raw = workload_document(self.workload) if self.raw is None else self.raw
+        return chosen_document(raw, self.workload, self.plan(number))
 
     def fair_scheduler(self, number: int) -> str:
         """`fair-scheduler.xml` for the plan of that number."""

@@ -36,6 +36,12 @@ def capacity(
             f"{bound!r} is no bound", where="--bound", mend=f"give {', '.join(_BOUNDS)}"
         )
     workload = workload_of(source)
+    if workload.is_from_logs and not workload.classes:
+        raise InvalidInput(
+            "classes is missing",
+            where=workload.source,
+            mend="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
+        )
     answer = plan(
         workload.classes,
         workload.capacity_prices,

@@ -123,6 +123,10 @@ def problem_of(
         try:
             jobs.append(PlannedJob.of(job))
         except InvalidInput as error:
+            if workload.is_from_logs:
+                error = InvalidInput(
+                    error.what, where=error.where, mend="take --from-log-set shape=map-reduce"
+                )
             raise error.within(workload.source) from None
     try:
         return Problem(
@@ -156,7 +160,9 @@ def _offered(
         raise InvalidInput(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
             where=workload.source,
-            mend="say what a VM holds and costs, or give --prices",
+            mend="give them by --from-log-set, or give --prices"
+            if workload.is_from_logs
+            else "say what a VM holds and costs, or give --prices",
         )
     assert workload.vm is not None, "it is not missing"
     assert workload.prices is not None, "they are not missing"

@@ -11,6 +11,7 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
 
 if TYPE_CHECKING:
     from sluice.reporting.capacity import CapacityResult, UnreachableResult
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
 @app.command()
 def capacity(
-    file: given.File,
+    file: given.FileOrLog = None,
     *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     integer: Annotated[
         bool, typer.Option("--integer", help="Whole jobs, VMs and containers.")
     ] = False,
@@ -51,8 +55,9 @@ def capacity(
     from sluice.reporting.capacity import UnreachableResult
     from sluice.verbs import capacity as planning
 
-    files = Files.checked(file, plot=plot, export=export)
-    result = planning.capacity(file, bound=bound, integer=integer)
+    workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, plot=plot, export=export)
+    result = planning.capacity(workload.source, bound=bound, integer=integer)
     if isinstance(result, UnreachableResult):
         return _print_no(result, as_json=as_json)
     if export is not None:
@@ -63,9 +68,10 @@ def capacity(
         talk(f"warning: {warning}")
     if as_json:
         extra = {"curve": result.curve_document()} if curve else {}
-        print_document(result.document() | extra)
+        print_document(workload.noted(result.document() | extra))
     else:
         _print_plan(result, has_curve=curve)
+        workload.talk()
     return DONE
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Annotated
+
+import typer
 
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app, print_version
 from sluice.cli.failures import DONE
+from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload
 
 
@@ -19,17 +23,35 @@ def validate(
     from_log: given.FromLog = None,
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT",
+            show_default=False,
+            help="Write it as a workload file, YAML or JSON, whatever it was read from.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Check a workload file, and tell what it was understood to say.
 
     Example: sluice validate jobs.yaml
+
+    Example: sluice validate --from-log history/ --out jobs.yaml
     """
     from sluice.cli.overview import overview_of
     from sluice.verbs import running
 
     workload = given_workload("validate", file, from_log, from_log_format, from_log_set)
-    overview = overview_of(running.validate(workload.source))
+    files = Files.checked(workload.kept, out=out)
+    read = running.validate(workload.source)
+    if files.out is not None:
+        from sluice.reporting.exports.workload_file import workload_file_text
+
+        comment = f"Made by: sluice validate {workload.told}"
+        files.save_out(workload_file_text(read, path=files.out, comment=comment))
+    overview = overview_of(read)
     if as_json:
         print_document(workload.noted(overview.document()))
         return DONE

@@ -15,6 +15,7 @@ from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def seconds(flag: str) -> Callable[[str], float]:
 
 @app.command()
 def order(
-    file: given.File,
+    file: given.FileOrLog = None,
     *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     method: Annotated[
         str,
         typer.Option(
@@ -115,10 +119,11 @@ def order(
     from sluice.cli.progress import spinner
     from sluice.verbs import ordering
 
-    files = Files.checked(file, plot=plot, out=out)
+    workload = given_workload("order", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, plot=plot, out=out)
     with spinner("looking for an order") as observer:
         result = ordering.order(
-            file,
+            workload.source,
             method=method,
             objective=objective,
             seconds=seconds,
@@ -130,13 +135,14 @@ def order(
             observer=observer or talk,
         )
     if out is not None:
-        _write(result, files, file)
+        _write(result, files, workload.told)
     if plot is not None:
         files.save(result.plot())
     if as_json:
-        print_document(result.document())
+        print_document(workload.noted(result.document()))
     else:
         _print_result(result)
+        workload.talk()
     for note in result.notes:
         talk(f"note: {note}")
     return DONE

@@ -13,6 +13,7 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ _ALL, _NONE = "all", "none"
 
 @app.command()
 def plan(
-    file: given.File,
+    file: given.FileOrLog = None,
     *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     search: Annotated[
         str,
         typer.Option(
@@ -121,11 +125,12 @@ def plan(
     from sluice.verbs import pareto
 
     told = _told(plans)
-    out = _out(file, choose, out)
-    files = Files.checked(file, plot=plot, export=export, out=out)
+    workload = given_workload("plan", file, from_log, from_log_format, from_log_set)
+    out = _out(workload.file, choose, out)
+    files = Files.checked(workload.kept, plot=plot, export=export, out=out)
     _check_export(export, choose)
     result = pareto.plan(
-        file,
+        workload.source,
         search=search,
         tune=_words(tune or ""),
         waves=waves,
@@ -138,15 +143,16 @@ def plan(
     )
     document = result.document(told) if as_json else None
     if choose is not None and len(result):
-        _put_to_work(result, choose, files, file)
+        _put_to_work(result, choose, files, workload.told)
     if plot is not None:
         files.save(result.plot())
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if document is not None:
-        print_document(document)
+        print_document(workload.noted(document))
     else:
         _print_plans(result, choose)
+        workload.talk()
     return NO if result.is_no else DONE
 
 
@@ -171,7 +177,9 @@ def _out(file: str, choose: int | None, out: str | None) -> str | None:
         return None
     if out is None and file == "-":
         raise InvalidInput(
-            "it is not given, and standard input has no name", where="--out", mend="name a file"
+            "it is not given, and what was read is no file with a name",
+            where="--out",
+            mend="name a file",
         )
     if out is not None:
         return out

@@ -10,6 +10,8 @@ from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.given_workload import simulated_workload
+from sluice.cli.subject import subject_of
 
 
 @app.command()
@@ -18,6 +20,9 @@ def why(
     *,
     run: given.Run = None,
     file: given.OfFile = None,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     at_s: given.AtS = None,
     tasks: given.TasksOrNone = None,
     release: given.ReleaseOrNone = None,
@@ -36,12 +41,14 @@ def why(
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
     }  # fmt: skip
-    subject = given.subject_of(run=run, file=file, at_s=at_s, simulation=simulation)
-    answer = running.why(job, **subject)
+    workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
+    about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
+    answer = running.why(job, **about.arguments)
     if as_json:
-        print_document(answer.document())
+        print_document(about.noted(answer.document()))
     else:
         console().print(why_text(answer), end="")
+        about.talk()
     return DONE
 
 
@@ -56,6 +63,9 @@ def story(
     *,
     run: given.Run = None,
     file: given.OfFile = None,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
     at_s: given.AtS = None,
     tasks: given.TasksOrNone = None,
     release: given.ReleaseOrNone = None,
@@ -74,10 +84,12 @@ def story(
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
     }  # fmt: skip
-    about = given.subject_of(run=run, file=file, at_s=at_s, simulation=simulation)
-    answer = running.story(subject, **about)
+    workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
+    about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
+    answer = running.story(subject, **about.arguments)
     if as_json:
-        print_document(answer.document())
+        print_document(about.noted(answer.document()))
     else:
         print_views(story_view(answer))
+        about.talk()
     return DONE

@@ -18,22 +18,25 @@ from pathlib import Path
 
 from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.names import printable, uniquely_named
 from sluice.ingest.logs.options import options_of, settings_in
 from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_classes, classes_of
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of
 from sluice.ingest.nearest import suggestion
-from sluice.ingest.setting import SettingKind, declared, number, whole
+from sluice.ingest.setting import SettingKind, declared, number, whole, word
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
-from sluice.model.ids import ID_LENGTH_MAX, JobId, PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.workload import Workload
 
 NOTES_MAX = 40
+_FLAG = "--from-log-set"
 # A workload holds its tasks anyway, so many more of them are read one by one than for profiles.
 REPLAY_LIMITS = replace(DEFAULT_LIMITS, timeline_tasks_max=1_000_000)
 _NAME_CHARACTERS_MAX = 60
@@ -46,6 +49,7 @@ class ReplayOptions:
 
     map_slots, reduce_slots: of the cluster; else as the logs tell or show, see `slots_seen`.
     order: what phases wait for.  least_s: of tasks whose log tells 0 s.
+    shape: of the jobs to take; those that planning can work with have maps and reduces.
     """
 
     map_slots: int | None = whole(None, "map slots of the cluster", high=SLOTS_MAX)
@@ -57,6 +61,7 @@ class ReplayOptions:
         choices=("seen", "data"),
     )
     least_s: float = number(0.001, "seconds of a task that took none", above=0.0)
+    shape: str = word("all", "the jobs to take", "all", "map-reduce")
 
 
 def workload_from_logs(
@@ -71,19 +76,22 @@ def workload_from_logs(
     Its cluster is None where nothing tells it. Raises InvalidInput.
     """
     own, theirs = _split(options or {}, format)
-    chosen = options_of(ReplayOptions, own, "--from-log-set")
+    chosen = options_of(ReplayOptions, own, _FLAG)
+    planning = options_of(PlanningOptions, own, _FLAG)
     named = [str(path) for path in paths]
-    return replayed(read_logs(named, format, theirs, limits), chosen, source=", ".join(named))
+    logs = read_logs(named, format, theirs, limits)
+    return replayed(logs, chosen, planning, source=", ".join(named))
 
 
 def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], dict[str, object]]:
-    """Options of the replay, and those of the formats; some are of both."""
-    ours, theirs = settings_in(ReplayOptions), option_settings(name)
+    """Our options, and those of the formats; some are of both."""
+    ours = settings_in(ReplayOptions) | settings_in(PlanningOptions)
+    theirs = option_settings(name)
     for key in given:
         if key not in ours and key not in theirs:
             raise InvalidInput(
                 f"{key[:80]!r} is no option here",
-                where="--from-log-set",
+                where=_FLAG,
                 mend=suggestion(key, (*ours, *theirs)),
             )
     return (
@@ -92,7 +100,13 @@ def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], d
     )
 
 
-def replayed(logs: Iterable[LogRead], options: ReplayOptions, *, source: str) -> Workload:
+def replayed(
+    logs: Iterable[LogRead],
+    options: ReplayOptions,
+    planning: PlanningOptions = NOTHING_PLANNED,
+    *,
+    source: str,
+) -> Workload:
     """As `workload_from_logs`, of logs that were read. source: what messages call them."""
     notes: list[str] = []
     jobs: list[Job] = []
@@ -105,7 +119,7 @@ def replayed(logs: Iterable[LogRead], options: ReplayOptions, *, source: str) ->
         else:
             jobs += log.workload.jobs
             clusters += [log.workload.cluster] if log.workload.cluster is not None else []
-    jobs += _jobs(runs, options)
+    jobs = _wanted([*jobs, *_jobs(runs, options)], options, notes)
     if not jobs and not clusters:
         why = f" ({notes[-1]})" if notes else ""
         raise InvalidInput(
@@ -114,13 +128,30 @@ def replayed(logs: Iterable[LogRead], options: ReplayOptions, *, source: str) ->
             mend="give logs of jobs that ended well",
         )
     cluster, chosen = cluster_of(runs, jobs, clusters, options.map_slots, options.reduce_slots)
-    own = _own_notes(runs, options)
+    classes = classes_of(runs, planning)
+    own = [*_own_notes(runs, options), *about_classes(runs, classes)]
     return Workload(
         cluster=cluster,
-        jobs=tuple(_uniquely_named(jobs)),
+        jobs=tuple(uniquely_named(jobs)),
+        vm=planning.vm,
+        prices=planning.prices,
+        limits=planning.limits,
+        classes=classes,
+        capacity_prices=planning.capacity_prices,
         source=source,
         notes=tuple(_few([*chosen, *own, *notes])),
     )
+
+
+def _wanted(jobs: list[Job], options: ReplayOptions, notes: list[str]) -> list[Job]:
+    """The jobs that were asked for; how many others there are is noted."""
+    if options.shape == "all":
+        return jobs
+    kinds = [SlotKind.MAP, SlotKind.REDUCE]
+    kept = [job for job in jobs if [phase.kind for phase in job.phases] == kinds]
+    if len(kept) < len(jobs):
+        notes.append(f"shape = map-reduce: {len(jobs) - len(kept)} of {len(jobs)} are left out.")
+    return kept
 
 
 def _notes_of(log: LogRead) -> list[str]:
@@ -171,13 +202,13 @@ def _jobs(runs: Sequence[PastRun], options: ReplayOptions) -> list[Job]:
 
 
 def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
-    name = _printable(run.run_id)
+    name = printable(run.run_id)
     at_s = 0.0 if run.submitted_at_s is None else run.submitted_at_s - began_s
     phases = in_order(run.phases, is_seen=options.order == "seen")
     names: set[str] = set()
     return Job(
         job_id=JobId(name),
-        pool=PoolId(_printable(run.queue) if run.queue else name),
+        pool=PoolId(printable(run.queue) if run.queue else name),
         phases=tuple(_phase(phase, names, options) for phase in phases),
         submitted_at_s=at_s,
         map_output=_map_output(run),
@@ -185,7 +216,7 @@ def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
 
 
 def _phase(phase: PastPhase, names: set[str], options: ReplayOptions) -> Phase:
-    name = _printable(phase.name.partition(":")[0])[:_NAME_CHARACTERS_MAX]
+    name = printable(phase.name.partition(":")[0])[:_NAME_CHARACTERS_MAX]
     while name in names:
         name = f"{name}'"
     names.add(name)
@@ -207,7 +238,7 @@ def _lengths(phase: PastPhase, least_s: float) -> tuple[TaskLengths | None, Task
         avg_s = max(phase.avg_s, least_s)
         return None, ConstantLengths(avg_s, max(phase.max_s, avg_s))
     if all(task.fetched_at_s is None for task in tasks):
-        return None, ListedLengths(tuple(max(task.length_s, least_s) for task in tasks))
+        return None, ListedLengths(tuple(max(_neat(task.length_s), least_s) for task in tasks))
     parts = [_parts_s(task, least_s) for task in tasks]
     fetch_s, work_s = zip(*parts, strict=True)
     return ListedLengths(fetch_s), ListedLengths(work_s)
@@ -217,9 +248,14 @@ def _parts_s(task: PastTask, least_s: float) -> tuple[float, float]:
     """Until a task had its input, and from then on."""
     fetched_at_s = task.started_at_s if task.fetched_at_s is None else task.fetched_at_s
     return (
-        max(fetched_at_s - task.started_at_s, least_s),
-        max(task.finished_at_s - fetched_at_s, least_s),
+        max(_neat(fetched_at_s - task.started_at_s), least_s),
+        max(_neat(task.finished_at_s - fetched_at_s), least_s),
     )
+
+
+def _neat(length_s: float) -> float:
+    """To the microsecond: logs tell no less, and subtracting instants leaves noise behind it."""
+    return round(length_s, 6)
 
 
 def _map_output(run: PastRun) -> MapOutput | None:
@@ -228,21 +264,3 @@ def _map_output(run: PastRun) -> MapOutput | None:
     handed_on = sum(phase.shuffle_write_bytes for phase in maps)
     records = sum(phase.output_records for phase in maps)
     return MapOutput(bytes=handed_on, records=records) if handed_on and records else None
-
-
-def _printable(text: str) -> str:
-    shown = "".join(one if one.isprintable() else " " for one in text[:ID_LENGTH_MAX]).strip()
-    return shown or "job"
-
-
-def _uniquely_named(jobs: Iterable[Job]) -> Iterator[Job]:
-    """The same jobs; the second of a name is called `name#2`."""
-    counts: dict[str, int] = {}
-    names: set[str] = set()
-    for job in jobs:
-        name = str(job.job_id)
-        while name in names:
-            counts[job.job_id] = counts.get(job.job_id, 1) + 1
-            name = f"{job.job_id[: ID_LENGTH_MAX - 8]}#{counts[job.job_id]}"
-        names.add(name)
-        yield job if name == job.job_id else replace(job, job_id=JobId(name))

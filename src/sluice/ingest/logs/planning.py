@@ -1,0 +1,187 @@
+"""What planning needs and no log tells: machines, prices, limits, and what a refusal costs.
+
+All are named options, so nothing of it is made up. Where `penalty_usd` is given, the runs of each
+profile become a class for capacity planning: as many jobs at most as there were runs, of tasks as
+many and as long as theirs were on average, the longest of all as their longest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sluice.ingest.logs.names import printable
+from sluice.ingest.setting import number, whole
+from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.lengths import ConstantLengths
+from sluice.model.limits import Limits
+from sluice.model.machines import VmShape
+from sluice.model.prices import Prices
+
+_FLAG = "--from-log-set"
+_LEAST_S = 0.001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningOptions:
+    """Options beside those of a replay; None for what is not given. For `plan`, then `capacity`."""
+
+    map_slots_per_vm: int | None = whole(None, "map slots of a VM", low=1, high=SLOTS_MAX)
+    reduce_slots_per_vm: int | None = whole(None, "reduce slots of a VM", low=1, high=SLOTS_MAX)
+    vm_hour_usd: float | None = number(None, "dollars for a VM and hour")
+    budget_usd_max: float | None = number(None, "the most dollars to spend")
+    deadline_s: float | None = number(None, "seconds for all jobs, or for each of a class", above=0)
+    vms_max: int | None = whole(None, "the most VMs at once", low=1)
+    penalty_usd: float | None = number(None, "dollars that refusing a job costs: makes classes")
+    on_demand_vm_usd: float | None = number(None, "dollars for a VM on demand", above=0)
+    reserved_vm_usd: float | None = number(None, "dollars for a reserved VM", above=0)
+    reserved_vms: float | None = number(None, "VMs that are reserved")
+
+    @property
+    def vm(self) -> VmShape | None:
+        """What a VM holds, where that is told."""
+        if self.map_slots_per_vm is None or self.reduce_slots_per_vm is None:
+            return None
+        return VmShape(map_slots=self.map_slots_per_vm, reduce_slots=self.reduce_slots_per_vm)
+
+    @property
+    def prices(self) -> Prices | None:
+        """Rent by the hour, where it is told."""
+        return None if self.vm_hour_usd is None else Prices(vm_hour_usd=self.vm_hour_usd)
+
+    @property
+    def limits(self) -> Limits | None:
+        """What a plan must keep to, where anything is told."""
+        told = (self.budget_usd_max, self.deadline_s, self.vms_max)
+        if told == (None, None, None):
+            return None
+        return Limits(
+            budget_usd_max=self.budget_usd_max, deadline_s=self.deadline_s, vms_max=self.vms_max
+        )
+
+    @property
+    def capacity_prices(self) -> CapacityPrices | None:
+        """What VMs cost for the hour that is planned. Raises InvalidInput."""
+        told = (self.on_demand_vm_usd, self.reserved_vm_usd, self.reserved_vms)
+        if told == (None, None, None):
+            return None
+        return CapacityPrices(
+            on_demand_vm_usd=self.on_demand_vm_usd,
+            reserved_vm_usd=self.reserved_vm_usd,
+            reserved_vms=self.reserved_vms,
+        )
+
+
+NOTHING_PLANNED = PlanningOptions()
+
+
+def classes_of(runs: Sequence[PastRun], options: PlanningOptions) -> tuple[JobClass, ...]:
+    """A class for each profile whose runs have one map and one reduce phase; none without penalty.
+
+    Raises InvalidInput where an option that classes need is not given.
+    """
+    if options.penalty_usd is None:
+        return ()
+    for name in ("deadline_s", "map_slots_per_vm", "reduce_slots_per_vm"):
+        if getattr(options, name) is None:
+            raise InvalidInput(
+                f"{name} is missing, and classes need it beside penalty_usd",
+                where=_FLAG,
+                mend=f"give {_FLAG} {name}=...",
+            )
+    gathered: dict[str, list[PastRun]] = {}
+    for run in runs:
+        if run.succeeded and has_both(run):
+            gathered.setdefault(printable(run.profile), []).append(run)
+    return tuple(_class(name, alike, options) for name, alike in gathered.items())
+
+
+def has_both(run: PastRun) -> bool:
+    """Whether it is one phase of maps and one of reduces, as planning wants."""
+    return [phase.kind for phase in run.phases] == ["map", "reduce"]
+
+
+def about_classes(runs: Sequence[PastRun], classes: Sequence[JobClass]) -> Iterator[str]:
+    """What classes do not tell of the runs."""
+    told = sum(has_both(run) and run.succeeded for run in runs)
+    if classes:
+        yield f"{len(classes)} classes are made of {told} runs, one of each profile."
+    if classes and told < len(runs):
+        yield f"{len(runs) - told} runs are in no class: they failed, or lack maps or reduces."
+
+
+def _class(name: str, runs: Sequence[PastRun], options: PlanningOptions) -> JobClass:
+    assert options.penalty_usd is not None, "there are no classes without"
+    return JobClass(
+        class_id=name,
+        penalty_usd=options.penalty_usd,
+        jobs_max=len(runs),
+        deadline_s=options.deadline_s,
+        maps_per_vm=options.map_slots_per_vm,
+        reduces_per_vm=options.reduce_slots_per_vm,
+        profile=_profile(runs),
+    )
+
+
+def _profile(runs: Sequence[PastRun]) -> ClassProfile:
+    maps = [run.phases[0] for run in runs]
+    reduces = [run.phases[1] for run in runs]
+    shuffles = [shuffle for run in runs for shuffle in _shuffles(run)]
+    first = _pooled([length_s for length_s, is_first in shuffles if is_first])
+    later = _pooled([length_s for length_s, is_first in shuffles if not is_first])
+    worked_s = [length_s for phase in reduces for length_s in _worked_s(phase)]
+    return ClassProfile(
+        map_tasks=_tasks(maps),
+        reduce_tasks=_tasks(reduces),
+        maps=_lengths(maps),
+        reduces=_pooled(worked_s) or _lengths(reduces),
+        first_shuffle=first,
+        shuffle=later or first,
+    )
+
+
+def _tasks(phases: Sequence[PastPhase]) -> int:
+    return max(1, round(sum(phase.tasks for phase in phases) / len(phases)))
+
+
+def _lengths(phases: Sequence[PastPhase]) -> ConstantLengths:
+    """All tasks of these phases, launch to finish."""
+    work_s = math.fsum(phase.avg_s * phase.tasks for phase in phases)
+    avg_s = max(work_s / sum(phase.tasks for phase in phases), _LEAST_S)
+    return ConstantLengths(avg_s, max(avg_s, *(phase.max_s for phase in phases)))
+
+
+def _pooled(lengths_s: Sequence[float]) -> ConstantLengths | None:
+    if not lengths_s:
+        return None
+    avg_s = max(math.fsum(lengths_s) / len(lengths_s), _LEAST_S)
+    return ConstantLengths(avg_s, max(avg_s, *lengths_s))
+
+
+def _worked_s(phase: PastPhase) -> list[float]:
+    """What reduces did after fetching; empty where the log does not tell it of each."""
+    if len(phase.timeline) != phase.tasks:
+        return []
+    ends = [(task.fetched_at_s, task.finished_at_s) for task in phase.timeline]
+    return [end_s - at_s for at_s, end_s in ends if at_s is not None]
+
+
+def _shuffles(run: PastRun) -> Iterator[tuple[float, bool]]:
+    """What reduces fetched for, and whether they began before the maps were over.
+
+    Of those only what came after the last map counts (capacity spec, section 2).
+    """
+    maps, reduces = run.phases
+    ends_s = [task.finished_at_s for task in maps.timeline]
+    if len(ends_s) != maps.tasks or not _worked_s(reduces):
+        return
+    mapped_at_s = max(ends_s)
+    for task in reduces.timeline:
+        if task.fetched_at_s is not None:
+            is_first = task.started_at_s < mapped_at_s
+            began_at_s = mapped_at_s if is_first else task.started_at_s
+            yield max(task.fetched_at_s - began_at_s, 0.0), is_first

@@ -1,0 +1,189 @@
+"""A workload as the document of its file: what was read from logs, or made by a program, kept.
+
+What the reader makes of the document is the workload again, but for the names of nodes and phases:
+a file numbers its nodes, so that one of a name of its own, `host`, becomes `host-1`; and it calls
+phases map and reduce. Source and notes stay behind, as they are no part of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sluice.ingest.classes import admission_settings
+from sluice.model.classes import CapacityPrices, JobClass
+from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.limits import Limits
+from sluice.model.machines import VmShape
+from sluice.model.prices import Prices
+from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.workload import Workload
+from sluice.reporting.exports.job_document import job_document, lengths_document
+
+_SLOTS = ("map_slots", "reduce_slots", "containers")
+
+
+def workload_document(workload: Workload) -> dict[str, Any]:
+    """The document; keys that a file may leave out are left out where they say nothing.
+
+    Raises InvalidInput naming the first job that no file can tell: one of many stages.
+
+    >>> import sluice
+    >>> workload_document(
+    ...     sluice.parse_workload(
+    ...         "{version: 1, cluster: {map_slots: 2, reduce_slots: 1}, jobs: ["
+    ...         "{id: a, maps: {tasks: 4, avg_s: 5}, reduces: {tasks: 1, avg_s: 2, max_s: 2}}]}"
+    ...     )
+    ... )["jobs"]
+    [{'id': 'a', 'maps': {'tasks': 4, 'avg_s': 5.0}, 'reduces': {'tasks': 1, 'avg_s': 2.0}}]
+    """
+    document: dict[str, Any] = {"version": 1}
+    cluster = _cluster(workload.cluster) | _vm(workload.vm)
+    parts = {
+        "cluster": cluster,
+        "pools": [_pool(pool) for pool in workload.pools],
+        "prices": _prices(workload.prices, workload.capacity_prices),
+        "limits": {} if workload.limits is None else _told(workload.limits, Limits()),
+        "classes": [_class(one) for one in workload.classes],
+        "settings": _settings(workload),
+    }
+    document |= {name: part for name, part in parts.items() if part}
+    document["jobs"] = [job_document(job) for job in workload.jobs]
+    return document
+
+
+def _settings(workload: Workload) -> dict[str, object]:
+    """Those that the prices do not say already."""
+    implied = admission_settings(workload.capacity_prices)
+    return {
+        name: value
+        for name, value in workload.settings.items()
+        if name not in implied or implied[name] != value
+    }
+
+
+def _told(value: Any, default: Any, names: tuple[str, ...] | None = None) -> dict[str, Any]:  # noqa: ANN401  # two of one kind of value
+    """Fields that differ from those of another value of the same kind."""
+    return {
+        name: getattr(value, name)
+        for name in names or value.__slots__
+        if getattr(value, name) != getattr(default, name)
+    }
+
+
+# --- cluster --------------------------------------------------------------------------------------
+
+
+def _cluster(cluster: Cluster | None) -> dict[str, Any]:
+    if cluster is None:
+        return {}
+    if cluster.is_totals:
+        return _room(cluster.nodes[0])
+    return _alike(cluster) or {"node_groups": list(_groups(cluster))}
+
+
+def _vm(vm: VmShape | None) -> dict[str, Any]:
+    if vm is None:
+        return {}
+    return {"map_slots_per_vm": vm.map_slots, "reduce_slots_per_vm": vm.reduce_slots}
+
+
+def _room(node: Node) -> dict[str, Any]:
+    amounts = {name: getattr(node.capacity, name) for name in RESOURCE_NAMES}
+    return {
+        name: amount
+        for name, amount in {**{name: getattr(node, name) for name in _SLOTS}, **amounts}.items()
+        if amount
+    }
+
+
+def _alike(cluster: Cluster) -> dict[str, Any]:
+    """As so many equal nodes, in racks as a file cuts them; empty where they are not so."""
+    nodes = cluster.nodes
+    racks = len(dict.fromkeys(node.rack for node in nodes)) if cluster.has_racks else 1
+    for index, node in enumerate(nodes):
+        name, rack = f"node-{index + 1}", f"rack-{index * racks // len(nodes) + 1}"
+        if (node.node_id, node.rack) != (name, rack) or _room(node) != _room(nodes[0]):
+            return {}
+    named = {"racks": racks} if cluster.has_racks else {}
+    return {"nodes": len(nodes), "node": _room(nodes[0]), **named}
+
+
+def _groups(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    taken: dict[str, None] = {}
+    for run in _runs(cluster.nodes):
+        head, number = _numbered(run[0])
+        name = head if number == 1 else str(run[0].node_id)
+        while name in taken:
+            name += "'"
+        taken[name] = None
+        group = {"id": name, "nodes": len(run), **_room(run[0])}
+        yield {**group, "rack": run[0].rack} if cluster.has_racks else group
+
+
+def _runs(nodes: Iterable[Node]) -> Iterator[list[Node]]:
+    """Neighbours that are alike and numbered from 1, together; all others one by one."""
+    run: list[Node] = []
+    for node in nodes:
+        if run and not _continues(run, node):
+            yield run
+            run = []
+        run.append(node)
+    yield run
+
+
+def _continues(run: list[Node], node: Node) -> bool:
+    first = run[0]
+    head, number = _numbered(first)
+    is_next = number == 1 and _numbered(node) == (head, len(run) + 1)
+    return is_next and node.rack == first.rack and _room(node) == _room(first)
+
+
+def _numbered(node: Node) -> tuple[str, int]:
+    """The name of a node without the number at its end, and the number; 0 for none."""
+    head, _, tail = str(node.node_id).rpartition("-")
+    is_number = head and tail.isascii() and tail.isdigit() and not tail.startswith("0")
+    return (head, int(tail)) if is_number else (str(node.node_id), 0)
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    default = Pool(pool_id=pool.pool_id)
+    document = {"id": str(pool.pool_id), **_told(pool, default)}
+    if pool.order is not PoolOrder.FAIR:
+        document["order"] = pool.order.value
+    return document
+
+
+# --- money ----------------------------------------------------------------------------------------
+
+
+def _prices(prices: Prices | None, capacity: CapacityPrices | None) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if prices is not None:
+        default = Prices(vm_hour_usd=prices.vm_hour_usd)
+        document |= {"vm_hour_usd": prices.vm_hour_usd, **_told(prices, default)}
+    if capacity is not None:
+        document |= _told(capacity, CapacityPrices())
+    return document
+
+
+def _class(one: JobClass) -> dict[str, Any]:
+    default = JobClass(class_id="class", penalty_usd=0.0, jobs_max=0.0, vms_per_job=1.0)
+    names = ("jobs_min", "deadline_s", "maps_per_vm", "reduces_per_vm")
+    document: dict[str, Any] = {
+        "id": one.class_id,
+        "penalty_usd": one.penalty_usd,
+        "jobs_max": one.jobs_max,
+        **_told(one, default, names),
+    }
+    if one.vms_per_job is not None:
+        document["vms_per_job"] = one.vms_per_job
+    if one.profile is not None:
+        profile = one.profile
+        document["maps"] = {"tasks": profile.map_tasks, **lengths_document(profile.maps)}
+        document["reduces"] = {"tasks": profile.reduce_tasks, **lengths_document(profile.reduces)}
+        fetches = {"first_shuffle": profile.first_shuffle, "shuffle": profile.shuffle}
+        document |= {
+            name: lengths_document(lengths) for name, lengths in fetches.items() if lengths
+        }
+    return document
