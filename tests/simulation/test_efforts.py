@@ -11,6 +11,7 @@ from tests.runs import even_nodes, map_reduce, simulate, totals
 
 from sluice.core.commands import Locality
 from sluice.core.events import AttemptKey
+from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.simulation.efforts import Efforts, Mishap
@@ -123,11 +124,11 @@ def test_other_jobs_change_nothing():
 
 
 def done_work(state):
-    """By task, how long its first attempt worked, or None where it did not end well."""
+    """By task, how long its first attempt worked until it ended by itself."""
     return {
         attempt.key: round(attempt.finished_at_s - attempt.started_at_s, 9)
         for attempt in state.closed
-        if attempt.key.attempt == 1
+        if attempt.key.attempt == 1 and attempt.state is not AttemptState.KILLED
     }
 
 
@@ -139,8 +140,10 @@ def test_every_policy_sees_the_same_tasks(policy):
     cluster = even_nodes(3, 2, 1)
     expected = done_work(simulate(cluster, jobs, **mess))
 
-    assert expected == done_work(simulate(cluster, jobs, task_policy(policy), **mess))
-    assert len(set(expected.values())) > 30, "the tasks do differ"
+    done = done_work(simulate(cluster, jobs, task_policy(policy), **mess))
+
+    assert done == {key: expected[key] for key in done}
+    assert len(set(done.values())) > 30, "the tasks do differ, and few were overtaken by copies"
 
 
 MISHAPS = {"p_slow": 0.3, "p_hang": 0.1, "task_failure": 0.2, "slow_factor": (2.0, 4.0)}
