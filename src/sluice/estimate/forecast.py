@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sluice.estimate.prediction import Prediction, comparable, predictor_of
+from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
 from sluice.estimate.setting import Measured, NotEnough, Setting, measured
 from sluice.estimate.uncertainty import (
     LEVEL,
@@ -19,7 +20,6 @@ from sluice.estimate.uncertainty import (
     about,
     held_out,
     interval,
-    is_known,
     seen_from,
 )
 from sluice.model.history import PastRun
@@ -35,11 +35,19 @@ class Forecast:
     interval: Interval | NotEnough
 
 
+class _Known(NamedTuple):
+    """What may help to predict a run of a profile: the runs, their settings, what they tell."""
+
+    runs: Sequence[Measured]
+    settings: frozenset[Setting]
+    model: Predictor | NotEnough
+
+
 class Forecaster:
     """Forecasts jobs from the runs of their own and of all other profiles.
 
     What was left out in turn, and how far off that was, is worked out when first asked for, and
-    kept.
+    kept; so is what is known without certain runs.
     """
 
     def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
@@ -47,6 +55,7 @@ class Forecaster:
             name: comparable(measured(runs)) for name, runs in histories.items()
         }
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
+        self._known: dict[tuple[str, frozenset[str]], _Known] = {}
 
     def forecast(
         self,
@@ -57,30 +66,25 @@ class Forecaster:
         level: float = LEVEL,
     ) -> Forecast:
         """A run of the profile at a setting. without: ids of runs that must not help."""
-        kept = [one for one in self.runs[profile] if one.run.run_id not in without]
-        model = predictor_of(kept)
+        known = self._without(profile, frozenset(without))
+        model = known.model
         prediction = model if isinstance(model, NotEnough) else model.predict(setting)
         if isinstance(prediction, NotEnough):
             return Forecast(prediction=prediction, interval=prediction)
-        known = is_known(setting, kept)
+        is_known = setting in known.settings
         others = (
             unit.log_ratios
             for other in self.runs
             if other != profile
-            for unit in self._held_out(other, known_setting=known)
+            for unit in self._held_out(other, known_setting=is_known)
         )
-        own = self._own(profile, setting, prediction, frozenset(without), kept)
+        own = self._own(profile, setting, prediction, frozenset(without))
         return Forecast(
             prediction=prediction, interval=interval(own, about(prediction, others), level)
         )
 
     def _own(
-        self,
-        profile: str,
-        setting: Setting,
-        prediction: Prediction,
-        without: frozenset[str],
-        kept: Sequence[Measured],
+        self, profile: str, setting: Setting, prediction: Prediction, without: frozenset[str]
     ) -> Logs:
         """What the units of the profile itself make of the run to come.
 
@@ -88,13 +92,24 @@ class Forecaster:
         the errors of the others are taken as they are (a single run bears little on them), but
         about a prediction that has not seen what is left out.
         """
-        known = is_known(setting, kept)
+        known = self._without(profile, without)
+        is_known = setting in known.settings
         if not without:
-            return seen_from(self._held_out(profile, known_setting=known), setting)
-        if len(kept) <= NESTED_MAX:
-            return seen_from(held_out(kept, known_setting=known), setting)
-        units = self._held_out(profile, known_setting=known)
-        return about(prediction, (unit.log_ratios for unit in units if not unit.runs & without))
+            return seen_from(self._held_out(profile, known_setting=is_known), setting)
+        if len(known.runs) <= NESTED_MAX:
+            return seen_from(held_out(known.runs, known_setting=is_known), setting)
+        units = self._held_out(profile, known_setting=is_known)
+        return list(
+            about(prediction, (unit.log_ratios for unit in units if not unit.runs & without))
+        )
+
+    def _without(self, profile: str, without: frozenset[str]) -> _Known:
+        key = profile, without
+        if key not in self._known:
+            kept = [one for one in self.runs[profile] if one.run.run_id not in without]
+            settings = frozenset(one.setting for one in kept)
+            self._known[key] = _Known(kept, settings, predictor_of(kept))
+        return self._known[key]
 
     def _held_out(self, profile: str, *, known_setting: bool) -> tuple[HeldOut, ...]:
         key = profile, known_setting

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,11 +68,6 @@ def by_run(one: Measured) -> Hashable:
     return one.run.run_id
 
 
-def is_known(setting: Setting, runs: Iterable[Measured]) -> bool:
-    """Whether the setting was measured before, so that runs are the units."""
-    return any(one.setting == setting for one in runs)
-
-
 def held_out(runs: Sequence[Measured], *, known_setting: bool) -> tuple[HeldOut, ...]:
     """Each unit of the runs of one profile, left out in turn; none where there is only one."""
     unit_of = by_run if known_setting else by_setting
@@ -102,14 +97,16 @@ def _log_ratio(model: Predictor, one: Measured) -> float:
 Logs = Sequence[Sequence[float]]  # of times in seconds: for each unit, one for each of its runs
 
 
-def interval(own: Logs, others: Logs = (), level: float = LEVEL) -> Interval | NotEnough:
+def interval(
+    own: Logs, others: Iterable[Sequence[float]] = (), level: float = LEVEL
+) -> Interval | NotEnough:
     """The interval that so many units support.
 
     own: what each unit of the profile makes of the run to come, by `seen_from` or `about`.
-    others: the same of units of other profiles; used where `own` are too few.
+    others: the same of units of other profiles; looked at only where `own` are too few.
     """
     needed = units_needed(level)
-    pooled = () if len(own) >= needed else others
+    pooled = () if len(own) >= needed else tuple(others)
     units = [*own, *pooled]
     if len(units) < needed:
         return NotEnough(
@@ -139,10 +136,11 @@ def seen_from(units: Iterable[HeldOut], setting: Setting) -> Logs:
     return found
 
 
-def about(prediction: Prediction, ratios: Iterable[Sequence[float]]) -> Logs:
+def about(prediction: Prediction, ratios: Iterable[Sequence[float]]) -> Iterator[Sequence[float]]:
     """The prediction, times how far off predictions were elsewhere."""
     here = math.log(prediction.elapsed_s)
-    return [[here + ratio for ratio in each] for each in ratios]
+    for each in ratios:
+        yield [here + ratio for ratio in each]
 
 
 def units_needed(level: float) -> int:
