@@ -1,5 +1,7 @@
 """The paper's evaluation: its measures, its peers, and the quick ones of its experiments."""
 
+from importlib.util import find_spec
+
 import pytest
 from tests.planning.pareto_referee import all_plans, are_alike, undominated
 
@@ -92,9 +94,11 @@ def test_scanned_task_counts_are_never_slower_than_given_ones():
 
 @pytest.mark.slow
 def test_nothing_lies_above_the_exact_frontier():
+    """The peers that only benchmarks need may not be installed; the table says so, then."""
     rows = made("frontier-quality", 1).rows
 
-    assert {row["search"] for row in rows} == {"exact", "slots", "NSGA-II", "GDE3", "RRS"}
+    peers = {"NSGA-II", "GDE3"} if find_spec("pymoode") else set()
+    assert {row["search"] for row in rows} == {"exact", "slots", "RRS"} | peers
     assert all(row["hypervolume"] <= 1 + 1e-9 for row in rows)
 
 
