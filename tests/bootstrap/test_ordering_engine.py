@@ -113,3 +113,14 @@ def test_a_policy_of_ones_own_takes_the_place_of_a_name():
     result = running.simulate(WORKLOAD, release=policy)
 
     assert [["D", "C", "B", "A"]] == [one["order"] for one in result.document()["rounds"]]
+
+
+def test_as_many_jobs_as_the_threshold_are_simulated_and_one_more_is_not():
+    """Erratum E6: Johnson's rule takes 31 where the best order takes 19."""
+    jobs = [map_reduce("a", 3, 3.0, 1, 16.0), map_reduce("b", 6, 6.0, 6, 4.0)]
+
+    def makespan_s(exact_jobs_max):
+        order = SimOrAlg("makespan", exact_jobs_max)(jobs, 3, 7)
+        return max(completions_s(simulate(totals(3, 7), [jobs[index] for index in order])))
+
+    assert [19, 31] == [makespan_s(2), makespan_s(1)]

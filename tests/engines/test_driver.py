@@ -29,7 +29,7 @@ from sluice.engines.interruption import RunInterrupted, terminable
 from sluice.engines.ledger import Ledger
 from sluice.engines.work.layout import job_name
 from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
-from sluice.model.ids import JobId, PoolId
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
 from sluice.policies.fifo import Fifo
 from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
@@ -106,6 +106,25 @@ def test_a_job_goes_in_when_it_is_submitted(tmp_path):
         (event.job.job_id, event.at_s) for event in told if isinstance(event, JobSubmitted)
     ] == [("early", 0.0), ("soon", 5.5), ("late", 20.0)]
     assert state.jobs["late"].started_at_s >= 20.0
+
+
+def test_the_first_jobs_wait_for_the_nodes_that_are_known(tmp_path):
+    """Who orders jobs, or admits them, is to see the whole cluster, as in a simulation."""
+
+    class Slow(FakeEngine):
+        def start(self):
+            for seconds, known in enumerate(self._nodes.values(), start=1):
+                self._later(float(seconds), NodeJoined, known)
+
+    jobs = [job("a"), job("b", 7, 3)]
+    engine = Slow(nodes=[node(name, map_slots=2, reduce_slots=1) for name in ("n-1", "n-2")])
+    settings = LiveSettings(nodes=(NodeId("n-1"), NodeId("n-2"), NodeId("never")), nodes_s=4.0)
+    drive(tmp_path, jobs, engine=engine, settings=settings)
+
+    told = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
+    coming = [event for event in told if isinstance(event, NodeJoined | JobSubmitted)]
+    assert [NodeJoined, NodeJoined, JobSubmitted, JobSubmitted] == [type(each) for each in coming]
+    assert coming[-1].at_s == pytest.approx(4.0)  # one that does not come is not waited for longer
 
 
 def test_a_job_without_tasks_is_done_at_once(tmp_path):

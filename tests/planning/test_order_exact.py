@@ -66,6 +66,22 @@ def test_exact_is_equal_to_enumeration_two_hundred_times_up_to_seven_jobs():
         hold_against_enumeration(made, compiled())
 
 
+def test_jobs_that_share_a_phase_are_no_twins():
+    """Only of jobs alike in both phases may one order be left out."""
+    draw = random.Random(4)
+    for case in range(40):
+        shared = draw.randint(1, 6), float(draw.randint(1, 4))
+        others = [(draw.randint(1, 6), float(draw.randint(1, 12))) for _ in range(5)]
+        pairs = [((shared,), (other,)) for other in others]
+        jobs = tuple(
+            OrderedJob(name=f"J{number}", maps=pair[case % 2], reduces=pair[1 - case % 2])
+            for number, pair in enumerate(pairs)
+        )
+        hold_against_enumeration(
+            Problem(map_slots=draw.randint(1, 4), reduce_slots=draw.randint(1, 4), jobs=jobs)
+        )
+
+
 def random_problem(draw, jobs):
     """Every shape of job, lengths of one style, sometimes twins."""
     length_s = draw.choice(

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import completions_s, map_reduce, simulate, totals
 
+from sluice.core.commands import Wake
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
@@ -53,10 +55,16 @@ def in_order(jobs, map_slots, reduce_slots):
     return range(len(jobs))
 
 
+def scheduler_with(policy):
+    """First in, first out, in the order in which the policy releases."""
+    return Scheduler(
+        Policies(admission=AdmitAll(), release=policy, tasks=Fifo(), pools=KeepPools())
+    )
+
+
 def run(policy, jobs=ARRIVALS, slots=(2, 2)):
     """The state at the end, with each job's release."""
-    policies = Policies(admission=AdmitAll(), release=policy, tasks=Fifo(), pools=KeepPools())
-    scheduler = Scheduler(policies)
+    scheduler = scheduler_with(policy)
     Simulation(scheduler, totals(*slots), jobs, settings=SimulationSettings()).run()
     return scheduler.state
 
@@ -111,6 +119,67 @@ def test_all_arrivals_of_an_instant_belong_to_the_round_of_that_instant():
     (only,) = policy.rounds
     assert pytest.approx(0.3) == only.at_s
     assert ("a", "b") == only.order
+
+
+@pytest.mark.parametrize("timing", [FixedTimes, AdaptiveTimes])
+def test_a_round_whose_instant_the_clock_has_missed_is_held_late(timing):
+    """A real clock never reads the very instant that it was to ring at."""
+    rounds = timing(10.0)
+
+    assert 10.0 == rounds.wake_at_s(3.0)
+    assert not rounds.is_due(1, 3.0, 9.99, is_closed=False)
+    assert rounds.is_due(1, 3.0, 10.02, is_closed=False)
+    assert not rounds.is_due(1, 10.01, 10.02, is_closed=False)
+
+
+def test_fixed_rounds_that_were_held_late_keep_to_their_multiples():
+    rounds = FixedTimes(10.0)
+    rounds.held(10.02, 99.0)
+    assert 20.0 == rounds.wake_at_s(10.02)
+    rounds.held(47.0, 99.0)  # whoever slept through three of them does not make up for them
+    assert 50.0 == rounds.wake_at_s(11.0)
+
+
+def test_adaptive_rounds_that_were_held_late_wait_from_then():
+    rounds = AdaptiveTimes(10.0)
+    rounds.held(10.5, 25.0)
+
+    assert 35.5 == rounds.wake_at_s(10.5)
+
+
+def test_a_wake_that_comes_late_brings_the_round():
+    """As of a real clock; the job that came since belongs to the round as well."""
+    policy = MrOrder(engine=in_order, timing=FixedTimes(10.0))
+    scheduler = scheduler_with(policy)
+    scheduler.handle(NodeJoined(0.0, totals(2, 2).nodes[0]))
+    scheduler.handle(JobSubmitted(3.0, map_reduce("a", 1), {}))
+    assert [Wake(10.0)] == scheduler.handle(Tick(3.0))
+    scheduler.handle(JobSubmitted(10.01, map_reduce("b", 1), {}))
+    scheduler.handle(Tick(10.02))
+
+    assert [(10.02, ("a", "b"))] == [each[:2] for each in policy.rounds]
+
+
+def test_who_is_left_by_a_cap_waits_for_the_next_round_and_no_longer():
+    """What counts is since when a job waits, and rounds that have been held since."""
+    policy = MrOrder(engine=in_order, timing=FixedTimes(10.0), jobs_max=1)
+    run(policy, [map_reduce(name, 1, at_s=at_s) for name, at_s in (("a", 1.0), ("b", 8.0))])
+
+    assert [(10.0, ("a",)), (20.0, ("b",))] == [each[:2] for each in policy.rounds]
+
+
+def test_no_round_is_held_for_a_cluster_that_is_not_there():
+    """Before its first node has come nobody knows how many slots an order is for."""
+    policy = MrOrder(engine=in_order, timing=EnoughJobs(1))
+    scheduler = scheduler_with(policy)
+    job = map_reduce("a", 4, 5.0, 2, 6.0)
+    scheduler.handle(JobSubmitted(0.0, job, {}, is_last=True))
+    scheduler.handle(Tick(0.0))
+    assert [] == policy.rounds
+    scheduler.handle(NodeJoined(0.2, totals(2, 2).nodes[0]))
+    scheduler.handle(Tick(0.2))
+
+    assert [(0.2, ("a",), 16.0)] == policy.rounds
 
 
 @pytest.mark.parametrize("wrong", [[], [0], [0, 0], [0, 2], [1, 2]])

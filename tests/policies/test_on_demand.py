@@ -7,9 +7,17 @@ from hypothesis import strategies as st
 from tests.policies.test_mrorder import outcome, run
 from tests.runs import map_reduce
 
+from sluice.core.scheduler import Policies, Scheduler
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
+from sluice.policies.mrorder import MrOrder
 from sluice.policies.on_demand import OnDemand
-from sluice.policies.standing import ReleaseOnArrival
+from sluice.policies.rounds import EnoughJobs
+from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
+from sluice.policies.yarn_like import YarnLike
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
 
 LONG_THEN_SHORT = [
     map_reduce("running", 2, 10.0, 1, 1.0, at_s=0.0),
@@ -58,6 +66,32 @@ def test_reduces_do_not_pile_up_for_total_completion_time():
     last = "j5"
     assert held.jobs[last].released_at_s > free.jobs[last].released_at_s
     assert outcome(held)[1] <= outcome(free)[1]
+
+
+def in_containers(release, jobs, containers):
+    """The state at the end, of jobs in the manner of YARN on a node without typed slots."""
+    policies = Policies(admission=AdmitAll(), release=release, tasks=YarnLike(), pools=KeepPools())
+    scheduler = Scheduler(policies)
+    cluster = Cluster(nodes=(Node(node_id=NodeId("n"), containers=containers),))
+    Simulation(scheduler, cluster, jobs, settings=SimulationSettings()).run()
+    return scheduler.state
+
+
+def test_containers_are_room_for_maps_and_reduces_alike():
+    """Or nothing would ever be released where there are no typed slots."""
+    state = in_containers(OnDemand("tct"), LONG_THEN_SHORT, containers=2)
+    released = {job.job_id: job.released_at_s for job in state.jobs.values()}
+
+    assert all(job.state.value == "done" for job in state.jobs.values())
+    assert 0.0 == released["running"]
+    assert released["running"] < released["short"] < released["long"]
+
+
+def test_rounds_reckon_with_containers_for_either_phase():
+    policy = MrOrder(engine=lambda jobs, *_: range(len(jobs)), timing=EnoughJobs(3))
+    in_containers(policy, LONG_THEN_SHORT, containers=2)
+
+    assert [62.5] == [each.estimate_s for each in policy.rounds]
 
 
 works = st.tuples(

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from rich.console import Console
 
 import sluice
@@ -89,7 +90,7 @@ def test_experiments_say_what_the_oracle_says():
 
     assert (687, 906) == (first.rows[0]["best s"], first.rows[0]["worst s"])
     assert [9, 4, 8, 7, 1, 2, 5, 6, 3] == [row["MK_JR"] for row in table.rows]
-    assert 1 == sum(float(row["share"] or 0) for row in bins.rows)
+    assert 100 == pytest.approx(sum(float(row["share %"] or 0) for row in bins.rows))
     assert all(experiment.why for experiment in made.experiments)
     for row in bounds.rows:
         is_lower = str(row["bound"]).startswith("least")

@@ -158,7 +158,10 @@ class Assembly:
             jobs=self.workshop.jobs,
             clock=clock,
             watcher=self.watcher,
-            settings=LiveSettings(limits=_limits(self.settings)),
+            settings=LiveSettings(
+                limits=_limits(self.settings),
+                nodes=tuple(node.node_id for node in self.cluster.nodes),
+            ),
         )
         try:
             done = driver.run()

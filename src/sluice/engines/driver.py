@@ -35,7 +35,7 @@ from sluice.engines.recovery import facts_since, replay
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.journal import FIRST_EPOCH, Journal
 
@@ -48,11 +48,14 @@ class LiveSettings:
     """What a live run allows: to each attempt, and to itself.
 
     patience_s: how long nothing may run and nothing be due before the run is given up.
-    nodes_s: how long a node may take to come back when a run is resumed, before it counts as lost.
+    nodes: those that the first jobs wait for, so that who orders or admits them sees them all.
+    nodes_s: how long a node may take to come up, or to come back when a run is resumed, before the
+    run goes on without it.
     """
 
     limits: Limits = field(default=Limits())
     patience_s: float = 30.0
+    nodes: tuple[NodeId, ...] = ()
     nodes_s: float = 10.0
 
 
@@ -180,8 +183,10 @@ class Driver:
         """After a pause: what of the former life is still there, and what is not."""
         self._moved_at_s = self._clock.now_s()
         if not self._scheduler.events:
+            self._greet_nodes(dispatcher)
             return
-        events = self._await_nodes()
+        up = {node_id for node_id, entry in self._state.nodes.items() if entry.is_up}
+        events = self._await_nodes(up)
         real = self._engine.reconcile()
         for key in real.attempts:
             if key not in self._state.running:
@@ -193,9 +198,14 @@ class Driver:
         dispatcher.carry_out(self._decide(batch))
         self._settle()
 
-    def _await_nodes(self) -> list[Event]:
-        """Events until every node of the former life is back or lost, or has had its time."""
-        missing = {node_id for node_id, entry in self._state.nodes.items() if entry.is_up}
+    def _greet_nodes(self, dispatcher: Dispatcher) -> None:
+        """Let the cluster come up before its first jobs do."""
+        events = self._await_nodes(set(self._settings.nodes))
+        if events:
+            dispatcher.carry_out(self._decide([*events, Tick(self._clock.now_s())]))
+
+    def _await_nodes(self, missing: set[NodeId]) -> list[Event]:
+        """Events until every one of these nodes is there or lost, or has had its time."""
         give_up_at_s = self._clock.now_s() + self._settings.nodes_s
         events: list[Event] = []
         while missing and (left_s := give_up_at_s - self._clock.now_s()) > 0:

@@ -22,7 +22,7 @@ class MrOrderSettings:
     interval_s: float = number(10.0, "seconds between rounds, or the least of them", above=0.0)
     jobs_min: int = whole(2, "waiting jobs that call for a round (pnj)", low=1, high=1e6)
     jobs_max: int | None = whole(None, "the most jobs that a round releases", low=1, high=1e6)
-    exact_jobs_max: int = whole(7, "up to so many jobs the best order is searched", low=0, high=10)
+    exact_jobs_max: int = whole(7, "up to so many jobs the best order is searched", low=1, high=10)
     objective: str = declared(
         SettingKind.CHOICE, "makespan", "what a round minimises", choices=("makespan", "tct")
     )

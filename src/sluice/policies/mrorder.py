@@ -15,8 +15,9 @@ from sluice.core.protocols import ReleaseOrder
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.policies.rounds import Timing
+from sluice.policies.widths import widths
 
 # Positions of the jobs in the order to release them, given jobs, map slots and reduce slots.
 OrderingEngine = Callable[[Sequence[Job], int, int], Sequence[int]]
@@ -44,21 +45,35 @@ class MrOrder:
         self._engine = engine
         self._timing = timing
         self._jobs_max = jobs_max
+        self._waits_since_s: dict[str, float] = {}
         self.rounds: list[Round] = []
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
+        for entry in reversed(waiting):
+            if entry.job_id in self._waits_since_s:
+                break  # those before it came before it
+            self._waits_since_s[entry.job_id] = now_s
+        if not any(node.is_up for node in state.nodes.values()):
+            return ReleaseOrder(())  # no cluster to order for yet; the first node brings a round
         order: list[JobEntry] = []
         left = list(waiting)
-        while self._timing.is_due(len(left), now_s, is_closed=state.is_closed):
+        while self._timing.is_due(
+            len(left), self._since_s(left, now_s), now_s, is_closed=state.is_closed
+        ):
             taken, left = left[: self._jobs_max], left[len(left[: self._jobs_max]) :]
             order += self._held(taken, state, now_s)
-        return ReleaseOrder(order, self._timing.wake_at_s(now_s) if left else None)
+        wake_at_s = self._timing.wake_at_s(self._since_s(left, now_s)) if left else None
+        return ReleaseOrder(order, wake_at_s)
+
+    def _since_s(self, left: Sequence[JobEntry], now_s: float) -> float:
+        """Since when the one that has waited longest has waited: the first in line."""
+        return self._waits_since_s[left[0].job_id] if left else now_s
 
     def _held(self, taken: list[JobEntry], state: ClusterState, now_s: float) -> list[JobEntry]:
         """One round over the taken jobs."""
-        slots = [max(1, state.slots[kind]) for kind in (SlotKind.MAP, SlotKind.REDUCE)]
+        slots = widths(state)
         positions = self._engine([entry.job for entry in taken], *slots)
         if sorted(positions) != list(range(len(taken))):
             raise InvalidInput(

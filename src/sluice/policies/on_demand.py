@@ -9,38 +9,59 @@ is over within twice the time in which the job maps. Source: ordering spec, sect
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sluice.core.entries import JobEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.protocols import ReleaseOrder
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.policies.widths import has_containers_only, widths
+
+# A heap of waiting jobs by rank, the order of submission at the end; who was released or killed
+# meanwhile is passed over.
+_Line = list[tuple[float, float, int, JobEntry]]
 
 _BACKLOG_SPANS = 2.0  # how many of the candidate's map spans the waiting reduces may last
 
 
 @dataclass(slots=True)
 class _Room:
-    """What would stand idle: free slots without a released task for them."""
+    """What would stand idle: free slots without a released task for them.
 
-    maps: int
-    reduces: int
-    reduces_waiting: int
-    reduce_work_s: float
+    map_kind, reduce_kind: what a task of either phase runs in; both the same in containers.
+    """
+
+    free: dict[SlotKind, int]
+    map_kind: SlotKind
+    reduce_kind: SlotKind
+    reduces_waiting: int = 0
+    reduce_work_s: float = 0.0
+
+    @property
+    def maps(self) -> int:
+        """Idle slots for maps."""
+        return self.free[self.map_kind]
+
+    @property
+    def reduces(self) -> int:
+        """Idle slots for reduces."""
+        return self.free[self.reduce_kind]
 
     def take(self, job: Job, work: SlotWork) -> None:
         """The job is released."""
-        maps = sum(phase.tasks for phase in job.phases if phase.kind is SlotKind.MAP)
-        others = job.tasks - maps
-        self.maps -= maps
+        maps = [phase for phase in job.phases if phase.kind is SlotKind.MAP]
+        others = job.tasks - sum(phase.tasks for phase in maps)
+        # Maps that wait for a phase before them take no slot yet.
+        self.free[self.map_kind] -= sum(phase.tasks for phase in maps if not phase.after)
         self.reduces_waiting += others
         self.reduce_work_s += work.reduce_s
         if not maps:
-            self.reduces -= others
+            self.free[self.reduce_kind] -= others
 
 
 class OnDemand:
@@ -53,6 +74,11 @@ class OnDemand:
     def __init__(self, objective: str = "makespan") -> None:
         self._is_for_tct = objective == "tct"
         self._works: dict[str, SlotWork] = {}
+        self._slots = (0, 0)  # that jobs were ranked for
+        self._ranked: set[str] = set()  # who was lined up
+        self._mapping: _Line = []
+        self._reducing: _Line = []  # who has no maps
+        self._unphased: list[JobEntry] = []
 
     @classmethod
     def build(cls, settings: Mapping[str, Any]) -> Self:
@@ -62,23 +88,60 @@ class OnDemand:
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
-        slots = (max(1, state.slots[SlotKind.MAP]), max(1, state.slots[SlotKind.REDUCE]))
-        room = _room(state)
-        ranked = sorted(waiting, key=lambda entry: (*self._rank(entry, slots), entry.seq))
-        order = []
-        for entry in ranked:
-            if _maps(entry.job) is None and (room.reduces > 0 or not entry.phases):
-                order.append(entry)
-                room.take(entry.job, self._work(entry.job))
-        for entry in ranked:
-            maps = _maps(entry.job)
-            if maps is None:
-                continue
-            if room.maps <= 0 or not self._may_map(maps, room, slots):
-                break
-            order.append(entry)
-            room.take(entry.job, self._work(entry.job))
+        slots = widths(state)
+        self._line_up(waiting, slots)
+        order, self._unphased = self._unphased, []
+        if self._is_worth_a_look(state):
+            room = _room(state, with_reduces=self._is_for_tct or bool(self._reducing))
+            order += self._without_maps(room, state)
+            order += self._with_maps(room, state, slots)
         return ReleaseOrder(order)
+
+    def _line_up(self, waiting: Sequence[JobEntry], slots: tuple[int, int]) -> None:
+        """Rank who is new; everybody, where slots came or went."""
+        if slots != self._slots:
+            self._slots = slots
+            self._mapping, self._reducing, self._ranked = [], [], set()
+        for entry in reversed(waiting):
+            if entry.job_id in self._ranked:
+                break  # those before it came before it
+            self._ranked.add(entry.job_id)
+            if not entry.phases:
+                self._unphased.insert(0, entry)
+                continue
+            line = self._reducing if _maps(entry.job) is None else self._mapping
+            heapq.heappush(line, (*self._rank(entry, slots), entry.seq, entry))
+
+    def _is_worth_a_look(self, state: ClusterState) -> bool:
+        """Whether a slot may idle: not if more maps could start than there are slots at all."""
+        slots = max(state.slots[SlotKind.MAP], state.slots[SlotKind.CONTAINER])
+        if self._reducing or not slots:  # without slots, resources alone limit the nodes
+            return True
+        for phase in state.backlogs[SlotKind.MAP].in_order():
+            slots -= phase.pending.count
+            if slots <= 0:
+                return False
+        return True
+
+    def _without_maps(self, room: _Room, state: ClusterState) -> Iterator[JobEntry]:
+        """Jobs of reduces alone, as long as a slot for one would idle."""
+        while (best := _first(self._reducing, state)) is not None and room.reduces > 0:
+            heapq.heappop(self._reducing)
+            room.take(best.job, self._work(best.job))
+            yield best
+
+    def _with_maps(
+        self, room: _Room, state: ClusterState, slots: tuple[int, int]
+    ) -> Iterator[JobEntry]:
+        """Jobs with maps, as long as a slot for one would idle and their reduces may wait."""
+        while (best := _first(self._mapping, state)) is not None and room.maps > 0:
+            maps = _maps(best.job)
+            assert maps is not None, "it was put in this line for them"
+            if not self._may_map(maps, room, slots):
+                return
+            heapq.heappop(self._mapping)
+            room.take(best.job, self._work(best.job))
+            yield best
 
     def _may_map(self, maps: Phase, room: _Room, slots: tuple[int, int]) -> bool:
         """Whether the reduces that wait already leave room for those of one job more."""
@@ -95,26 +158,42 @@ class OnDemand:
         return self._works.setdefault(job.job_id, slot_work(job))
 
 
+def _first(line: _Line, state: ClusterState) -> JobEntry | None:
+    """The best-ranked one that still waits."""
+    while line and line[0][-1].job_id not in state.waiting:
+        heapq.heappop(line)
+    return line[0][-1] if line else None
+
+
 def _maps(job: Job) -> Phase | None:
     return next((phase for phase in job.phases if phase.kind is SlotKind.MAP), None)
 
 
-def _room(state: ClusterState) -> _Room:
-    """Free slots, less the released tasks that could take them now."""
-    room = _Room(0, 0, 0, 0.0)
-    for node in state.nodes.values():
-        if node.is_up:
-            room.maps += node.free[SlotKind.MAP]
-            room.reduces += node.free[SlotKind.REDUCE]
-    for entry in state.active.values():
-        for phase in entry.phases:
-            waiting = phase.pending.count
-            if phase.kind is SlotKind.MAP:
-                room.maps -= waiting
-                continue
-            # What may start takes the free slots at this very instant, and waits no longer.
-            starting = min(waiting, max(0, room.reduces)) if phase.is_open else 0
-            room.reduces_waiting += waiting - starting
-            room.reduce_work_s += (waiting - starting) * task_s(phase.phase)
-            room.reduces -= waiting if phase.is_open else 0
+def _room(state: ClusterState, *, with_reduces: bool) -> _Room:
+    """Free slots, less the released tasks that could take them now.
+
+    with_reduces: whether it matters how many reduces wait, too.
+    """
+    up = [node for node in state.nodes.values() if node.is_up]
+    free = {kind: sum(node.free[kind] for node in up) for kind in SlotKind}
+    room = _Room(free, SlotKind.MAP, SlotKind.REDUCE)
+    if has_containers_only(state) or any(node.is_mixed(SlotKind.MAP) for node in up):
+        room = _Room(free, SlotKind.CONTAINER, SlotKind.CONTAINER)
+    for phase in state.backlogs[SlotKind.MAP].phases():
+        room.free[room.map_kind] -= phase.pending.count
+    if with_reduces or room.map_kind is room.reduce_kind:
+        for entry in state.active.values():
+            for phase in entry.phases:
+                if phase.kind is not SlotKind.MAP:
+                    _leave_to(phase, room)
     return room
+
+
+def _leave_to(phase: PhaseEntry, room: _Room) -> None:
+    """The reduces of a released job take what they can."""
+    waiting = phase.pending.count
+    # What may start takes the free slots at this very instant, and waits no longer.
+    starting = min(waiting, max(0, room.reduces)) if phase.is_open else 0
+    room.reduces_waiting += waiting - starting
+    room.reduce_work_s += (waiting - starting) * task_s(phase.phase)
+    room.free[room.reduce_kind] -= waiting if phase.is_open else 0

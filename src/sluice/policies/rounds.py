@@ -1,7 +1,9 @@
 """When MROrder holds a round: at fixed instants, at adaptive ones, or at so many waiting jobs.
 
 Each timing answers three questions: whether a round is due, what a round that was held means for
-the next one, and when to ask again if nothing else happens. Source: ordering spec, section 6.
+the next one, and when to ask again if nothing else happens. A real clock never reads the very
+instant of a round, so that a round is due from its instant on, until it is held; how long the
+oldest of the jobs has waited tells which round they wait for. Source: ordering spec, section 6.
 """
 
 from __future__ import annotations
@@ -13,16 +15,16 @@ _TOLERANCE = 1e-9  # of an interval: an instant that rounding has moved is still
 
 
 class Timing(Protocol):
-    """Calls the rounds of one run."""
+    """Calls the rounds of one run. since_s: the instant from which some waiting job has waited."""
 
-    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
+    def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         """Whether to hold a round now. is_closed: no further job will arrive."""
 
     def held(self, now_s: float, fluid_s: float) -> None:
         """A round was held; what it released keeps the cluster busy for about `fluid_s`."""
 
-    def wake_at_s(self, now_s: float) -> float | None:
-        """The next instant at which a round may be due; None where only arrivals bring one."""
+    def wake_at_s(self, since_s: float) -> float | None:
+        """When the next round is due; None where only arrivals bring one."""
 
 
 class FixedTimes:
@@ -32,20 +34,27 @@ class FixedTimes:
         self._interval_s = interval_s
         self._from_s = interval_s  # rounds are here and every interval after
 
-    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
-        return waiting > 0 and self._next_s(now_s) <= now_s
+    def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
+        next_s = self._next_s(since_s)
+        return waiting > 0 and (next_s <= now_s or _are_one(next_s, now_s))
 
     def held(self, now_s: float, fluid_s: float) -> None:
-        self._from_s = self._next_s(now_s) + self._interval_s
+        # Held late, it was the last one that has passed; those before it are not made up for.
+        passed = math.floor((now_s - self._from_s) / self._interval_s + _TOLERANCE)
+        self._from_s = self._round_s(max(0, passed), now_s) + self._interval_s
 
-    def wake_at_s(self, now_s: float) -> float | None:
-        return self._next_s(now_s)
+    def wake_at_s(self, since_s: float) -> float | None:
+        return self._next_s(since_s)
 
-    def _next_s(self, now_s: float) -> float:
+    def _next_s(self, at_s: float) -> float:
         """The round at or after an instant; those before it found nobody waiting."""
-        passed = math.ceil((now_s - self._from_s) / self._interval_s - _TOLERANCE)
-        next_s = self._from_s + max(0, passed) * self._interval_s
-        return now_s if math.isclose(next_s, now_s, rel_tol=_TOLERANCE) else next_s
+        passed = math.ceil((at_s - self._from_s) / self._interval_s - _TOLERANCE)
+        return self._round_s(max(0, passed), at_s)
+
+    def _round_s(self, number: int, near_s: float) -> float:
+        """The instant of a round; the near one itself, where they differ by rounding alone."""
+        round_s = self._from_s + number * self._interval_s
+        return near_s if _are_one(round_s, near_s) else round_s
 
 
 class AdaptiveTimes(FixedTimes):
@@ -61,11 +70,16 @@ class EnoughJobs:
     def __init__(self, jobs_min: int) -> None:
         self._jobs_min = jobs_min
 
-    def is_due(self, waiting: int, now_s: float, *, is_closed: bool) -> bool:
+    def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         return waiting >= self._jobs_min or (is_closed and waiting > 0)
 
     def held(self, now_s: float, fluid_s: float) -> None:
         pass
 
-    def wake_at_s(self, now_s: float) -> float | None:
+    def wake_at_s(self, since_s: float) -> float | None:
         return None
+
+
+def _are_one(one_s: float, other_s: float) -> bool:
+    """Whether two instants differ by rounding alone."""
+    return math.isclose(one_s, other_s, rel_tol=_TOLERANCE)

@@ -101,7 +101,7 @@ class Work:
             ends[attempt.state] += launch.tasks
             held_s = min(attempt.finished_at_s, until_s) - attempt.started_at_s
             if held_s > 0:
-                busy_s[launch.slot_kind] += launch.tasks * held_s
+                busy_s[launch.slot_kind] += launch.tasks * attempt.width * held_s
         named = {state.value: tasks for state, tasks in ends.items()}
         return cls(
             attempts={name: named[name] for name in ("done", "failed", "killed", "lost")},

@@ -40,6 +40,7 @@ EVALUATION = Evaluation(
     title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
     makers={**OFFLINE, **ONLINE},
     left_out={
+        "fig-3.8": "a drawing of how MROrder is built",
         "fig-3.10": "compares the thesis's simulator with a cluster that is not ours",
     },
 )

@@ -45,7 +45,7 @@ def arena_of(problem: Problem, *, seconds: float | None = None) -> Arena:
 
 def searched(problem: Problem, objective: Objective, seconds: float, seed: int) -> Values:
     """What a walk of some seconds comes to."""
-    best = solve(
-        arena_of(problem, seconds=seconds), Method.SEARCH, objective, random.Random(seed)
-    ).best
+    arena = arena_of(problem, seconds=seconds)
+    arena.hurry()  # a search by itself would not load compiled kernels for so short a time
+    best = solve(arena, Method.SEARCH, objective, random.Random(seed)).best
     return best.makespan_s, best.total_s

@@ -38,7 +38,7 @@ _TABLE_3_5 = {
     8: (475, 471, 2107, 2050, 0.003, 9.305),
     9: (573, 564, 2728, 2596, 0.004, 97.179),
 }
-_THESIS_SHARES = (0.58, 0.096, 0.086, 0.084, 0.056, 0.043, 0.025, 0.013, 0.017)
+_THESIS_SHARES_PERCENT = (58, 9.6, 8.6, 8.4, 5.6, 4.3, 2.5, 1.3, 1.7)
 
 
 def order_matters(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn
@@ -112,8 +112,8 @@ def table_3_3(seeds: int, told: Told) -> Experiment:
             {
                 "bin": number,
                 "maps": f"{least + 1}-{most}" if most < limits[-1] else f">{least}",
-                "thesis: share": _THESIS_SHARES[number],
-                "share": len(inside) / len(drawn),
+                "thesis: share %": _THESIS_SHARES_PERCENT[number],
+                "share %": 100 * len(inside) / len(drawn),
                 "median map s": _median([job.maps[0][1] for job in inside]),
                 "median reduce s": _median([job.reduces[0][1] for job in inside]),
             }
