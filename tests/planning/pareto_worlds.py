@@ -117,7 +117,7 @@ def _lengths(draw, limit):
     kind = draw.randrange(3)
     if kind == 0:
         avg_s = draw.choice([300.0, 600.0, 900.0, draw.uniform(10, 3000)])
-        return ConstantLengths(avg_s, avg_s * draw.choice([1.0, 1.5, 3.0]))
+        return ConstantLengths(avg_s, avg_s * draw.choice([1.0, 1.5, 6.0]))
     if kind == 1:
         return WorkLengths(draw.choice([0.0, draw.uniform(1, 400)]), draw.uniform(300, 2e4), 2.0)
     # Three rows may form a valley, in which neither end is best.

@@ -15,7 +15,7 @@ from sluice.planning.pareto.pricing import Choice, JobPricing, PhaseTimes
 from sluice.planning.pareto.problem import IoModel, Options, PlannedJob, PlannedPhase, TaskTuning
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 from sluice.planning.pareto.staircase import staircases
-from sluice.planning.pareto.tasks import Scan, climbed
+from sluice.planning.pareto.tasks import PhaseCounts, tuned_cuts
 from sluice.planning.pareto.tradeoff import hour_saved_usd, hypervolume, knee
 
 
@@ -181,9 +181,12 @@ def test_g7_three_spills_where_a_better_setting_wastes_nothing():
 def test_g8_the_hill_climb_stops_early():
     long = times(WorkLengths(2.0, 3000.0, 2.0), 9)
 
-    assert (climbed(long, 3).tasks, climbed(long, 3).time_s) == (6, 1506.0)
-    assert Scan(long).best(3).tasks == 9
-    assert Scan(long).best(3).time_s == pytest.approx(1341.3333333)
+    climbed = tuned_cuts(PhaseCounts(long), TaskTuning.HILL).at(2)
+    scanned = tuned_cuts(PhaseCounts(long), TaskTuning.SCAN).at(2)
+
+    assert climbed == (1506.0, 3, 6)
+    assert (scanned.slots, scanned.tasks) == (3, 9)
+    assert scanned.time_s == pytest.approx(1341.3333333)
 
 
 def test_g9_a_cheaper_plan_of_equal_makespan_replaces_the_old_one():

@@ -12,6 +12,8 @@ from sluice.reporting.exports.capacity_scheduler import (
     capacity_scheduler_xml,
     queue_names,
 )
+from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
+from sluice.reporting.exports.workload_text import workload_text
 
 PREFIX = "yarn.scheduler.capacity.root"
 
@@ -55,6 +57,29 @@ def test_a_comment_cannot_end_itself():
     told = settings_of([QueueShare(name="a", share=1)], comment="<!-- a --> & --- b")
 
     assert "a" == told[f"{PREFIX}.queues"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a---b.yaml", "--", "-->", "<!--", "\udcff.yaml", "new\nline\x01"]
+)
+def test_a_file_s_name_does_not_break_the_file(name):
+    """A path may hold anything, and stands in the comment at the head."""
+    fair = fair_scheduler_xml([SlotQueue(name="a", map_slots=1, reduce_slots=1, vms=1)],
+                              comment=f"plan 1 of {name}")  # fmt: skip
+    capacity = capacity_scheduler_xml([QueueShare(name="a", share=1)], comment=f"plan 1 of {name}")
+
+    for text in (fair, capacity):
+        ET.fromstring(text.encode())  # noqa: S314  # ours
+    assert workload_text({"version": 1}, name="a.yaml", comment=f"plan 1 of {name}").encode()
+
+
+def test_no_queue_is_named_as_the_one_above_all():
+    assert queue_names(["root", "root-2", "root"]) == ["root-2", "root-2-2", "root-3"]
+
+
+def test_many_names_that_are_alike_take_no_time():
+    """Ten thousand jobs may have names of which nothing is left."""
+    assert len(set(queue_names(["\u00fc"] * 10_000))) == 10_000
 
 
 def test_limits_are_told_where_there_are_some():

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.ingest.workload import parse_workload
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.workload_text import moved, workload_text
@@ -184,11 +183,14 @@ def test_the_frame_has_a_row_for_each_job_of_each_plan(file):
     assert set(frame.columns) >= {"plan", "job", "vms", "cost_usd", "buffer_bytes"}
 
 
-def test_a_workload_that_was_not_read_has_no_document(file):
-    result = pareto.plan(sluice.load_workload(str(file)))
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_workload_that_is_a_value_is_written_as_if_it_had_been_read(file, how):
+    """A workload out of logs has no file, and its chosen plan is to run all the same."""
+    result = pareto.plan(sluice.load_workload(str(file)), **how)
+    read = parse_workload(workload_text(result.chosen_document(1), name="x.yaml"))
 
-    with pytest.raises(InvalidInput, match="not read from a file"):
-        result.chosen_document(1)
+    assert [job.phases for job in read.jobs] == [job.phases for job in result.chosen(1).jobs]
+    assert read.pools == result.chosen(1).pools
 
 
 @pytest.mark.parametrize("limits", ["deadline_s: 700, budget_usd_min: 0.5", "vms_max: 1"])

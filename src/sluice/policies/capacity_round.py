@@ -122,7 +122,8 @@ class Round:
             return None
         waited_s = self.now_s - wish.job.submitted_at_s
         deadline_s = waited_s + wish.law.time_s(int(affordable))
-        return Change("deadline_s", deadline_s, f"a deadline of {deadline_s:.0f} s", 0.0)
+        told_s = _rounded_up(deadline_s)
+        return Change("deadline_s", deadline_s, f"a deadline of {told_s} s", 0.0)
 
     def _more_vms(self, wish: Wish) -> Change | None:
         if wish.penalty_usd < wish.rent_usd or math.isinf(wish.containers):
@@ -145,7 +146,13 @@ class Round:
         if wish.containers > free:
             return None
         more_usd = max(0.0, penalty_usd - wish.penalty_usd)
-        return Change("penalty", penalty_usd, f"a penalty above ${penalty_usd:.2f}", more_usd)
+        told_usd = _rounded_up(100 * penalty_usd) / 100
+        return Change("penalty", penalty_usd, f"a penalty above ${told_usd:.2f}", more_usd)
+
+
+def _rounded_up(number: float) -> int:
+    """What is told must do; but a millionth too much is rounding."""
+    return math.ceil(number - 1e-6)
 
 
 def _rank(wish: Wish) -> tuple[float, float, str]:

@@ -144,6 +144,8 @@ def plan(
     document = result.document(told) if as_json else None
     if choose is not None and len(result):
         _put_to_work(result, choose, files, workload.told)
+    elif choose is not None:
+        talk("Nothing is written: there is no plan to choose.")
     if plot is not None:
         files.save(result.plot())
     for warning in result.warnings:

@@ -31,11 +31,7 @@ _HALVINGS = 40
 def capped(problem: Problem, vms_max: int) -> Frontier:
     """The exact frontier with at most `vms_max` VMs in use. Empty where no plan fits."""
     staircases = [
-        undominated_in_vms(
-            entry
-            for entry in job_entries(problem, JobPricing(problem, number))
-            if entry.vms <= vms_max
-        )
+        undominated_in_vms(job_entries(problem, JobPricing(problem, number), vms_max))
         for number in range(len(problem.jobs))
     ]
     plans: list[Plan] = []
@@ -101,8 +97,9 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
     lowest_usd = math.inf
     for _, group in groupby(events, key=lambda event: event[0]):
         for _, job, step in group:
-            options[job].offer(staircases[job][step])
-            bound.look_again(job)
+            entry = staircases[job][step]
+            if options[job].offer(entry):
+                bound.gained(job, entry)
         if not bound.is_open or not is_below(bound.usd(), lowest_usd):
             continue
         if not bound.is_slack:
@@ -134,8 +131,14 @@ class _Bound:
         """The cheapest of all fit together, so that the cap does not count."""
         return sum(own.vms[-1] for own in self._options) <= self._vms_max
 
+    def gained(self, job: int, entry: Entry) -> None:
+        """A job has gained an option; what that replaced had been no better at any price."""
+        priced_usd = entry.cost_usd + self._vm_usd * entry.vms
+        self._priced_usd[job] = min(self._priced_usd[job], priced_usd)
+        self._least[job] = min(self._least[job], entry.vms)
+
     def look_again(self, job: int) -> None:
-        """A job has gained an option."""
+        """All options of a job have another price."""
         self._priced_usd[job] = self._options[job].priced_usd(self._vm_usd)
         self._least[job] = self._options[job].vms[0]
 

@@ -21,10 +21,10 @@ from sluice.planning.pareto.frontier import Frontier, Plan, plan_of
 from sluice.planning.pareto.ledger import Ledger
 from sluice.planning.pareto.pricing import Choice, Entry, JobPricing, PhaseTimes
 from sluice.planning.pareto.problem import Problem, TaskTuning
-from sluice.planning.pareto.tasks import Cut, Scan, climbed
+from sluice.planning.pareto.tasks import Cut, PhaseCounts, tuned_cuts
 from sluice.planning.pareto.waves import in_waves as waves_of
 
-STEPS_MAX = 5_000_000
+STEPS_MAX = 2_000_000
 
 
 class Policy(Enum):
@@ -52,14 +52,12 @@ class _Phase:
 
 
 def _cutter(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], Cut]:
-    if tuning is TaskTuning.HILL:
-        return lambda slots: climbed(times, slots)
-    if tuning is TaskTuning.SCAN:
-        scan = Scan(times)
-        # A slot that is given is used: (16), (17).
-        return lambda slots: scan.best(slots, least=slots)
-    tasks = times.phase.tasks
-    return lambda slots: Cut(times.time_s(tasks, slots), slots, tasks)
+    if tuning is TaskTuning.FIXED:
+        tasks = times.phase.tasks
+        return lambda slots: Cut(times.time_s(tasks, slots), slots, tasks)
+    # A slot that is given is used: (16), (17).
+    cuts = tuned_cuts(PhaseCounts(times), tuning)
+    return lambda slots: cuts.at(slots - 1)
 
 
 class _Walker:

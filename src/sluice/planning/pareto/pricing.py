@@ -15,7 +15,7 @@ from sluice.model.buffers import BufferSetting
 from sluice.model.errors import InvalidInput
 from sluice.model.machines import Offer
 from sluice.planning.pareto.buffers import tuner
-from sluice.planning.pareto.problem import PlannedJob, PlannedPhase, Problem
+from sluice.planning.pareto.problem import BufferTuning, PlannedJob, PlannedPhase, Problem
 from sluice.planning.pareto.spills import MapShare, moved_bytes
 
 
@@ -48,8 +48,9 @@ class Entry(NamedTuple):
 class PhaseTimes:
     """Seconds of one phase, by task count and slots."""
 
-    def __init__(self, phase: PlannedPhase, single_wave: SingleWave) -> None:
+    def __init__(self, phase: PlannedPhase, single_wave: SingleWave, where: str = "phase") -> None:
         self.phase = phase
+        self.where = where  # for messages
         self.is_exact = single_wave is SingleWave.EXACT
         self._spans: dict[int, tuple[tuple[float, float], ...]] = {}
 
@@ -76,14 +77,25 @@ class PhaseTimes:
                 ) / 2
         return total_s
 
+    def useful_slots(self, tasks: int, slots: int) -> int:
+        """On how many of these slots so many tasks are done first: on all that they can fill.
+
+        But for one case: if a single wave is told exactly and the longest task is far above the
+        average, the estimate for two waves is lower, and one slot stays idle.
+        """
+        if self.is_exact and 1 < tasks <= slots:
+            return tasks - (self.time_s(tasks, tasks - 1) < self.time_s(tasks, tasks))
+        return min(tasks, slots)
+
 
 class JobPricing:
     """One job of a problem, with all that its choices are priced by."""
 
     def __init__(self, problem: Problem, number: int) -> None:
         self.job: PlannedJob = problem.jobs[number]
-        self.maps = PhaseTimes(self.job.maps, problem.options.single_wave)
-        self.reduces = PhaseTimes(self.job.reduces, problem.options.single_wave)
+        single_wave, where = problem.options.single_wave, f"job {self.job.job_id!r}"
+        self.maps = PhaseTimes(self.job.maps, single_wave, f"{where}, maps")
+        self.reduces = PhaseTimes(self.job.reduces, single_wave, f"{where}, reduces")
         self._problem = problem
         # A generator for each job: how many draws one takes must not change another's.
         self._draw = random.Random(f"{problem.options.seed}/{number}")
@@ -99,6 +111,11 @@ class JobPricing:
         vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots)
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
         return Entry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
+
+    @property
+    def buffer_tuning(self) -> BufferTuning:
+        """How settings are found."""
+        return self._problem.options.buffers
 
     @property
     def billing_s(self) -> float:

@@ -16,7 +16,7 @@ from sluice.model.limits import Limits
 from sluice.model.machines import Offer
 from sluice.model.prices import Prices
 
-TUNED_TASKS_MAX = 10**5
+TUNED_TASKS_MAX = 10**6
 
 
 class TaskTuning(Enum):

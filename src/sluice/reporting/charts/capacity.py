@@ -65,7 +65,8 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
     y = {
         "field": "cost",
         "type": "quantitative",
-        "scale": {"zero": False},
+        # Below the lowest point there is room for the words at it.
+        "scale": {"zero": False, "nice": False, "padding": 24},
         "axis": {
             "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "format": "$,~s",
             "tickCount": 6,

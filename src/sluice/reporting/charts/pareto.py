@@ -5,6 +5,7 @@ In a browser the chart can be zoomed and dragged, and each plan tells what it gi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,8 @@ class _Span:
             if limit is not None and least - reach <= limit <= most + reach
         ]
         least, most = min([least, *near]), max([most, *near])
+        self.low: float
+        self.high: float
         self.is_log = least > 0 and most / least > _WIDE
         if self.is_log:
             factor = (most / least) ** _MARGIN
@@ -111,6 +114,13 @@ class _Span:
         else:
             room = _MARGIN * ((most - least) or most or 1.0)
             self.low, self.high = max(0.0, least - room), most + room
+
+    def share(self, value: float) -> float:
+        """Where on the axis a value stands, from 0 to 1."""
+        low, high, at = self.low, self.high, value
+        if self.is_log:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return (at - low) / (high - low)
 
 
 def _channel(field: str, span: _Span, unit: float, title: str, form: str) -> dict[str, Any]:
@@ -271,7 +281,8 @@ def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
         box = {"time": start, "to": time.high / unit_s, "usd": usd.low, "top": usd.high}
         yield _shade(box, space)
         text = f"deadline {duration(limits.deadline_s)}"
-        yield _edge({"time": start, "usd": usd.high, "text": text}, space, {"dx": 6, "dy": 12})
+        where = _RIGHT_BELOW if time.share(unit_s * start) > _NEAR_END else _LEFT_BELOW
+        yield _edge({"time": start, "usd": usd.high, "text": text}, space, where)
     across = {"time": time.low / unit_s, "to": time.high / unit_s}
     right = {"time": time.high / unit_s}
     if limits.budget_usd_max is not None and limits.budget_usd_max < usd.high:
@@ -286,6 +297,8 @@ def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
         yield _edge({**right, "usd": edge, "text": text}, space, _RIGHT_BELOW)
 
 
+_NEAR_END = 0.8  # of the axis: beyond it, words to the right of an edge would be cut off
+_LEFT_BELOW = {"dx": 6, "dy": 12}
 _RIGHT_ABOVE = {"align": "right", "dx": -6, "dy": -8}
 _RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}
 

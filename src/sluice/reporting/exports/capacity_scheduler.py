@@ -45,7 +45,7 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
         )
     lines = [
         '<?xml version="1.0"?>',
-        *([f"<!-- {_spoken(comment)} -->"] if comment else []),
+        *comment_lines(comment),
         "<configuration>",
         *map(_property, _settings(queues)),
         "</configuration>",
@@ -54,9 +54,15 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
     return "\n".join(lines)
 
 
-def _spoken(comment: str) -> str:
-    """Two hyphens would end the comment early."""
-    return re.sub("-(?=-)", "- ", escape(comment, quote=False))
+def comment_lines(comment: str) -> list[str]:
+    """The comment as XML takes it, on a line of its own; no line where there is none.
+
+    >>> comment_lines("plan 1 of a---b.yaml")
+    ['<!-- plan 1 of a- - -b.yaml -->']
+    """
+    # Two hyphens would end it early, and a file's name may hold what no XML may.
+    plain = "".join(letter if letter.isprintable() else " " for letter in comment)
+    return [f"<!-- {re.sub('-(?=-)', '- ', escape(plain, quote=False))} -->"] if plain else []
 
 
 def _property(setting: tuple[str, str]) -> str:
@@ -86,16 +92,20 @@ def _percent(steps: int) -> str:
 def queue_names(names: Iterable[str]) -> list[str]:
     """Names that YARN takes, all different, as near to the given ones as can be.
 
-    >>> queue_names(["etl.daily", "etl daily", "ad-hoc"])
-    ['etl_daily', 'etl_daily-2', 'ad-hoc']
+    `root` is what YARN calls the queue above all others.
+
+    >>> queue_names(["etl.daily", "etl daily", "ad-hoc", "root"])
+    ['etl_daily', 'etl_daily-2', 'ad-hoc', 'root-2']
     """
     taken: dict[str, None] = {}
+    numbers = {"root": 1}  # the last that was tried, by plain name
     for name in names:
         plain = _UNSAFE.sub("_", name) or "queue"
-        different, number = plain, 1
-        while different in taken:
-            number += 1
-            different = f"{plain}-{number}"
+        different = plain if plain not in numbers else ""
+        while not different or different in taken:
+            numbers[plain] = numbers.get(plain, 1) + 1
+            different = f"{plain}-{numbers[plain]}"
+        numbers.setdefault(plain, 1)
         taken[different] = None
     return list(taken)
 

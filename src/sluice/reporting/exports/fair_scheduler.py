@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from sluice.reporting.exports.capacity_scheduler import queue_names
+from sluice.reporting.exports.capacity_scheduler import comment_lines, queue_names
 
 MASTERS = 1  # containers that hold no task, for each job
 
@@ -41,10 +41,7 @@ def fair_scheduler_xml(
 ) -> str:
     """The file's text. container_mb, container_vcores: what one task takes."""
     names = queue_names(queue.name for queue in queues)
-    lines = ['<?xml version="1.0"?>']
-    if comment:
-        lines.append(f"<!-- {escape(comment, quote=False).replace('--', '- -')} -->")
-    lines.append("<allocations>")
+    lines = ['<?xml version="1.0"?>', *comment_lines(comment), "<allocations>"]
     for name, queue in zip(names, queues, strict=True):
         containers = queue.containers
         room = f"{containers * container_mb} mb, {containers * container_vcores} vcores"

@@ -40,7 +40,7 @@ def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") 
     """The text. name: of the file; one that ends in .json is written as JSON, without comment."""
     if Path(name).suffix.lower() == ".json":
         return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    head = "".join(f"# {_printable(line)}\n" for line in comment.splitlines())
     body = yaml.dump(
         dict(document),
         Dumper=_Dumper,
@@ -50,6 +50,11 @@ def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") 
         default_flow_style=None,
     )
     return head + str(body)
+
+
+def _printable(line: str) -> str:
+    """A file's name may hold what no text file may."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def moved(document: Mapping[str, Any], *, folder: str, to: str) -> dict[str, Any]:

@@ -133,6 +133,7 @@ def _all_frontiers(problem: Problem, seed: int) -> dict[str, Points]:
 def against_optimal(seeds: int, told: Told) -> Experiment:
     """Three jobs, every combination of VMs: figure 15."""
     rows: list[dict[str, Cell]] = []
+    drawn: dict[str, Series] = {}
     for name, made in WORKLOADS.items():
         gaps: dict[str, list[float]] = {"exact": [], "slots": []}
         times_ms: dict[str, list[float]] = {"exact": [], "slots": [], "all combinations": []}
@@ -143,10 +144,13 @@ def against_optimal(seeds: int, told: Told) -> Experiment:
             optimal, tried = _enumerated(problem)
             times_ms["all combinations"].append(1000 * (time.perf_counter() - began_s))
             combinations += tried
+            series = {"all combinations": optimal}
             for way, mine in gaps.items():
                 points, took_ms = points_of(problem, Search(way))
+                series[way] = points
                 mine.append(1 - volume_ratio(points, optimal))
                 times_ms[way].append(took_ms)
+            drawn.setdefault(f"3 jobs of {name}", series)
         rows += [
             {
                 "workload": f"{name} 3",
@@ -172,6 +176,11 @@ def against_optimal(seeds: int, told: Told) -> Experiment:
             "Every combination of VMs per job, each filled to its slots, is tried at once in"
             " arrays. The exact sweep misses nothing of it; the greedy search misses a little, as"
             " the paper says. The paper's 7.5 minutes went through combinations one by one."
+        ),
+        chart=frontiers_chart(
+            "Frontiers against all combinations",
+            "The first draw; the exact frontier hides that of all combinations.",
+            drawn,
         ),
     )
 
