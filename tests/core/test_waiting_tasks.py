@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Backlog, PhaseEntry
-from sluice.core.pending import LocatedTasks, PendingTasks
+from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.ranking import Ranking
 from sluice.model.ids import NodeId
 
@@ -68,7 +68,9 @@ class WaitingTasks(RuleBasedStateMachine):
         self.tasks = tasks
         self.naive = NaiveWaiting(tasks, places)
         self.waiting = (
-            PendingTasks(tasks) if places is None else LocatedTasks(tasks, places, RACK_OF)
+            PendingTasks(tasks)
+            if places is None
+            else LocatedTasks(tasks, places, Surroundings(RACK_OF))
         )
 
     @invariant()

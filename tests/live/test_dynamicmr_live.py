@@ -89,10 +89,13 @@ def test_a_borrowed_slot_is_told_with_its_reason(place):
     lines = trace_of(place)
 
     assert 0 == code, complained
-    assert {("map", "reduce"), ("reduce", "map")} == {
-        (line["phase"], line["slot"]) for line in lines if line["slot"] != line["phase"]
+    borrowers = {
+        (line["phase"], line["slot"]): line for line in lines if line["slot"] != line["phase"]
     }
-    assert "borrowed" in place.story("reduces-0")
+    assert {("map", "reduce"), ("reduce", "map")} == borrowers.keys()
+    for (phase, slot), line in borrowers.items():
+        told = place.story(f"{line['job']}/{phase}/{line['task']}")
+        assert f"it runs in a borrowed {slot} slot, because {phase}s asked for" in told
 
 
 HANG_SETTINGS = {"task_timeout_s": "none"}

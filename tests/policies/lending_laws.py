@@ -73,11 +73,20 @@ class Watched:
         ]
 
     def waiting(self, kind=None):
+        """Tasks that may start: those that their pool's cap leaves room for."""
+        if kind is None:
+            return self.waiting(MAP) + self.waiting(REDUCE)
+        waiting: Counter[Any] = Counter()  # by pool
+        for job in self.state.active.values():
+            for phase in job.phases:
+                if phase.is_open and phase.kind is kind:
+                    waiting[job.pool] += phase.pending.count
+        if self.settings.get("order", "fair") == "fifo":
+            return waiting.total()
+        running = Counter(attempt.phase.job.pool for attempt in self.running(kind=kind))
         return sum(
-            phase.pending.count
-            for job in self.state.active.values()
-            for phase in job.phases
-            if phase.is_open and kind in {None, phase.kind}
+            max(0, int(min(tasks, pool.pool.slots_max(kind) - running[pool])))
+            for pool, tasks in waiting.items()
         )
 
     def slots(self, kind):

@@ -2,8 +2,11 @@
 
 The tests were seen to fail with: no breaker at all; a patience that is never over; the oldest
 reduce ended instead of the youngest; one in its own slot before one in a borrowed slot; no right
-of way (the reduce that was ended takes the slot again); slots lent against a fraction of 0.
+of way (the reduce that was ended takes the slot again); slots lent against a fraction of 0;
+any free unit of a slot taken for a free slot.
 """
+
+from collections import Counter
 
 import pytest
 from tests.policies.lending import Trackers, dynamicmr
@@ -73,6 +76,24 @@ def test_the_slot_goes_to_the_map_and_so_do_the_next_until_none_waits(starved):
     for launch in (first, second):
         assert 0 == launch.key.phase
         assert ReasonCode.RIGHT_OF_WAY is launch.reason.code
+
+
+def test_room_too_narrow_for_a_map_is_no_free_slot():
+    """A reduce of weight 7.5 leaves half a map slot of eight, which nothing can ever use."""
+    trackers = Trackers((2, 0), (8, 1), w_reduce=7.5)
+    trackers.submit(map_reduce("j", 2, 1.0, 6, 9.0))
+    for at_s in (0.0, 3.0):
+        (launch,) = trackers.beat("n1", at_s)
+        trackers.finish(launch, at_s + 3.0)
+    assert {REDUCE: 1, SlotKind.MAP: 1} == Counter(
+        launch.slot_kind for launch in trackers.beat("n2", 6.0)
+    )
+    trackers.scheduler.handle(NodeLost(7.0, "n1"))
+
+    assert [] == kills(trackers.asked("n2", 9.0))
+    assert trackers.state.nodes["n2"].has_room
+    (kill,) = kills(trackers.asked("n2", 7.0 + PATIENCE_S))
+    assert kill.reason.code is ReasonCode.GAVE_WAY
 
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])

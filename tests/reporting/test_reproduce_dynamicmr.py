@@ -16,7 +16,7 @@ from sluice.reporting.reproductions.dynamicmr_pools import (
 )
 from sluice.reporting.reproductions.dynamicmr_runs import CONFIGURATIONS, Way, estimate
 from sluice.reporting.reproductions.dynamicmr_shuffles import shuffle_bytes_per_s
-from sluice.reporting.reproductions.dynamicmr_workload import BY_NAME, SETTINGS, WORKERS
+from sluice.reporting.reproductions.dynamicmr_workload import BY_NAME, SETTINGS, WORKERS, batch
 
 STEP_S = 2.0
 
@@ -133,6 +133,7 @@ def test_an_error_is_that_of_the_mean(values):
 
 
 @pytest.mark.slow
+@pytest.mark.no_invariants
 def test_lending_makes_slot_configurations_matter_little():
     """Figure 4.10's claims, where reduces start after the maps."""
     experiment = EVALUATION.makers["fig-4.10"](1, quiet)
@@ -149,6 +150,7 @@ def test_lending_makes_slot_configurations_matter_little():
 
 
 @pytest.mark.slow
+@pytest.mark.no_invariants
 @pytest.mark.parametrize(("order", "name"), [("fair", "fig-4.15"), ("fifo", "fig-4.16")])
 def test_all_parts_together_beat_every_static_configuration(monkeypatch, order, name):
     """One job and a batch, against 6/2, 10/2 and the best with as many slots (erratum E10)."""
@@ -160,3 +162,47 @@ def test_all_parts_together_beat_every_static_configuration(monkeypatch, order, 
     for row in experiment.rows:
         for way in ("6/2", "10/2", "best"):
             assert number(row, f"over {way} %") > 0
+
+
+def makespans_s(scheduler, jobs, **settings):
+    """With the first seed."""
+    (made_s,) = Way(scheduler=scheduler, settings=settings).makespans_s(jobs, 1)
+    return made_s
+
+
+@pytest.mark.no_invariants
+def test_speed_rises_with_the_share_of_map_slots_that_is_lent_and_hardly_with_the_other():
+    """Figure 4.11, on a disk that bears it."""
+    jobs = [BY_NAME["Sort"].job()]
+    by_map_s = [makespans_s("dynamicmr", jobs, pct_map=share) for share in (0.0, 0.2, 0.4, 1.0)]
+    by_reduce_s = [makespans_s("dynamicmr", jobs, pct_reduce=share) for share in (0.0, 0.5, 1.0)]
+
+    assert sorted(by_map_s, reverse=True) == by_map_s
+    assert by_map_s[0] / by_map_s[-1] >= 1.29
+    assert max(by_reduce_s) / min(by_reduce_s) <= 1.06
+
+
+@pytest.mark.slow
+@pytest.mark.no_invariants
+def test_checking_all_jobs_for_waiting_tasks_starts_fewer_copies():
+    """Figure 4.12's one certain effect."""
+    late = {"speculation": "late", "p_slow": 0.06, "slow_factor": (3.0, 6.0)}
+    states = [
+        Way(scheduler="static", settings={**late, "sepb": share}).run(batch(5), 0)
+        for share in (0.0, 1.0)
+    ]
+    plain, checked = (sum(one.launch.is_copy for one in state.closed) for state in states)
+
+    assert 0 < checked < plain
+
+
+@pytest.mark.slow
+@pytest.mark.no_invariants
+def test_lent_slots_are_as_good_as_equal_containers_and_better_with_early_reduces():
+    """Figure 4.17 at both ends of the settings that the thesis does not tell."""
+    jobs = batch(5)
+    late = [makespans_s(way, jobs) for way in ("yarn-like", "dynamicmr")]
+    early = [makespans_s(way, jobs, slowstart=0.05) for way in ("yarn-like", "dynamicmr")]
+
+    assert 0.98 <= late[0] / late[1] <= 1.02
+    assert early[0] / early[1] > 1.1

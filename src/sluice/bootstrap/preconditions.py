@@ -68,13 +68,14 @@ def _check_lending(
     for job in jobs:
         for phase in job.phases:
             kind = phase.kind
-            if not any(can_run(kind, node.map_slots, node.reduce_slots) for node in cluster.nodes):
+            if not can_run(kind, cluster.nodes):
                 raise InvalidInput(
                     f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
                     f" {kind.value}_slots of the cluster is 0, and {fractions[kind]} and the slot"
-                    " weights leave them no other slot to borrow",
+                    " weights leave them not one other slot to borrow",
                     where=source,
-                    mend=f"give the cluster {kind.value} slots, or {fractions[kind]} above 0",
+                    mend=f"give the cluster {kind.value} slots, a greater {fractions[kind]},"
+                    " or nodes of more slots",
                 )
 
 

@@ -83,6 +83,21 @@ class PendingTasks:
         return self.take_one(), None
 
 
+class Surroundings:
+    """Who has input on which node and rack: for each, the phases and their tasks there.
+
+    Shared by all phases, and by node first: a scheduler asks many phases about one node, and most
+    have nothing there. rack_of: the rack of each node.
+    """
+
+    __slots__ = ("by_node", "by_rack", "rack_of")
+
+    def __init__(self, rack_of: Mapping[NodeId, str]) -> None:
+        self.rack_of = rack_of
+        self.by_node: dict[NodeId, dict[LocatedTasks, list[int]]] = {}
+        self.by_rack: dict[str, dict[LocatedTasks, list[int]]] = {}
+
+
 class LocatedTasks(PendingTasks):
     """Waiting tasks whose input lies on known nodes.
 
@@ -93,22 +108,20 @@ class LocatedTasks(PendingTasks):
     is_placed = True
 
     __slots__ = (
-        "_by_node", "_by_rack", "_locations", "_order", "_placeless", "_rack_of", "_waits",
+        "_around", "_locations", "_order", "_placeless", "_waits",
     )  # fmt: skip
 
     def __init__(
         self,
         tasks: int,
         locations: Sequence[tuple[NodeId, ...]],
-        rack_of: Mapping[NodeId, str],
+        around: Surroundings,
     ) -> None:
         super().__init__(tasks)
         self._locations = locations
-        self._rack_of = rack_of
+        self._around = around
         self._waits = bytearray(b"\x01") * tasks
         self._order: list[int] = []
-        self._by_node: dict[NodeId, list[int]] = {}
-        self._by_rack: dict[str, list[int]] = {}
         self._placeless: list[int] = []
         for task in range(tasks):
             self._index(task)
@@ -117,13 +130,21 @@ class LocatedTasks(PendingTasks):
         heapq.heappush(self._order, task)
         if not self._locations[task]:
             heapq.heappush(self._placeless, task)
+        around = self._around
         racks: dict[str, None] = {}
         for node_id in self._locations[task]:
-            heapq.heappush(self._by_node.setdefault(node_id, []), task)
-            if node_id in self._rack_of:
-                racks[self._rack_of[node_id]] = None
+            self._enter(task, around.by_node.setdefault(node_id, {}))
+            if node_id in around.rack_of:
+                racks[around.rack_of[node_id]] = None
         for rack in racks:
-            heapq.heappush(self._by_rack.setdefault(rack, []), task)
+            self._enter(task, around.by_rack.setdefault(rack, {}))
+
+    def _enter(self, task: int, there: dict[LocatedTasks, list[int]]) -> None:
+        heap = there.get(self)
+        if heap is None:
+            there[self] = [task]
+        else:
+            heapq.heappush(heap, task)
 
     def _top(self, heap: list[int] | None) -> int | None:
         while heap:
@@ -131,6 +152,16 @@ class LocatedTasks(PendingTasks):
                 return heap[0]
             heapq.heappop(heap)
         return None
+
+    def _top_of(self, there: dict[LocatedTasks, list[int]] | None) -> int | None:
+        """The first task on a node or rack, given what lies there."""
+        heap = None if there is None else there.get(self)
+        if there is None or heap is None:
+            return None
+        task = self._top(heap)
+        if task is None:
+            del there[self]
+        return task
 
     def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
         if self._top(self._again) is not None:
@@ -141,10 +172,10 @@ class LocatedTasks(PendingTasks):
     def is_within(self, node_id: NodeId, rack: str, level: Locality) -> bool:
         if level is _ANY:
             return True
-        beside = self._by_node.get(node_id)
-        if beside and self._top(beside) is not None:
+        beside = self._around.by_node.get(node_id)
+        if beside is not None and self in beside and self._top_of(beside) is not None:
             return True
-        if level is _RACK and self._top(self._by_rack.get(rack)) is not None:
+        if level is _RACK and self._top_of(self._around.by_rack.get(rack)) is not None:
             return True
         # What failed before, or has no place, runs wherever there is room.
         return bool(self._again or self._placeless) and (
@@ -155,10 +186,10 @@ class LocatedTasks(PendingTasks):
         again = self._top(self._again)
         if again is not None:
             return again, self.locality_of(again, node_id, rack)
-        task = self._top(self._by_node.get(node_id))
+        task = self._top_of(self._around.by_node.get(node_id))
         if task is not None:
             return task, Locality.NODE
-        task = self._top(self._by_rack.get(rack))
+        task = self._top_of(self._around.by_rack.get(rack))
         if task is not None:
             return task, Locality.RACK
         task = self._top(self._placeless)
@@ -174,7 +205,7 @@ class LocatedTasks(PendingTasks):
         if node_id in places:
             return Locality.NODE
         for place in places:  # not `any`: delay scheduling asks this of every job it holds back
-            if self._rack_of.get(place) == rack:
+            if self._around.rack_of.get(place) == rack:
                 return Locality.RACK
         return Locality.ANY
 
@@ -207,6 +238,9 @@ class LocatedTasks(PendingTasks):
     def clear(self) -> None:
         super().clear()
         self._order.clear()
-        self._by_node.clear()
-        self._by_rack.clear()
+        around = self._around
+        for node_id in {place for places in self._locations for place in places}:
+            around.by_node.get(node_id, {}).pop(self, None)
+        for there in around.by_rack.values():
+            there.pop(self, None)
         self._placeless.clear()

@@ -162,10 +162,14 @@ class Ranking(Generic[T]):
 
     def in_order(self) -> Iterator[T]:
         """All things by ascending key; costs only what is consumed. Touch nothing meanwhile."""
+        for entry in self.entries():
+            yield entry[2]
+
+    def entries(self) -> Iterator[Entry[T]]:
+        """The same, each with its key: (key, running number, thing)."""
         if self._touched:
             self._settle()
-        for entry in self._order:
-            yield entry[2]
+        return iter(self._order)
 
     def __len__(self) -> int:
         if self._touched:

@@ -23,7 +23,7 @@ from sluice.core.entries import (
     SlotUnits,
 )
 from sluice.core.events import AttemptKey, TaskFinished
-from sluice.core.pending import LocatedTasks, PendingTasks
+from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
     JOB_TRANSITIONS,
@@ -83,6 +83,7 @@ class ClusterState:
         self.pools: dict[PoolId, PoolEntry] = {}
         self.nodes: dict[NodeId, NodeEntry] = {}
         self.rack_of: dict[NodeId, str] = {}
+        self.surroundings = Surroundings(self.rack_of)
         self.running: dict[AttemptKey, Attempt] = {}
         self.closed: list[Attempt] = []  # every attempt that ended, in the order of its end
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
@@ -130,7 +131,7 @@ class ClusterState:
             pending = (
                 PendingTasks(phase.tasks)
                 if places is None
-                else LocatedTasks(phase.tasks, places, self.rack_of)
+                else LocatedTasks(phase.tasks, places, self.surroundings)
             )
             entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart))
         for phase_entry in entry.phases:

@@ -104,7 +104,10 @@ class Setting:
 
     def _refused(self, raw: object) -> InvalidInput:
         shown = json.dumps(raw, default=str)[:60] if not isinstance(raw, str) else repr(raw)[:60]
-        return InvalidInput(f"{self.name} is {shown}", mend=self.mend)
+        # Nobody minds the bound that every number has before exceeding it.
+        is_huge = isinstance(raw, int | float) and raw > self.high == NUMBER_MAX
+        most = f", at most {NUMBER_MAX:g}" if is_huge else ""
+        return InvalidInput(f"{self.name} is {shown}", mend=f"{self.mend}{most}")
 
 
 def declared(kind: SettingKind, default: object, meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # it stands for a value of any field's type

@@ -1,9 +1,11 @@
 """The deadlock breaker: reduces that wait for a map must not hold every slot it could have.
 
 Where slots are lent, a node that is lost or a map that fails may leave a job with a map to start,
-all slots held by reduces, and these waiting for that very map. When no slot has become free for a
-minute, such a job's youngest waiting reduce is ended, one in a borrowed slot if there is one. From
-then on the job's maps have the right of way, one at a time, until none waits.
+all slots held by reduces, and these waiting for that very map. When no slot that a map could use
+has been free for a minute, such a job's youngest waiting reduce is ended, one in a borrowed slot if
+there is one. From then on the job's maps have the right of way, one at a time, until none waits.
+
+What is too narrow for a map is no free slot: a reduce of weight 7.5 leaves half of one of eight.
 Source: dynamicmr spec, section 6, erratum E12.
 """
 
@@ -37,7 +39,8 @@ class DeadlockBreaker(Decorator):
     def __init__(self, inner: Named, fractions: Fractions) -> None:
         super().__init__(inner)
         self._fractions = fractions
-        self._full_since_s = 0.0  # when a slot became free last, or was free
+        # When a slot that such a task could use became free last, or was free.
+        self._full_since_s = dict.fromkeys(_TYPED, 0.0)
         self._checked_at_s = -math.inf
         self._rescued: dict[PhaseEntry, None] = {}
 
@@ -54,7 +57,7 @@ class DeadlockBreaker(Decorator):
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`: a slot has become free."""
-        self._full_since_s = self._state.now_s
+        self._full_since_s = dict.fromkeys(_TYPED, self._state.now_s)
 
     # --- the right of way ---------------------------------------------------------------------
 
@@ -62,8 +65,9 @@ class DeadlockBreaker(Decorator):
         if self._rescued:
             yield from self._right_of_way(node)
         yield from self.inner.assign(node, state, now_s)
-        if node.has_room:
-            self._full_since_s = now_s
+        for kind in _TYPED:
+            if self._slot_for(node, kind) is not None:
+                self._full_since_s[kind] = now_s
 
     def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
         for phase in list(self._rescued):
@@ -91,20 +95,23 @@ class DeadlockBreaker(Decorator):
         inner_s = super().look_at_s(state, now_s)
         if not state.startable or not state.running:
             return inner_s
-        at_s = max(self._full_since_s, self._checked_at_s) + PATIENCE_S
+        at_s = max(min(self._full_since_s.values()), self._checked_at_s) + PATIENCE_S
         return earlier(inner_s, max(at_s, math.nextafter(now_s, math.inf)))
 
     def kills(self, state: ClusterState, now_s: float) -> Iterator[tuple[AttemptKey, Reason]]:
         yield from super().kills(state, now_s)
         if not state.startable or not state.running:
             return
-        full_s = now_s - self._full_since_s
-        if full_s < PATIENCE_S or now_s - self._checked_at_s < PATIENCE_S:
+        full_since_s = min(self._full_since_s.values())
+        if now_s - max(full_since_s, self._checked_at_s) < PATIENCE_S:
             return
         self._checked_at_s = now_s
         for job, held in self._waiting_reduces(state).items():
             starved = next((phase for phase in job.phases if _is_starved(phase)), None)
             if starved is None:
+                continue
+            full_s = now_s - self._full_since_s[starved.kind]
+            if full_s < PATIENCE_S:
                 continue
             chosen = self._youngest(held, starved.kind)
             if chosen is not None:

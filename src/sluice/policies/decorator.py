@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sluice.core.entries import WHOLE_SLOTS, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, DividesSlots, EndsAttempts, HoldsBack, MindsAttempts
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
 from sluice.policies.line import Named
 
@@ -20,6 +21,8 @@ class Decorator:
         self.inner = inner
         self.name = inner.name
         self.uses = inner.uses
+        # To ask a protocol takes ten times as long as to answer, so each is asked once.
+        self._slot_units = inner.slot_units if isinstance(inner, DividesSlots) else WHOLE_SLOTS
         self._killer = inner if isinstance(inner, EndsAttempts) else None
         self._holder = inner if isinstance(inner, HoldsBack) else None
         self._minder = inner if isinstance(inner, MindsAttempts) else None
@@ -27,7 +30,7 @@ class Decorator:
     @property
     def slot_units(self) -> SlotUnits:
         """As in `DividesSlots`."""
-        return self.inner.slot_units if isinstance(self.inner, DividesSlots) else WHOLE_SLOTS
+        return self._slot_units
 
     @property
     def reads_progress(self) -> bool:
@@ -55,11 +58,11 @@ class Decorator:
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return None if self._holder is None else self._holder.wake_at_s(state, now_s)
 
-    def can_run(self, kind: SlotKind, map_slots: int, reduce_slots: int) -> bool:
-        """Whether a task of a kind could ever run on a node with so many slots of each kind."""
+    def can_run(self, kind: SlotKind, nodes: Sequence[Node]) -> bool:
+        """Whether a task of a kind could ever run on nodes like these, all their slots idle."""
         if hasattr(self.inner, "can_run"):
-            return bool(self.inner.can_run(kind, map_slots, reduce_slots))
-        return bool(map_slots if kind is SlotKind.MAP else reduce_slots)
+            return bool(self.inner.can_run(kind, nodes))
+        return any(node.slots(kind) for node in nodes)
 
 
 def earlier(one_s: float | None, other_s: float | None) -> float | None:

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry
 
+# Asked for by the million, and a look-up on the Enum takes its time.
+_NODE: Final = Locality.NODE
+_RACK: Final = Locality.RACK
+_ANY: Final = Locality.ANY
+
 
 @dataclass(slots=True)
 class _Wait:
-    level: Locality = Locality.NODE  # of the job's last start
+    level: Locality = _NODE  # of the job's last start
     waited_s: float = 0.0
     skipped: bool = False
 
@@ -29,10 +35,10 @@ class DelayScheduling:
         self._rack_wait_s = rack_wait_s
         self._first_level = self._level(_Wait())
         self._waits: dict[JobEntry, _Wait] = {}
-        self._skipped: dict[JobEntry, None] = {}
-        self._asked: dict[JobEntry, None] = {}
+        self._skipped: dict[JobEntry, _Wait] = {}
+        self._asked: dict[JobEntry, _Wait] = {}
         self._started: dict[JobEntry, None] = {}
-        self._held: dict[JobEntry, None] = {}  # refused after a start, this instant
+        self._held: dict[JobEntry, _Wait] = {}  # refused after a start, this instant
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
 
@@ -43,8 +49,9 @@ class DelayScheduling:
         if now_s <= self._last_at_s:
             return  # of nodes that ask at one instant the later ones do not undo a wait
         # Every job skipped since the last heartbeat of any node has waited that long.
-        for job in self._skipped:
-            self._waits[job].waited_s += now_s - self._last_at_s
+        passed_s = now_s - self._last_at_s
+        for wait in self._skipped.values():
+            wait.waited_s += passed_s
         self._skipped.clear()
         self._held.clear()
         self._last_at_s = now_s
@@ -56,9 +63,10 @@ class DelayScheduling:
 
     def refuse(self, job: JobEntry) -> None:
         """It has a task, but none within its level."""
-        if job not in self._waits:
-            self._waits[job] = _Wait()
-        self._asked[job] = None
+        wait = self._waits.get(job)
+        if wait is None:
+            wait = self._waits[job] = _Wait()
+        self._asked[job] = wait
 
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
         """Whether the job may start a task at that distance from its input now; if not, it has
@@ -70,13 +78,13 @@ class DelayScheduling:
         return False
 
     def _level(self, wait: _Wait) -> Locality:
-        if wait.level is Locality.ANY:
-            return Locality.ANY
-        if wait.level is Locality.RACK:
-            return Locality.ANY if wait.waited_s >= self._rack_wait_s else Locality.RACK
-        if wait.waited_s >= self._node_wait_s + self._rack_wait_s:
-            return Locality.ANY
-        return Locality.RACK if wait.waited_s >= self._node_wait_s else Locality.NODE
+        if wait.level is _ANY:
+            return _ANY
+        if wait.level is _RACK:
+            return _ANY if wait.waited_s >= self._rack_wait_s else _RACK
+        if wait.waited_s < self._node_wait_s:
+            return _NODE
+        return _ANY if wait.waited_s >= self._node_wait_s + self._rack_wait_s else _RACK
 
     def started(self, job: JobEntry, locality: Locality | None) -> None:
         """The job started a task there: its wait begins anew."""
@@ -89,9 +97,9 @@ class DelayScheduling:
 
     def end(self, now_s: float) -> None:
         """The node has been served: who was asked and started nothing has been skipped."""
-        for job in self._asked:
+        for job, wait in self._asked.items():
             if not job.has_ended:
-                (self._held if job in self._started else self._skipped)[job] = None
+                (self._held if job in self._started else self._skipped)[job] = wait
         if len(self._waits) > self._waits_max:
             self._waits = {job: wait for job, wait in self._waits.items() if not job.has_ended}
             # Only twice as many are worth a look again, or 10,000 jobs would be at every heartbeat.
@@ -100,9 +108,9 @@ class DelayScheduling:
     def wake_at_s(self, now_s: float) -> float | None:
         """When a job that was held back may go further away, where there are no heartbeats."""
         # Such a node would ask again at once, and then skip those it refused after a start.
-        for job in self._held:
+        for job, wait in self._held.items():
             if not job.has_ended:
-                self._skipped[job] = None
+                self._skipped[job] = wait
         self._held.clear()
         if now_s > self._last_at_s:
             return None  # no node has room, so that nobody waits for the clock
@@ -117,6 +125,6 @@ class DelayScheduling:
         if wait is None or job not in self._skipped:
             return None
         bounds = [self._rack_wait_s]
-        if wait.level is Locality.NODE:
+        if wait.level is _NODE:
             bounds = [self._node_wait_s, self._node_wait_s + self._rack_wait_s]
         return min((b - wait.waited_s for b in bounds if b > wait.waited_s), default=None)

@@ -117,7 +117,9 @@ class Fair:
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        if pool is None and before is None:
+        if pool is not None:
+            return self._pick_in(pool, node, kind, before)
+        if before is None:
             first = self.order.first(kind)
             if first is None:
                 return None
@@ -125,13 +127,22 @@ class Fair:
             if phase is not None and not phase.pending.is_placed:
                 # The way of most tasks of a simulation.
                 return _new(Pick, (phase, _reason(first), None))
-        for share in self._shares(pool, kind):
+        for share in self.order.pools(kind):
             if before is not None and share.place() > before.pool:
                 return None
             pick = self._pick_of(share, node, before)
             if pick is not None:
                 return pick
         return None
+
+    def _pick_in(
+        self, pool: PoolEntry, node: NodeEntry, kind: SlotKind, before: Place | None
+    ) -> Pick | None:
+        """The same of one pool."""
+        share = self._share_with_work(pool, kind)
+        if share is None or (before is not None and share.place() > before.pool):
+            return None
+        return self._pick_of(share, node, before)
 
     def _pick_of(self, share: PoolShare, node: NodeEntry, before: Place | None) -> Pick | None:
         """The first of a pool's phases that is near enough to its data."""
@@ -160,9 +171,11 @@ class Fair:
 
     def _share_with_work(self, pool: PoolEntry, kind: SlotKind) -> PoolShare | None:
         """A pool's share, if it has something to start and is below its cap."""
+        if pool.backlogs[kind].first() is None:
+            return None  # as most pools say, of reduces at least
         self.order.settle()
         share = self.order.share(pool, kind)
-        return None if share.key() is None else share
+        return None if share.running >= share.cap else share
 
     def _shares(self, pool: PoolEntry | None, kind: SlotKind) -> Iterable[PoolShare]:
         if pool is None:

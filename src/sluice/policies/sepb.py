@@ -40,6 +40,8 @@ class _PoolJobs:
 
     def enter(self, job: JobEntry, place: Key, *, is_waiting: bool) -> None:
         """A job stands there now."""
+        if self.known.get(job) == (place, is_waiting):
+            return
         self.remove(job)
         self.known[job] = (place, is_waiting)
         insort(self.jobs, place)
@@ -104,7 +106,7 @@ class _Standing:
         if job.has_ended:
             group.remove(job)
         else:
-            place = (self._line.job_place(job, self._kind), job.seq)
+            place = (*self._line.job_place(job, self._kind), job.seq)
             group.enter(job, place, is_waiting=self._is_waiting(job))
         self.jobs += len(group.jobs)
         self.waiting += len(group.waiting)
@@ -120,13 +122,16 @@ class _Standing:
         group = self._groups.get(number)
         if group is None:
             return  # left with another pool of the same line
+        place = self._line.pool_place(pool, self._kind) if group.jobs else None
+        if place is None:
+            del self._groups[number]
+        if place == group.place:
+            return
         if group.place is not None:
             del self._places[bisect_left(self._places, (group.place, number))]
-        if not group.jobs:
-            del self._groups[number]
-            return
-        group.place = self._line.pool_place(pool, self._kind)
-        insort(self._places, (group.place, number))
+        if place is not None:
+            insort(self._places, (place, number))
+        group.place = place
 
     def group_of(self, job: JobEntry) -> tuple[_PoolJobs, Key]:
         """The jobs of its group, and its own place among them."""

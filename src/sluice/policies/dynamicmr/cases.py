@@ -17,6 +17,12 @@ from sluice.policies.line import Line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
+
+# What a line may be asked for, see `Line`: a task whose turn it is, one beside its data, any.
+IN_TURN: Final = "in turn"
+BESIDE_DATA: Final = "beside data"
+ANYWHERE: Final = "anywhere"
+
 _LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which no JSON can tell
 
 
@@ -31,8 +37,19 @@ class Case(Protocol):
     def goes_beyond_line(self) -> bool:
         """Whether it may use slots beyond the balance line."""
 
+    @property
+    def asks(self) -> tuple[str, SlotKind]:
+        """What it asks the line for: how, and of which kind. Cases that ask for the same at one
+        moment are given the same.
+        """
+
+    def has_slot(self, turn: Turn) -> bool:
+        """Whether the node has a slot that it may use, whoever's turn it is."""
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        """What it would start for a pool (None: for any, in their order); None for nothing."""
+        """What it would start for a pool (None: for any, in their order); None for nothing. Asked
+        only while it has a slot.
+        """
 
 
 class OwnSlot:
@@ -42,13 +59,15 @@ class OwnSlot:
 
     def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
         self.number = number
+        self.asks = (IN_TURN, kind)
         self._line = line
         self._kind = kind
         self._reasons: dict[Reason, Reason] = {}
 
+    def has_slot(self, turn: Turn) -> bool:
+        return turn.fits_own(self._kind)
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        if not turn.fits_own(self._kind):
-            return None
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
@@ -71,13 +90,15 @@ class BorrowedSlot:
 
     def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
         self.number = number
+        self.asks = (IN_TURN, kind)
         self._line = line
         self._kind = kind
         self._slot_kind = other(kind)
 
+    def has_slot(self, turn: Turn) -> bool:
+        return turn.fits_borrowed(self._kind, self._slot_kind)
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        if not turn.fits_borrowed(self._kind, self._slot_kind):
-            return None
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
@@ -106,15 +127,14 @@ class AwayFromData:
 
     def __init__(self, line: Line, number: str) -> None:
         self.number = number
+        self.asks = (ANYWHERE, _MAP)
         self._line = line
 
+    def has_slot(self, turn: Turn) -> bool:
+        return turn.fits_own(_MAP) or turn.fits_borrowed(_MAP, _REDUCE)
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        if turn.fits_own(_MAP):
-            slot_kind = _MAP
-        elif turn.fits_borrowed(_MAP, _REDUCE):
-            slot_kind = _REDUCE
-        else:
-            return None
+        slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
         pick = self._line.pick_anywhere(turn.node, _MAP, pool)
         if pick is None:
             return None

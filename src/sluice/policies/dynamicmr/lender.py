@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import BorrowedSlot, Case, OwnSlot
 from sluice.policies.dynamicmr.loans import Demand, Loans
-from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.dynamicmr.turn import Turn, other
 from sluice.policies.line import Line
 
@@ -44,7 +45,7 @@ class SlotLender(Decorator):
         self.line.attach(state)
         self.state = state
         self.loans = Loans(state)
-        self.demand = Demand(state)
+        self.demand = Demand(state, has_caps=self.line.has_pools)
 
     @property
     def slot_units(self) -> SlotUnits:
@@ -57,14 +58,13 @@ class SlotLender(Decorator):
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         raise AssertionError("each way of lending has its own")
 
-    def can_run(self, kind: SlotKind, map_slots: int, reduce_slots: int) -> bool:
-        """Whether a task of a kind could ever run on a node with so many slots of each kind."""
-        own, lent = (map_slots, reduce_slots) if kind is _MAP else (reduce_slots, map_slots)
-        if own:
+    def can_run(self, kind: SlotKind, nodes: Sequence[Node]) -> bool:
+        """Whether a task of a kind could ever run on nodes like these, all their slots idle."""
+        if any(node.slots(kind) for node in nodes):
             return True
-        borrowed = other(kind)
-        room = lent * self.units[borrowed]
-        return bool(self.fractions.of(borrowed)) and room >= self.units[kind]
+        lent, needed = other(kind), self.units[kind]
+        room = [node.slots(lent) * self.units[lent] for node in nodes]
+        return max(room) >= needed and whole(self.fractions.of(lent) * sum(room) / needed) >= 1
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """What the line says; where all slots of its kind are busy, also what it may borrow."""

@@ -1,13 +1,15 @@
 """What runs where: tasks by their kind and the kind of slot they hold, counted as they come and go.
 
-Demand is counted here too, for cluster-wide loads: what waits and may start, plus what runs.
+Demand is counted here too, for cluster-wide loads: what waits and may start, plus what runs. What
+its pool's cap keeps from starting is no demand, or slots would idle for its sake.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
 from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -71,12 +73,33 @@ class Loans:
         return self.maps if slot_kind is _MAP else self.reduces
 
 
-class Demand:
-    """Waiting startable tasks and running ones, by kind; an index over the state."""
+class _PoolDemand:
+    """What waits and runs of a pool. cap: how much of it may run at once."""
 
-    def __init__(self, state: ClusterState) -> None:
+    __slots__ = ("cap", "running", "waiting")
+
+    def __init__(self, cap: float) -> None:
+        self.cap = cap
+        self.waiting = 0
+        self.running = 0
+
+    @property
+    def startable(self) -> int:
+        """Waiting tasks that the cap lets start."""
+        return max(0, int(min(self.waiting, self.cap - self.running)))
+
+
+class Demand:
+    """Waiting startable tasks and running ones, by kind; an index over the state.
+
+    has_caps: whether the caps of pools are kept to.
+    """
+
+    def __init__(self, state: ClusterState, *, has_caps: bool) -> None:
+        self._has_caps = has_caps
         self._tasks: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._waiting: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
         self._known: dict[PhaseEntry, tuple[int, int]] = {}
         self._touched: dict[PhaseEntry, None] = {}
         state.observers = (*state.observers, self)
@@ -99,13 +122,25 @@ class Demand:
 
     def _settle(self) -> None:
         for phase in self._touched:
-            waiting = phase.pending.count if phase.is_open else 0
-            tasks = waiting + phase.running
-            tasks_before, waiting_before = self._known.get(phase, (0, 0))
-            self._tasks[phase.kind] += tasks - tasks_before
-            self._waiting[phase.kind] += waiting - waiting_before
-            if tasks:
-                self._known[phase] = (tasks, waiting)
-            elif tasks_before:
-                del self._known[phase]
+            waiting, running = phase.pending.count if phase.is_open else 0, phase.running
+            waiting_before, running_before = self._known.get(phase, (0, 0))
+            self._count(phase, waiting - waiting_before, running - running_before)
+            if waiting or running:
+                self._known[phase] = (waiting, running)
+            else:
+                self._known.pop(phase, None)
         self._touched.clear()
+
+    def _count(self, phase: PhaseEntry, waiting: int, running: int) -> None:
+        """So many more wait and run."""
+        kind, pool = phase.kind, phase.job.pool
+        of_pool = self._pools.get((pool, kind))
+        if of_pool is None:
+            cap = pool.pool.slots_max(kind) if self._has_caps else math.inf
+            of_pool = self._pools[pool, kind] = _PoolDemand(cap)
+        before = of_pool.startable
+        of_pool.waiting += waiting
+        of_pool.running += running
+        more = of_pool.startable - before
+        self._waiting[kind] += more
+        self._tasks[kind] += more + running

@@ -113,8 +113,14 @@ class PoolDependent(SlotLender):
 
     def _first(self, turn: Turn, walk: PoolWalk, cases: list[Case]) -> Assignment | None:
         """What the first pool in order that can start anything starts."""
+        asked: dict[tuple[str, SlotKind], Case] = {}
+        for case in cases:
+            if case.asks not in asked and case.has_slot(turn):
+                asked[case.asks] = case
+        if not asked:
+            return None
         while (claimant := walk.first()) is not None:
-            for case in cases:
+            for case in asked.values():
                 assignment = case.start(turn, claimant.pool)
                 if assignment is not None:
                     walk.served(claimant)
@@ -124,9 +130,9 @@ class PoolDependent(SlotLender):
 
     def _away_from_data(self, turn: Turn, walk: PoolWalk) -> Assignment | None:
         """Case 5, once every pool has been asked in vain."""
-        if self._away is None or not self.demand.waiting(_MAP):
+        if self._away is None or not self.demand.waiting(_MAP) or not self._away.has_slot(turn):
             return None
-        for claimant in self._pools.in_order():
+        for _, _, claimant in self._pools.in_order():
             assignment = self._away.start(turn, claimant.pool)
             if assignment is not None:
                 walk.ask_again(claimant)

@@ -71,10 +71,11 @@ class PoolIndependent(SlotLender):
         self.line.begin(now_s)
         turn = self.turn(node)
         for case in self.cases:
-            assignment = case.start(turn, None)
-            while assignment is not None:
+            while case.has_slot(turn):
+                assignment = case.start(turn, None)
+                if assignment is None:
+                    break
                 yield assignment
                 if assignment.copy_of is not None:
                     turn = self.turn(node)  # there is one task more than there was
-                assignment = case.start(turn, None)
         self.line.end(now_s)

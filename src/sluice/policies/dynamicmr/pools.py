@@ -33,14 +33,19 @@ class Claimant(Protocol):
         """Its place; None if it can start nothing."""
 
 
+Placed = tuple[Key, int, Claimant]  # the number keeps claimants from being compared
+
+
 class PoolsInTurn(Protocol):
     """Whose turn it is among pools."""
 
     def attach(self, state: ClusterState) -> None:
         """Called once before the first event."""
 
-    def in_order(self) -> Iterator[Claimant]:
-        """Those that can start something. Ask for no other order before this walk is over."""
+    def in_order(self) -> Iterator[Placed]:
+        """Those that can start something, with their places. Ask for no other order before this
+        walk is over.
+        """
 
     def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
         """Those of these pools that are not in the order, for nothing of them waits."""
@@ -106,8 +111,8 @@ class JointOrder:
             joint = self._joint[pool] = JointShare(pool, self._order, self._units)
         self._ranking.touch(joint)
 
-    def in_order(self) -> Iterator[Claimant]:
-        return self._ranking.in_order()
+    def in_order(self) -> Iterator[Placed]:
+        return iter(self._ranking.entries())
 
     def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
         return [self._joint[pool] for pool in pools if self._joint[pool].key() is None]
@@ -130,8 +135,8 @@ class AllAsOne:
     def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
         return []
 
-    def in_order(self) -> Iterator[Claimant]:
-        return iter((self,))
+    def in_order(self) -> Iterator[Placed]:
+        return iter((((), 0, self),))
 
 
 class PoolWalk:
@@ -143,10 +148,10 @@ class PoolWalk:
     copiers: pools of which nothing waits, for copies.
     """
 
-    def __init__(self, pools: Iterator[Claimant], copiers: Sequence[Claimant] = ()) -> None:
+    def __init__(self, pools: Iterator[Placed], copiers: Sequence[Claimant] = ()) -> None:
         self._rest = pools
         self._next = next(pools, None)
-        self._served: list[tuple[Key, int, Claimant]] = []
+        self._served: list[Placed] = []
         self._count = 0
         self._again: Claimant | None = None
         for copier in copiers:
@@ -155,18 +160,14 @@ class PoolWalk:
 
     def first(self) -> Claimant | None:
         """Whose turn it is; it must be told `served` or `passed` before the next is asked for."""
-        following = self._next
-        if not self._served:
-            return following
-        if following is not None:
-            key = following.key()
-            if key is not None and key < self._served[0][0]:
-                return following
-        return self._served[0][2]
+        following, served = self._next, self._served
+        if following is not None and not (served and served[0][0] <= following[0]):
+            return following[2]
+        return served[0][2] if served else None
 
     def passed(self, claimant: Claimant) -> None:
         """It has nothing to start on this node."""
-        if claimant is self._next:
+        if self._next is not None and claimant is self._next[2]:
             self._next = next(self._rest, None)
         else:
             heapq.heappop(self._served)

@@ -17,7 +17,7 @@ from sluice.core.entries import PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
-from sluice.policies.dynamicmr.cases import Case, OwnSlot
+from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, OwnSlot
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.dynamicmr.turn import Turn
 from sluice.policies.line import Line
@@ -52,42 +52,44 @@ class ExtraSlot:
     """P1: a map slot beyond the line, where none is left within it."""
 
     number: Final = "P1"
+    asks: Final = (BESIDE_DATA, _MAP)
     goes_beyond_line: Final = True
 
     def __init__(self, line: Line) -> None:
         self._line = line
 
+    def has_slot(self, turn: Turn) -> bool:
+        return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        extra = turn.extra_map_slots
-        if extra < 1 or turn.has_allowable_map_slot:
-            return None
         pick = self._line.pick_beside_data(turn.node, _MAP, pool)
         if pick is None:
             return None
-        reason = Reason(ReasonCode.EXTRA_SLOT, (("case", self.number), ("extra", extra)))
-        return Assignment(pick.phase, _MAP, reason)
+        told = (("case", self.number), ("extra", turn.extra_map_slots))
+        return Assignment(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, told))
 
 
 class LentAhead:
     """P2: no map slot is left at all, and a reduce slot idles."""
 
     number: Final = "P2"
+    asks: Final = (BESIDE_DATA, _MAP)
     goes_beyond_line: Final = True
 
     def __init__(self, line: Line, lent_max: int) -> None:
         self._line = line
         self._lent_max = lent_max
 
+    def has_slot(self, turn: Turn) -> bool:
+        if turn.loans.ahead >= self._lent_max or not turn.has_idle(_REDUCE, _MAP):
+            return False
+        return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        lent = turn.loans.ahead
-        if lent >= self._lent_max or not turn.has_idle(_REDUCE, _MAP):
-            return None
-        if turn.has_allowable_map_slot or turn.extra_map_slots >= 1:
-            return None
         pick = self._line.pick_beside_data(turn.node, _MAP, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("lent", lent), ("most", self._lent_max))
+        told = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
         return Assignment(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
 
 
@@ -95,19 +97,20 @@ class LentBack:
     """P3: maps hold reduce slots ahead of their turn, so that a reduce may have a map slot."""
 
     number: Final = "P3"
+    asks: Final = (ANYWHERE, _REDUCE)
     goes_beyond_line: Final = True
 
     def __init__(self, line: Line) -> None:
         self._line = line
 
+    def has_slot(self, turn: Turn) -> bool:
+        if turn.loans.back >= turn.loans.ahead or turn.has_idle(_REDUCE, _REDUCE):
+            return False
+        return turn.has_idle(_MAP, _REDUCE) and self._line.has_waiting(_REDUCE)
+
     def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
-        lent = turn.loans.ahead
-        if turn.loans.back >= lent or turn.has_idle(_REDUCE, _REDUCE):
-            return None
-        if not turn.has_idle(_MAP, _REDUCE) or not self._line.has_waiting(_REDUCE):
-            return None
         pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("lent", lent))
+        told = (("case", self.number), ("lent", turn.loans.ahead))
         return Assignment(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, told))

@@ -56,7 +56,7 @@ def configurations(seeds: int, told: Told) -> Experiment:
         title="Slot configurations from 1/11 to 11/1 (Fig. 4.10)",
         setup=(
             f"{GENERATOR} Reduces start after the last map, but at 5 % of the maps where the"
-            f" workload is called early. {seeds} seeds for Sort, {some(seeds, 3)} for the others."
+            f" workload is called early. {seeds} seeds for Sort, {some(seeds, 5)} for the others."
             " Worst/best is over the eleven configurations; over 1/11: how many times faster than"
             " static 1/11 at its own best; disk-bound: each task takes 0.40 of a disk."
         ),
@@ -77,7 +77,7 @@ def configurations(seeds: int, told: Told) -> Experiment:
 
 def _workloads(seeds: int) -> Iterator[tuple[str, tuple[Job, ...], Settings, int]]:
     """Name, jobs, settings and seeds."""
-    sort, few = BY_NAME["Sort"], some(seeds, 3)
+    sort, few = BY_NAME["Sort"], some(seeds, 5)
     yield "Sort", (sort.job(),), {}, seeds
     yield "Sort, disk-bound", (with_disk(sort, _DISK_BOUND).job(),), {}, few
     yield "Sort, early", (sort.job(),), _EARLY, few

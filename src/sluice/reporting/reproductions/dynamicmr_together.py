@@ -34,8 +34,8 @@ _START: Final = (9, 3)  # of the search for the best configuration
 _TITLE: Final = "All parts together against static slots, {} ({})"
 # Jobs at once, and of how many seeds one is taken: large batches take long, and differ little.
 _ONE_IN: Final[Mapping[str, Mapping[int, int]]] = {
-    "fair": {1: 2, 5: 3, 10: 4, 20: 5, 30: 5},
-    "fifo": {1: 4, 5: 4, 10: 5, 20: 5},
+    "fair": {1: 4, 5: 4, 10: 5, 20: 5, 30: 5},
+    "fifo": {1: 5, 5: 5, 10: 5, 20: 5, 30: 5},
 }
 _SOUGHT_MAX: Final = 10  # jobs of a batch for which the best configuration is sought
 _PAPER: Final[Mapping[tuple[str, bool], Cell]] = {

@@ -1,0 +1,69 @@
+"""Lending where pools have caps, fractions are tiny, or slots are of unequal width.
+
+Seen to fail with these bugs planted: demand that counts what a cap holds back; `can_run` that asks
+for a fraction above 0 alone; busy time that counts a borrower as one slot.
+"""
+
+import pytest
+from tests.policies.lending import BOTH_MODES, Trackers, dynamicmr
+from tests.runs import map_reduce
+
+import sluice
+from sluice.model.cluster import Node, Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId, PoolId
+from sluice.model.job import SlotKind
+
+MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
+NO_REDUCE_SLOTS = """
+version: 1
+cluster: {map_slots: 4, reduce_slots: 0}
+jobs: [{id: j, maps: {tasks: 7, avg_s: 5}, reduces: {tasks: 3, avg_s: 4}}]
+"""
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_what_a_cap_keeps_from_starting_keeps_no_slot_idle(mode):
+    """Twenty maps wait for four map slots, but their pool may run one: three slots can be lent."""
+    capped = Pool(pool_id=PoolId("capped"), map_slots_max=1)
+    trackers = Trackers((4, 2), mode=mode, pools=(capped,))
+    trackers.submit(
+        map_reduce("m", 20, pool="capped"), map_reduce("r", 0, 1.0, 9, 1.0, pool="free")
+    )
+
+    assert {("m", "map"): 1, ("r", "map"): 3, ("r", "reduce"): 2} == trackers.started("n1")
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_a_fraction_that_lends_no_whole_slot_is_refused_where_nothing_else_could_run(mode):
+    """A tenth of four slots is none, and the reduces would wait for ever."""
+    workload = sluice.parse_workload(NO_REDUCE_SLOTS)
+    settings = {"mode": mode, "pct_map": 0.1}
+    with pytest.raises(InvalidInput, match=r"job 'j' has 3 reduce tasks.*greater pct_map"):
+        sluice.simulate(workload, tasks="dynamicmr", settings=settings)
+
+    enough = sluice.simulate(workload, tasks="dynamicmr", settings=settings | {"pct_map": 0.25})
+    assert {"done"} == set(enough.states)
+
+
+def test_nodes_too_narrow_for_a_borrower_cannot_run_it():
+    policy = dynamicmr(w_reduce=3.0)
+    narrow, wide = (
+        Node(node_id=NodeId(f"n{slots}"), map_slots=slots, reduce_slots=0) for slots in (2, 3)
+    )
+
+    assert policy.can_run(MAP, [narrow])
+    assert not policy.can_run(REDUCE, [narrow, narrow])
+    assert policy.can_run(REDUCE, [narrow, wide])
+
+
+def test_a_wide_borrower_keeps_as_many_slots_busy_as_it_holds():
+    """Eight reduces of weight 2 fill 4 reduce slots and, two each, 8 map slots, all the time."""
+    workload = sluice.parse_workload("""
+    version: 1
+    cluster: {map_slots: 8, reduce_slots: 4}
+    jobs: [{id: r, reduces: {tasks: 8, avg_s: 10}}]
+    """)
+    result = sluice.simulate(workload, tasks="dynamicmr", settings={"w_reduce": 2.0})
+
+    assert {"map_slots": 1.0, "reduce_slots": 1.0} == result.utilisation
