@@ -75,7 +75,10 @@ def test_what_was_acknowledged_survives_a_kill(url, runs):
     process = started(url, program=ENDLESS)
     acknowledged = [int(process.stdout.readline()) for _ in range(runs)]
     process.send_signal(signal.SIGKILL)
-    acknowledged += map(int, said_by(process).split())
+    # Not `communicate`: it reads past the lines that `readline` has taken in ahead.
+    acknowledged += map(int, process.stdout.read().split())
+    process.stdout.close()
+    process.wait()
 
     with Profiles.open(url) as profiles:
         found = {run.run_id: run for run in profiles.runs("words")}
