@@ -177,12 +177,13 @@ class JobEntry:
     __slots__ = (
         "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
         "decisions", "ended_at_s", "promised", "release_seq", "released_at_s", "seniority", "seq",
-        "started_at_s", "state", "verdict",
+        "started_at_s", "state", "verdict", "weight",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
         self.job = job
         self.job_id: JobId = job.job_id
+        self.weight: float = job.weight
         self.seq = seq  # order of submission
         self.seniority = (job.submitted_at_s, str(job.job_id))  # what ties are broken by
         self.pool = pool

@@ -103,6 +103,10 @@ class Ranking(Generic[T]):
         self._touched: dict[T, None] = {}
         self._placed = 0  # so many times; the running number keeps things from being compared
 
+    def key_of(self, thing: T) -> tuple[Any, ...] | None:
+        """The thing's key as it is now; a subclass may work it out without the call."""
+        return self._key(thing)
+
     def touch(self, thing: T) -> None:
         """The thing's key may have changed."""
         self._touched[thing] = None
@@ -126,7 +130,7 @@ class Ranking(Generic[T]):
         best: T | None = None
         best_key: tuple[Any, ...] = ()
         for thing in self._touched:
-            key = self._key(thing)
+            key = self.key_of(thing)
             entry = current.get(thing)
             if key == (None if entry is None else entry[0]):
                 continue
@@ -179,7 +183,7 @@ class Ranking(Generic[T]):
     def _settle(self) -> None:
         current = self._current
         for thing in self._touched:
-            key = self._key(thing)
+            key = self.key_of(thing)
             entry = current.get(thing)
             if key is None:
                 if entry is not None:

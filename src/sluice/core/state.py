@@ -249,7 +249,7 @@ class ClusterState:
         self.running[attempt.key] = attempt
         phase.running += tasks
         self.busy += tasks
-        if not launch.is_copy:
+        if not launch[6]:  # it is no copy
             self.startable -= tasks
             if not phase.pending.count:
                 phase.is_queued = False

@@ -59,24 +59,28 @@ class Fair:
         self.order = ShareOrder(state)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        room = {
-            _MAP: self._room(node, _MAP, node.node.map_slots),
-            _REDUCE: self._room(node, _REDUCE, node.node.reduce_slots),
-        }
+        maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
         if not state.told_apart:
-            for kind in (_MAP, _REDUCE):
-                yield from self._assign_alike(node, kind, room[kind])
+            yield from self._assign_alike(node, _MAP, maps)
+            yield from self._assign_alike(node, _REDUCE, reduces)
             return
         self.begin(now_s)
-        while (next_kind := self._next_kind(node, room)) is not None:
-            pick = self.pick(node, next_kind)
-            if pick is None:
-                room[next_kind] = 0
+        while maps > 0 or reduces > 0:
+            is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
+            kind = _MAP if is_map else _REDUCE
+            pick = self.pick(node, kind)
+            if is_map:
+                maps = 0 if pick is None else maps - 1
             else:
-                room[next_kind] -= 1
+                reduces = 0 if pick is None else reduces - 1
+            if pick is not None:
                 # Half the price of a call of the class.
-                yield _new(Assignment, (pick[0], next_kind, pick[1], 1, None, None))
+                yield _new(Assignment, (pick[0], kind, pick[1], 1, None, None))
         self.end(now_s)
+
+    def _is_map_next(self, node: NodeEntry) -> bool:
+        """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
+        return node.used(_MAP) <= node.used(_REDUCE)
 
     def begin(self, now_s: float) -> None:
         if self._delay is not None:
@@ -94,21 +98,16 @@ class Fair:
         load = self.order.load(kind, more)
         return node.free[kind] > 0 and node.used(kind) < balance_line(load, node.node.slots(kind))
 
-    def _room(self, node: NodeEntry, kind: SlotKind, slots: int) -> int:
+    def _room(self, node: NodeEntry, kind: SlotKind) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""
         free = node.free[kind]
         if not free or not self.order.has_waiting(kind):
             return 0
         load = self.order.load(kind)
-        return free if load >= 1 else balance_line(load, slots) - slots + free
-
-    def _next_kind(self, node: NodeEntry, room: dict[SlotKind, int]) -> SlotKind | None:
-        """The kind with fewer tasks on the node among those with room; maps on a tie."""
-        if room[_MAP] <= 0:
-            return _REDUCE if room[_REDUCE] > 0 else None
-        if room[_REDUCE] <= 0:
-            return _MAP
-        return _MAP if node.used(_MAP) <= node.used(_REDUCE) else _REDUCE
+        if load >= 1:
+            return free
+        slots = node.node.slots(kind)
+        return balance_line(load, slots) - slots + free
 
     def pick(
         self,

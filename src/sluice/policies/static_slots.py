@@ -7,7 +7,6 @@ when it lends nothing. Source: dynamicmr spec, section 5.6.
 from __future__ import annotations
 
 from sluice.core.entries import NodeEntry
-from sluice.model.job import SlotKind
 from sluice.policies.fair import Fair
 
 
@@ -16,5 +15,5 @@ class StaticSlots(Fair):
 
     name = "static"
 
-    def _next_kind(self, node: NodeEntry, room: dict[SlotKind, int]) -> SlotKind | None:
-        return next((kind for kind in room if room[kind] > 0), None)
+    def _is_map_next(self, node: NodeEntry) -> bool:
+        return True

@@ -106,7 +106,7 @@ class Simulation:
 
         until_s: seconds since the start of the workload; what happens at that very instant counts.
         """
-        heap, pop, handle = self._agenda.heap, heapq.heappop, self._scheduler.handle
+        heap, pop = self._agenda.heap, heapq.heappop
         by_heartbeat = self._heartbeats.interval_s > 0
         end_s = math.inf if until_s is None else until_s
         instants = 0
@@ -120,7 +120,7 @@ class Simulation:
                         self._end(item, now_s)
                     else:
                         self._happen(item, now_s)
-                commands = handle(_new(Tick, (now_s,)))
+                commands = self._scheduler.handle(_new(Tick, (now_s,)))
                 if commands:
                     self._carry_out(commands, now_s)
                 if by_heartbeat:
@@ -183,12 +183,14 @@ class Simulation:
         self._heartbeats.keep(self._state.running[end.key].node.node_id, end, now_s)
 
     def _tell(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
-        self._untold.discard(end.key)
-        attempt = self._state.running[end.key]
+        key = end[1]
+        if self._untold:
+            self._untold.discard(key)
         commands = self._scheduler.handle(end)
         if commands:
             self._carry_out(commands, now_s)
-        phase = attempt.phase
+        # To look among the running attempts would hash the whole key.
+        phase = self._state.jobs[key[0]].phases[key[1]]
         if phase.needed_by and (phase.done == phase.tasks or self._execution.hears_each_task):
             self._execution.task_done(phase, now_s)
 
