@@ -129,16 +129,21 @@ def _serve(agent_pid: int) -> None:
             try:
                 middle_pid = os.fork()
             except OSError as error:
-                _announce(order, {"error": str(error)})
+                _announce(order, {"error": f"no room to fork: {error}"})
                 continue
             if middle_pid == 0:
                 _hand_over(order, agent_pid)
             with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
-                os.waitpid(middle_pid, 0)
+                _, status = os.waitpid(middle_pid, 0)
+                if status:
+                    # Whatever ended it, its attempt has not begun. If it was announced all the
+                    # same, this second word is not heeded, and the attempt ends without a result.
+                    code = os.waitstatus_to_exitcode(status)
+                    _announce(order, {"error": f"its process was ended as it came to be ({code})"})
 
 
 def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
-    middle_pid = os.getpid()
+    middle_pid, code = os.getpid(), 1
     try:
         gate = os.pipe()  # an attempt whose middle parent dies unannounced must not begin
         pid = os.fork()
@@ -148,10 +153,12 @@ def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
             become_attempt(order, agent_pid, middle_pid, gate[0])
         _announce(order, {"pid": pid})
         os.write(gate[1], b"\n")
+        code = 0
     except OSError as error:
-        _announce(order, {"error": str(error)})
+        _announce(order, {"error": f"no room to fork: {error}"})
+        code = 0
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _announce(order: dict[str, Any], what: dict[str, Any]) -> None:

@@ -192,7 +192,7 @@ class NodeAgent:
             if attempt is None:
                 continue  # it was taken back, finds no door, and goes
             if "error" in message:
-                self._close(attempt, Ending("rejected", f"no room to fork: {message['error']}"))
+                self._close(attempt, Ending("rejected", message["error"]))
             else:
                 self._begun(attempt, message["pid"], message["at"])
         if host.channel.is_at_end:
