@@ -14,7 +14,7 @@ ANSWER_S_MAX = 60.0
 
 
 def answers(host, count):
-    found: list[dict] = []
+    found: list[dict[str, object]] = []
     while len(found) < count:
         assert select.select([host.channel.read_fd], [], [], ANSWER_S_MAX)[0], "no answer"
         found += map(parsed, host.channel.lines())
