@@ -1,7 +1,6 @@
 """A private PostgreSQL server for the tests, and a fresh database on it for each that asks.
 
-SLUICE_TEST_POSTGRES in the environment: the URL of a server to use, whose user may make databases;
-or "private", where a private server must be startable, so that no test is skipped unseen.
+SLUICE_TEST_POSTGRES in the environment: the URL of a server to use, whose user may make databases.
 """
 
 import os
@@ -17,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.skips import skip
 
 VARIABLE = "SLUICE_TEST_POSTGRES"
 _START_S = 60.0
@@ -37,13 +36,12 @@ def programs() -> Path | None:
 def server() -> Iterator[str]:
     """The URL of a server that stands for as long as the block. Skips where there is none."""
     given = os.environ.get(VARIABLE, "")
-    if given not in {"", "private"}:
+    if given:
         yield given
         return
     folder = programs()
     if folder is None:
-        assert not given, "a private PostgreSQL server was asked for, and none is installed"
-        pytest.skip("PostgreSQL is not installed here")
+        skip("PostgreSQL is not installed here")
     with _private_server(folder) as url:
         yield url
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from tests.cli.terminal import sluice, sluice_process
+from tests.skips import required
 from tests.store.histories import past_run, phase_of
 
 import sluice as package
@@ -214,8 +215,8 @@ def test_profiles_are_exported_as_csv(imported, tmp_path):
 
 
 def test_profiles_are_exported_as_parquet_with_a_type_for_every_column(imported, tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    pandas = required("pandas")
+    required("pyarrow")
     assert 0 == sluice("profiles", "words", "--export", "out.parquet").code
     frame = pandas.read_parquet(tmp_path / "out.parquet")
 

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.skips import required
 
 import sluice
 
@@ -59,7 +60,7 @@ def test_the_word_count_counts(tmp_path):
 @pytest.mark.usefixtures("_own_home")
 @pytest.mark.no_invariants
 def test_the_mrjob_word_count_counts_the_same(tmp_path):
-    pytest.importorskip("mrjob")
+    required("mrjob")
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     shutil.copy(EXAMPLES.parent / "LICENSE", tmp_path)
     path = tmp_path / "examples" / "wordcount.yaml"

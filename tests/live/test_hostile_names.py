@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from tests.live.command_line import Place
+from tests.skips import skip
 
 IDS = (
     "../../../escape", "-rf", "--json", "a b'c\"d", "häßlich/日本", ".", "..", "$(touch pwned)",
@@ -128,7 +129,7 @@ def without_privilege():
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
-        pytest.skip("root may read and write everything, and setpriv is not here to change that")
+        skip("setpriv is not installed here to take from root what lets it read everything")
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 
 

@@ -10,6 +10,7 @@ from tests.live.chaos import Chaos
 from tests.live.command_line import Place
 from tests.live.four_jobs import JOBS, overlaps, write_four_jobs
 from tests.live.recorded_lives import lives_of
+from tests.skips import required
 
 KILLS_MAX_PER_RUN = 6
 RENAMINGS = 6  # of the driver of the third job alone: its journal, four part files, the output
@@ -97,7 +98,7 @@ def test_a_run_killed_at_each_renaming_comes_to_the_same_end(tmp_path, tmp_path_
 @pytest.fixture(scope="module")
 def four_undisturbed(tmp_path_factory):
     """All four jobs."""
-    pytest.importorskip("mrjob")
+    required("mrjob")
     return Undisturbed(tmp_path_factory.mktemp("undisturbed"), JOBS)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.planning.order_problems import EXAMPLE_A, arena, problem
+from tests.skips import required
 
 from sluice.planning.ordering import arena as arena_module
 from sluice.planning.ordering import compilation
@@ -107,8 +108,7 @@ def test_what_was_never_compiled_is_not_kept():
 
 @pytest.mark.slow
 def test_machine_code_is_kept_for_the_next_process():
-    numba = pytest.importorskip("numba")
-    assert numba
+    required("numba")
     fast = compiled()
     assert fast is not None
     place = arena(problem(*EXAMPLE_A), may_compile=True)

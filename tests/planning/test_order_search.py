@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.planning.order_problems import EXAMPLE_A, arena, problem, problems, solved, values
+from tests.skips import required
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
@@ -188,7 +189,7 @@ def test_kernels_are_there_once_by_name():
 @pytest.mark.slow
 def test_compiled_kernels_give_the_plain_answers():
     """To the last bit: formula by formula, walk by walk, node by node."""
-    pytest.importorskip("numba")
+    required("numba")
     fast = compiled()
     assert fast is not None
     assert fast.is_compiled

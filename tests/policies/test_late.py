@@ -6,6 +6,7 @@ left; copies before waiting tasks; a copy of a reduce that waits for maps; the m
 attempts too; a second kill of a task; a reduce's wait for maps counted.
 """
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,10 +55,9 @@ def end(trackers, launch, at_s):
 
 @given(st.lists(st.floats(0, 100), min_size=1), st.floats(0, 100), st.integers(0, 5))
 def test_a_percentile_is_that_of_numpy(values, percent, zeros):
-    numpy = pytest.importorskip("numpy")
     ordered = sorted(values)
 
-    expected = numpy.percentile([0.0] * zeros + ordered, percent)
+    expected = np.percentile([0.0] * zeros + ordered, percent)
     assert expected == pytest.approx(percentile(ordered, percent, zeros), abs=1e-9)
 
 

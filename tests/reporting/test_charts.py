@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.reporting.run_results import paper_jobs, paper_result, result_of, stormy_result
 from tests.runs import map_reduce, totals
+from tests.skips import required
 
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
@@ -146,7 +147,7 @@ def test_means_keep_the_area_under_the_curve():
 
 def test_an_odd_id_does_not_break_a_chart():
     """Names go into Vega's expressions, where a quote or a backslash would end a string."""
-    pytest.importorskip("vl_convert")
+    required("vl_convert")
     jobs = [map_reduce('a"]\\[0] + "', 2), map_reduce("<b>&amp;</b>", 2), map_reduce("ü☃'", 2)]
     result = result_of(totals(2, 1), jobs)
 
@@ -156,7 +157,7 @@ def test_an_odd_id_does_not_break_a_chart():
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_chart_compiles_without_a_warning(kind, capfd):
     """Vega-Lite drops a channel that it does not know, and only murmurs."""
-    vl_convert = pytest.importorskip("vl_convert")
+    vl_convert = required("vl_convert")
     spec = dict(stormy_result().plot(kind).spec)
     vl_convert.vegalite_to_vega(spec, vl_version=VEGALITE_VERSION, show_warnings=True)
     heard = capfd.readouterr()
@@ -166,7 +167,7 @@ def test_every_chart_compiles_without_a_warning(kind, capfd):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_chart_can_be_saved_in_every_form(kind, tmp_path):
-    pytest.importorskip("vl_convert")
+    required("vl_convert")
     chart = stormy_result().plot(kind)
     for ending, start in ((".png", b"\x89PNG"), (".svg", b"<svg"), (".json", b"{")):
         path = tmp_path / f"chart{ending}"
@@ -175,13 +176,13 @@ def test_every_chart_can_be_saved_in_every_form(kind, tmp_path):
 
 
 def test_a_run_without_jobs_still_draws():
-    pytest.importorskip("vl_convert")
+    required("vl_convert")
     assert result_of(totals(1, 1), []).plot().png().startswith(b"\x89PNG")
 
 
 def test_a_page_needs_no_network(tmp_path):
     """Opened from a disk, years later, on a train."""
-    pytest.importorskip("vl_convert")
+    required("vl_convert")
     path = tmp_path / "chart.html"
     paper_result().plot().save(path)
     page = path.read_text("utf-8")
@@ -192,7 +193,7 @@ def test_a_page_needs_no_network(tmp_path):
 
 
 def test_a_notebook_gets_the_specification_and_a_picture():
-    pytest.importorskip("vl_convert")
+    required("vl_convert")
     bundle = paper_result().plot("jobs")._repr_mimebundle_()
 
     assert "vega-lite/v5" in bundle[MIME_TYPE]["$schema"]
