@@ -162,6 +162,13 @@ class Job:
                 )
 
     @property
+    def is_map_reduce(self) -> bool:
+        """Whether it is maps, reduces, or maps and the reduces that read them, and nothing else."""
+        kinds = [phase.kind for phase in self.phases]
+        known = ([SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
+        return kinds in known and (len(kinds) == 1 or self.phases[1].after == (0,))
+
+    @property
     def tasks(self) -> int:
         """Tasks of all phases."""
         return sum(phase.tasks for phase in self.phases)

@@ -147,8 +147,7 @@ def _wanted(jobs: list[Job], options: ReplayOptions, notes: list[str]) -> list[J
     """The jobs that were asked for; how many others there are is noted."""
     if options.shape == "all":
         return jobs
-    kinds = [SlotKind.MAP, SlotKind.REDUCE]
-    kept = [job for job in jobs if [phase.kind for phase in job.phases] == kinds]
+    kept = [job for job in jobs if job.is_map_reduce and len(job.phases) > 1]
     if len(kept) < len(jobs):
         notes.append(f"shape = map-reduce: {len(jobs) - len(kept)} of {len(jobs)} are left out.")
     return kept

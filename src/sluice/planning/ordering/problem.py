@@ -137,9 +137,7 @@ def _check_shape(job: Job) -> None:
         raise InvalidInput(
             f"maps is missing{because}", mend="give tasks and lengths: maps: {tasks: 8, avg_s: 10}"
         )
-    kinds = [phase.kind for phase in job.phases]
-    is_known = kinds in ([SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
-    if not is_known or (len(kinds) > 1 and job.phases[1].after != (0,)):
+    if not job.is_map_reduce:
         names = ", ".join(phase.name for phase in job.phases)
         raise InvalidInput(f"its phases are {names}, which no order can be made for", mend=_SHAPE)
 

@@ -19,6 +19,7 @@ from sluice.model.lengths import (
 from sluice.model.resources import RESOURCE_NAMES, Resources
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
+_NAMES_TOLD = 4  # enough to know it again
 _COMMANDS = ("mapper", "combiner", "reducer")
 _SHARES = ("bytes", "metadata_share", "spill_threshold")
 
@@ -53,12 +54,11 @@ def _check_shape(job: Job) -> None:
         raise InvalidInput(
             "nothing is known of its tasks", where=f"job {job.job_id!r}", mend="give its phases"
         )
-    kinds = [phase.kind for phase in job.phases]
-    is_known = kinds in ([], [SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
-    if not is_known or any(phase.after != (0,) * index for index, phase in enumerate(job.phases)):
+    if job.phases and not job.is_map_reduce:
+        names = [phase.name for phase in job.phases]
+        more = ", ..." if len(names) > _NAMES_TOLD else ""
         raise InvalidInput(
-            f"it has {len(kinds)} phases: {', '.join(phase.name for phase in job.phases[:4])}"
-            + (", ..." if len(kinds) > 4 else ""),  # noqa: PLR2004  # enough to know it again
+            f"it has {len(names)} phases: {', '.join(names[:_NAMES_TOLD])}{more}",
             where=f"job {job.job_id!r}",
             mend="a workload file holds jobs of maps and the reduces that read them",
         )
