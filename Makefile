@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check lint types fast bench docs lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -25,14 +25,20 @@ help:                     ## list the targets
 demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@$(BIN)/python -m examples.demo
 
-test: .venv/.dev .venv/.sluice    ## run the whole test suite, the slow tests too
-	$(PYTEST)
+test: .venv/.dev .venv/.sluice    ## run every test once, the slow ones and the doctests too
+	$(PYTEST) --doctest-modules src/sluice tests
 
-check: .venv/.dev | .venv/.sluice ## run every gate: format, lint, types, floors, quick tests, doctests
+check: lint types fast    ## run every gate but the slow tests; run it before each commit
+
+lint: .venv/.dev          ## check format, style and the layers of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
 	$(SOURCE) $(BIN)/lint-imports --no-logo
+
+types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
+	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
+
+fast: .venv/.dev | .venv/.sluice  ## run the quick tests and the doctests
 	$(PYTEST) -m "not slow" --doctest-modules src/sluice tests
 
 # One that fails does not hide what the others have to say.

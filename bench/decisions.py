@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from bench._figures import quantile, verdict
 
-from sluice.bootstrap.composition import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import (
     AttemptKey,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bench._figures import Spent, best_of, verdict
 
-from sluice.bootstrap.composition import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.core.codec import encode
 from sluice.core.commands import Launch
 from sluice.core.events import Event, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage

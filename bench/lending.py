@@ -22,14 +22,14 @@ from pathlib import Path
 
 from bench._figures import verdict
 
-from sluice.bootstrap import live
+from sluice.api import run
+from sluice.bootstrap import live_run
 from sluice.core.events import Tick
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.reporting.result import RunResult
 from sluice.store.rows import EntryKind, entries
 from sluice.store.runs import Runs
-from sluice.verbs import running
 
 NODES, MAP_SLOTS, REDUCE_SLOTS, REPETITIONS = 4, 3, 1, 3
 MANY_FILES, FEW_FILES, MANY_REDUCES = 20, 2, 16
@@ -78,7 +78,7 @@ def written(folder: Path) -> Path:
 def idle_instants() -> Iterator[float]:
     """Instants of the newest run at which a slot was left free though a task could have started."""
     run = next(iter(Runs().newest()))
-    scheduler = live.replayed(run, until_s=-1.0)
+    scheduler = live_run.replayed(run, until_s=-1.0)
     for entry in entries(run.folder):
         if entry.kind is not EntryKind.EVENT:
             continue
@@ -104,7 +104,7 @@ def digest(folder: Path) -> str:
 def one_run(file: Path, way: str) -> tuple[RunResult, int, str]:
     """The run, how often a slot was left idle, and its outputs' digest. The outputs are removed."""
     tasks, settings = WAYS[way]
-    result = running.run(file, tasks=tasks, settings=settings)
+    result = run.run(file, tasks=tasks, settings=settings)
     assert set(result.states) == {"done"}, result.states
     out = file.parent / "out"
     outputs = digest(out)

@@ -35,13 +35,13 @@ from bench._figures import verdict
 from examples.volumes import write_volumes
 
 import sluice
+from sluice.api.calibrate import calibrate_runs
 from sluice.estimate.calibration import Accuracy, Comparison
 from sluice.estimate.uncertainty import Interval
 from sluice.model.history import PastRun
 from sluice.reporting.calibration import CalibrationReport, signed
-from sluice.reporting.quantities import share
+from sluice.reporting.formatting import share
 from sluice.store.profiles import Profiles
-from sluice.verbs.calibration import calibrate_runs
 
 HOUSE = Path(__file__).resolve().parent.parent
 PLACE = HOUSE / "build" / "bench" / "predictions"

@@ -33,12 +33,12 @@ from bench import _text
 from bench._figures import verdict
 
 import sluice
-from sluice.bootstrap import live
-from sluice.bootstrap.history import past_gaps
+from sluice.bootstrap import live_run
+from sluice.bootstrap.profiles import past_gaps
 from sluice.estimate.gaps import Gaps, delayed
 from sluice.model.job import Job
+from sluice.planning.ordering.flow_arrays import outcome_of
 from sluice.planning.ordering.problem import problem_of
-from sluice.planning.ordering.shop import outcome_of
 from sluice.store.runs import Runs
 
 TEXTS = Path(__file__).parents[1] / "build" / "bench"
@@ -160,7 +160,7 @@ def measured(file: Path, way: Way) -> tuple[Sums, str]:
 
 def assert_released_on_demand() -> None:
     """In the newest run somebody waited, and was released when others had begun to run."""
-    state = live.replayed(next(iter(Runs().newest()))).state
+    state = live_run.replayed(next(iter(Runs().newest()))).state
     released_at_s = [job.released_at_s for job in state.jobs.values()]
     began_at_s = min(attempt.started_at_s for attempt in state.closed)
     assert len(released_at_s) == len(JOBS)

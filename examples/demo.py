@@ -32,8 +32,8 @@ from sluice.ingest.logs.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.reporting.charts.slots_gantt import slots_of
+from sluice.reporting.formatting import duration, size
 from sluice.reporting.idleness import idleness
-from sluice.reporting.quantities import duration, size
 from sluice.reporting.result import RunResult
 from sluice.reporting.tables import comparison_table, idle_table, job_table
 
@@ -79,7 +79,7 @@ class Files:
 
 
 def demo(folder: Path, *, volume_bytes: int = VOLUME_BYTES, library: Path | None = None) -> None:
-    """Tell the whole story. folder: made anew; whatever stood there is gone."""
+    """OnMessage the whole story. folder: made anew; whatever stood there is gone."""
     began_s = time.monotonic()
     files = Files(folder)
     os.environ["SLUICE_HOME"] = str(files.state)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from heapq import nlargest
 from pathlib import Path
 
-from sluice.reporting.quantities import count
+from sluice.reporting.formatting import count
 
 
 def findings(out: Path) -> Iterator[tuple[str, str]]:

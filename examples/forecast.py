@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sluice.bootstrap.history import with_past_lengths
-from sluice.engines.work.layout import prepare
+from sluice.bootstrap.profiles import with_past_lengths
+from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.measured import relative_error
 from sluice.model.workload import Workload
-from sluice.reporting.quantities import NOTHING, duration
+from sluice.reporting.formatting import NOTHING, duration
 from sluice.reporting.result import RunResult
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def with_measured_lengths(workload: Workload) -> Workload:
     `sluice run` predicts its makespan from the same lengths. What really runs is left out: this is
     for the simulator.
     """
-    jobs = with_past_lengths([prepare(job).job for job in workload.jobs], tell=print)
+    jobs = with_past_lengths([prepare(job).job for job in workload.jobs], on_message=print)
     return replace(workload, jobs=tuple(replace(job, run=None) for job in jobs))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.slots_gantt import slots_gantt
 from sluice.reporting.charts.theme import TimeAxis, finished, titled
-from sluice.reporting.quantities import duration
+from sluice.reporting.formatting import duration
 from sluice.reporting.result import RunResult
 
 

@@ -21,9 +21,9 @@ from rich.table import Table
 import sluice
 from sluice.model.prices import Prices
 from sluice.reporting.exports.workload_text import workload_text
+from sluice.reporting.formatting import duration, money
 from sluice.reporting.plan_tables import plan_panel, plans_table
 from sluice.reporting.plans import PlanResult
-from sluice.reporting.quantities import duration, money
 from sluice.reporting.result import RunResult
 
 EXAMPLES = Path(__file__).resolve().parent

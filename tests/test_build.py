@@ -14,13 +14,13 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 ASK = """
 import sys
-from sluice.verbs import running
+from sluice.api import simulate
 from sluice.core import state
 print(state.__file__)
 for tasks in ("fifo", "fair", "static", "yarn-like"):
     for settings in ({}, {"jitter": 0.3}, {"heartbeat_s": 3, "slowstart": 0.1, "p_slow": 0.1,
                      "p_hang": 0.02, "task_failure": 0.1, "node_mtbf_s": 400, "node_repair_s": 50}):
-        result = running.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
+        result = simulate.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
         print(tasks, result.digest, result.events, result.makespan_s)
 """
 

@@ -1,5 +1,21 @@
 # The types of the public names, which `__init__.py` imports only when they are asked for.
 
+from sluice.api.calibrate import calibrate as calibrate
+from sluice.api.capacity import capacity as capacity
+from sluice.api.explain import story as story
+from sluice.api.explain import why as why
+from sluice.api.order import order as order
+from sluice.api.plan import plan as plan
+from sluice.api.profile_run import profile_run as profile_run
+from sluice.api.profiles import forget as forget
+from sluice.api.profiles import import_logs as import_logs
+from sluice.api.profiles import profiles as profiles
+from sluice.api.reproduce import reproduce as reproduce
+from sluice.api.run import run as run
+from sluice.api.simulate import compare as compare
+from sluice.api.simulate import simulate as simulate
+from sluice.api.workload import schema as schema
+from sluice.api.workload import validate as validate
 from sluice.engines.interruption import RunInterrupted as RunInterrupted
 from sluice.ingest.logs.formats import read_log as read_log
 from sluice.ingest.logs.replay import workload_from_logs as workload_from_logs
@@ -15,22 +31,6 @@ from sluice.reporting.exports.workload_file import write_workload as write_workl
 from sluice.reporting.extras import MissingExtra as MissingExtra
 from sluice.reporting.result import RunResult as RunResult
 from sluice.store.database import StoreUnavailable as StoreUnavailable
-from sluice.verbs.calibration import calibrate as calibrate
-from sluice.verbs.capacity import capacity as capacity
-from sluice.verbs.history import forget as forget
-from sluice.verbs.history import import_logs as import_logs
-from sluice.verbs.history import profiles as profiles
-from sluice.verbs.ordering import order as order
-from sluice.verbs.pareto import plan as plan
-from sluice.verbs.reproduction import reproduce as reproduce
-from sluice.verbs.running import compare as compare
-from sluice.verbs.running import run as run
-from sluice.verbs.running import schema as schema
-from sluice.verbs.running import simulate as simulate
-from sluice.verbs.running import story as story
-from sluice.verbs.running import validate as validate
-from sluice.verbs.running import why as why
-from sluice.verbs.sandbox import profile_run as profile_run
 
 __version__: str
 _HOMES: dict[str, str]

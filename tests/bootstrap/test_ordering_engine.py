@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import completions_s, map_reduce, simulate, totals
 
+from sluice.api import simulate as api
 from sluice.model.workload import Workload
 from sluice.planning.ordering.batches import SimOrAlg
-from sluice.verbs import running
 
 ARRIVALS = (
     map_reduce("A", 4, 5.0, 2, 6.0, at_s=0.0),
@@ -38,7 +38,7 @@ WORKLOAD = Workload(cluster=totals(2, 2), jobs=ARRIVALS)
 )
 def test_the_worked_example_by_name_and_settings(given_settings, rounds, sums):
     """Ordering spec, section 8, G8."""
-    result = running.simulate(WORKLOAD, release="mrorder", settings=given_settings)
+    result = api.simulate(WORKLOAD, release="mrorder", settings=given_settings)
 
     told = [(one["at_s"], one["order"], one["estimate_s"]) for one in result.document()["rounds"]]
     assert rounds == told
@@ -46,7 +46,7 @@ def test_the_worked_example_by_name_and_settings(given_settings, rounds, sums):
 
 
 def test_without_rounds_the_worked_example_is_that_of_a_plain_queue():
-    result = running.simulate(WORKLOAD)
+    result = api.simulate(WORKLOAD)
 
     assert (34.0, 96.0, 67.0) == (
         result.makespan_s, result.total_completion_s, result.total_response_s,
@@ -110,7 +110,7 @@ def test_a_policy_of_ones_own_takes_the_place_of_a_name():
     from sluice.policies.rounds import EnoughJobs
 
     policy = MrOrder(engine=lambda jobs, *_: range(len(jobs))[::-1], timing=EnoughJobs(4))
-    result = running.simulate(WORKLOAD, release=policy)
+    result = api.simulate(WORKLOAD, release=policy)
 
     assert [["D", "C", "B", "A"]] == [one["order"] for one in result.document()["rounds"]]
 

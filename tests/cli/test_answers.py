@@ -7,7 +7,7 @@ import pytest
 from tests.cli.terminal import SMALL, sluice
 
 import sluice as package
-from sluice.verbs import running
+from sluice.api import simulate
 
 
 def text(block):
@@ -61,7 +61,7 @@ def test_a_late_job_leads_to_its_story(small):
 def test_compare_tells_an_observer_what_comes_next(small):
     told = []
 
-    running.compare(small, ["fifo", "fair"], seeds=2, observer=lambda *what: told.append(what))
+    simulate.compare(small, ["fifo", "fair"], seeds=2, on_progress=lambda *what: told.append(what))
 
     assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
 

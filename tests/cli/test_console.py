@@ -59,7 +59,7 @@ def test_words_are_completed():
 
 
 def test_the_guard_sees_what_is_heavy():
-    assert {"yaml", "sluice.simulation"} <= {*imported_by("import sluice.verbs.running")}
+    assert {"yaml", "sluice.simulation"} <= {*imported_by("import sluice.api.simulate")}
 
 
 def test_the_console_answers_as_in_process(tmp_path):

@@ -228,14 +228,14 @@ def answering(error, monkeypatch):
     def fail(_file):
         raise error
 
-    monkeypatch.setattr("sluice.verbs.running.validate", fail)
+    monkeypatch.setattr("sluice.api.workload.validate", fail)
     return sluice("validate", "any.yaml")
 
 
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (InvalidInput("x is 5", where="f line 1", mend="give 4"), 2, "f line 1: x is 5. Give 4."),
+        (InvalidInput("x is 5", where="f line 1", hint="give 4"), 2, "f line 1: x is 5. Give 4."),
         (Infeasible("Nobody can do this."), 1, "Nobody can do this."),
         (EngineUnavailable("No node is up."), 3, "No node is up."),
         (StoreCorrupt("row 3 is damaged."), 3, "row 3 is damaged."),
@@ -274,7 +274,7 @@ def test_ctrl_c_in_a_run_tells_how_to_go_on(monkeypatch):
     def stop(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sluice.verbs.running.run", stop)
+    monkeypatch.setattr("sluice.api.run.run", stop)
     monkeypatch.setattr(sys, "argv", ["sluice", "run", "any.yaml"])
 
     answer = sluice("run", "any.yaml")

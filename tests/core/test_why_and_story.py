@@ -24,8 +24,8 @@ from sluice.core.story import story
 from sluice.core.why import why
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 
 ASIDE = Reason(ReasonCode.NO_NODE)
 

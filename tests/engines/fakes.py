@@ -17,12 +17,12 @@ from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver import Driver
+from sluice.engines.mapreduce.layout import job_name
 from sluice.engines.run_clock import RunClock
-from sluice.engines.work.layout import job_name
 from sluice.model.cluster import Node
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.store.journal import Journal
 from sluice.store.rows import RunHeader
 

@@ -25,14 +25,14 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
-from sluice.engines.ledger import Ledger
-from sluice.engines.work.layout import job_name
+from sluice.engines.mapreduce.layout import job_name
 from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 
@@ -43,10 +43,10 @@ class Watch:
     def __init__(self):
         self.seen, self.messages = [], []
 
-    def progress(self, progress):
+    def on_progress(self, progress):
         self.seen.append(progress)
 
-    def told(self, message):
+    def on_message(self, message):
         self.messages.append(message)
 
 
@@ -426,14 +426,14 @@ def test_an_alarm_is_kept_once_and_ends_with_its_tick():
             super().handle(event)
             return [Wake(5.0), Wake(event.at_s)]
 
-    ledger = Ledger(Asking(scheduler().policies))
+    driver_state = DriverState(Asking(scheduler().policies))
     for at_s in (1.0, 2.0, 3.0):
-        ledger.handle(Tick(at_s))
+        driver_state.handle(Tick(at_s))
 
-    assert ledger.wake_at_s() == 5.0
-    assert (ledger.is_woken(4.9), ledger.is_woken(5.0)) == (False, True)
-    ledger.handle(Tick(5.0))
-    assert ledger.wake_at_s() is None
+    assert driver_state.wake_at_s() == 5.0
+    assert (driver_state.is_woken(4.9), driver_state.is_woken(5.0)) == (False, True)
+    driver_state.handle(Tick(5.0))
+    assert driver_state.wake_at_s() is None
 
 
 class Twins(Fifo):
@@ -452,15 +452,19 @@ def test_the_first_of_two_attempts_is_the_one_whose_files_count():
     policies = Policies(
         admission=AdmitAll(), release=ReleaseOnArrival(), tasks=Twins(), pools=KeepPools()
     )
-    ledger = Ledger(Scheduler(policies))
+    driver_state = DriverState(Scheduler(policies))
     for told in (NodeJoined(0.0, node("n", map_slots=2)), JobSubmitted(0.0, job("a", 1, 1))):
-        ledger.handle(told)
-    launches = [command.key for command in ledger.handle(Tick(0.0)) if isinstance(command, Launch)]
+        driver_state.handle(told)
+    launches = [
+        command.key for command in driver_state.handle(Tick(0.0)) if isinstance(command, Launch)
+    ]
     for number, key in enumerate(launches):
-        ledger.handle(TaskFinished(1.0 + number, key, 1.0 + number, outputs=(f"file {number}",)))
+        driver_state.handle(
+            TaskFinished(1.0 + number, key, 1.0 + number, outputs=(f"file {number}",))
+        )
 
     assert [key.attempt for key in launches] == [1, 2]
-    assert ledger.outputs(JobId("a"))[0][0].files == ("file 0",)
+    assert driver_state.outputs(JobId("a"))[0][0].files == ("file 0",)
 
 
 def test_outcomes_do_not_depend_on_who_ran_where(tmp_path):

@@ -16,10 +16,10 @@ from sluice.core.events import TaskFinished
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.driver import Driver
 from sluice.engines.interruption import RunInterrupted
+from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
+from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
-from sluice.engines.work.layout import prepare
-from sluice.engines.workshop import Workshop
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, RunSpec, SlotKind
 from sluice.store.journal import Journal
@@ -96,7 +96,7 @@ WANTED = {word: 400 * count for word, count in Counter(WORDS.split()).items()}
 
 def start(folder, *, pause_s=0.0):
     """A new run of the word count."""
-    workshop = Workshop([prepare(wordcount(folder, pause_s=pause_s))], folder / "scratch")
+    workshop = JobRunner([prepare(wordcount(folder, pause_s=pause_s))], folder / "scratch")
     with Journal.create(folder, HEADER, workshop.records()) as journal:
         return live(journal, workshop, workshop.jobs, folder / "scratch").run()
 
@@ -105,7 +105,7 @@ def resume(folder):
     """Take up the run of a folder, from its journal alone."""
     rows = [entry for entry in entries(folder) if entry.kind is EntryKind.PREPARED]
     records = dict(row.prepared() for row in rows)
-    workshop = Workshop.reopened([wordcount(folder)], records, folder / "scratch")
+    workshop = JobRunner.reopened([wordcount(folder)], records, folder / "scratch")
     with Journal.reopened(folder) as journal:
         return live(journal, workshop, workshop.jobs, folder / "scratch").run()
 

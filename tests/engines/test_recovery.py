@@ -27,7 +27,7 @@ from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.core.invariants import check
 from sluice.core.transitions import AttemptState
 from sluice.engines.base import Snapshot
-from sluice.engines.ledger import Ledger
+from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import facts_since, replay
 from sluice.model.errors import EngineUnavailable, InvalidInput, StoreCorrupt
 from sluice.model.ids import NodeId
@@ -301,19 +301,21 @@ def test_a_job_that_changed_meanwhile_is_named(undisturbed, tmp_path):
 
 
 def half_way(folder, copy):
-    """The ledger of a run that was left in its middle."""
+    """The driver_state of a run that was left in its middle."""
     cut(folder, copy, 30)
-    ledger = Ledger(scheduler())
-    assert not replay(entries(copy), ledger)
-    return ledger
+    driver_state = DriverState(scheduler())
+    assert not replay(entries(copy), driver_state)
+    return driver_state
 
 
 def test_nodes_that_went_or_came_are_told(undisturbed, tmp_path):
-    ledger = half_way(undisturbed[0], tmp_path)
+    driver_state = half_way(undisturbed[0], tmp_path)
     grown = node("n1", map_slots=9)
     new = node("n9", map_slots=1)
 
-    facts = facts_since(ledger.state, Snapshot(nodes=(NODES[0], grown, new), attempts=()), 50.0)
+    facts = facts_since(
+        driver_state.state, Snapshot(nodes=(NODES[0], grown, new), attempts=()), 50.0
+    )
 
     nodes = [fact for fact in facts if not isinstance(fact, TaskFailed)]
     assert nodes == [
@@ -326,12 +328,12 @@ def test_nodes_that_went_or_came_are_told(undisturbed, tmp_path):
 
 def test_an_engine_that_lived_on_keeps_its_attempts(undisturbed, tmp_path):
     """A cluster outlives its driver; what still runs there is not started again."""
-    ledger = half_way(undisturbed[0], tmp_path)
-    alive, *ended = ledger.state.running
+    driver_state = half_way(undisturbed[0], tmp_path)
+    alive, *ended = driver_state.state.running
 
-    facts = facts_since(ledger.state, Snapshot(nodes=NODES, attempts=(alive,)), 50.0)
+    facts = facts_since(driver_state.state, Snapshot(nodes=NODES, attempts=(alive,)), 50.0)
 
     lost = [fact for fact in facts if isinstance(fact, TaskFailed)]
     assert lost == facts
     assert [fact.key for fact in lost] == ended
-    assert {fact.finished_at_s for fact in lost} == {ledger.state.now_s}
+    assert {fact.finished_at_s for fact in lost} == {driver_state.state.now_s}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.engines.work.codec import decode, encode, encode_texts, encode_values, output_line
+from sluice.engines.mapreduce.codec import decode, encode, encode_texts, encode_values, output_line
 
 SCALARS = st.one_of(
     st.text(st.characters(exclude_categories=())),

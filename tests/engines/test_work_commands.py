@@ -20,8 +20,8 @@ from tests.engines.work_runs import (
     write_input,
 )
 
-from sluice.engines.work import WorkFailed
-from sluice.engines.work.layout import begin_job, prepare
+from sluice.engines.mapreduce import WorkFailed
+from sluice.engines.mapreduce.layout import begin_job, prepare
 
 TEXT = "".join(
     f"{['the', 'cat', 'sat', 'on', 'the', 'mat'][n % 6]} word{n % 97} {n % 13}\n"

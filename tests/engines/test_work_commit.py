@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.engines.work import WorkFailed
-from sluice.engines.work.commit import Staging
+from sluice.engines.mapreduce import WorkFailed
+from sluice.engines.mapreduce.commit import Staging
 from sluice.model.errors import InvalidInput
 
 

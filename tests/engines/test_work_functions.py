@@ -16,8 +16,8 @@ from tests.engines.work_runs import (
     write_input,
 )
 
-from sluice.engines.work import WorkFailed, grouping, preload
-from sluice.engines.work.layout import begin_job, prepare
+from sluice.engines.mapreduce import WorkFailed, grouping, preload
+from sluice.engines.mapreduce.layout import begin_job, prepare
 
 WORDS = '''
 class NoCombiner:

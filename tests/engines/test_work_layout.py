@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.engines.work_runs import job_in, write_input
 
-from sluice.engines.work.layout import PreparedJob, job_name, prepare
+from sluice.engines.mapreduce.layout import PreparedJob, job_name, prepare
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths

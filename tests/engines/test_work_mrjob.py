@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.engines.work_runs import job_in, run_job, write_input
 
-from sluice.engines.work.layout import prepare
+from sluice.engines.mapreduce.layout import prepare
 from sluice.model.errors import InvalidInput
 
 JOBS = '''

@@ -6,8 +6,8 @@ from zlib import crc32
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from sluice.engines.work.partition import Partitioner, partitions
-from sluice.engines.work.splits import whole_lines
+from sluice.engines.mapreduce.partition import Partitioner, partitions
+from sluice.engines.mapreduce.splits import whole_lines
 
 LINES = st.lists(
     st.one_of(st.binary(max_size=6), st.sampled_from([b"a\t1", b"0", b"\t", b"12\t0"])).map(

@@ -3,8 +3,8 @@
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from sluice.engines.work import splits
-from sluice.engines.work.splits import blocks, cut, whole_lines
+from sluice.engines.mapreduce import splits
+from sluice.engines.mapreduce.splits import blocks, cut, whole_lines
 
 LINES = st.lists(
     st.one_of(

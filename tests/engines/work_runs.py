@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sluice.engines.work import WorkFailed, perform
-from sluice.engines.work.layout import PreparedJob, begin_job, commit_job, prepare
+from sluice.engines.mapreduce import WorkFailed, perform
+from sluice.engines.mapreduce.layout import PreparedJob, begin_job, commit_job, prepare
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, RunSpec, SlotKind
 

@@ -104,7 +104,7 @@ def test_any_text_is_a_value_or_invalid_input(name, text):
 
 def test_the_mend_tells_the_range():
     def mend(**limits):
-        return Setting(name="x", kind=SettingKind.NUMBER, default=1, meaning="", **limits).mend
+        return Setting(name="x", kind=SettingKind.NUMBER, default=1, meaning="", **limits).hint
 
     assert mend() == "give a number from 0 up"
     assert mend(high=1.0) == "give a number from 0 to 1"

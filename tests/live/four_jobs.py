@@ -99,7 +99,7 @@ def write_four_jobs(place, jobs=JOBS):
     place.write(jobs)
 
 
-class Told(NamedTuple):
+class OnProgress(NamedTuple):
     """One line of the log; attempt ids end in the number of the attempt and its epoch."""
 
     at_ns: int
@@ -127,4 +127,4 @@ def overlaps(place):
 
 def _told(line):
     what, attempt_id, at_ns = line.split()
-    return Told(int(at_ns), what, attempt_id)
+    return OnProgress(int(at_ns), what, attempt_id)

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.bootstrap import live
+from sluice.bootstrap import live_run
 from sluice.core.codec import decision_line
-from sluice.engines.ledger import Ledger
+from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import replay
 from sluice.ingest.settings import resolve_settings
 from sluice.ingest.workload import load_workload
@@ -34,7 +34,7 @@ def decisions(run, *, is_live, **settings):
 def scheduler_like(run, *, is_live, **settings):
     """A fresh scheduler with the policies and settings of a run, and these over them."""
     header, _ = header_and_end(run)
-    plan, told = live.Plan.of(header), load_workload(header.source).settings
+    plan, told = live_run.RunOptions.of(header), load_workload(header.source).settings
     return bootstrap.scheduler_for(
         settings=resolve_settings({**told, **settings}, plan.settings),
         tasks=plan.tasks,
@@ -46,7 +46,7 @@ def scheduler_like(run, *, is_live, **settings):
 
 def checks_out(run):
     """Whether a replay finishes, each decision being the one that was noted; raises if not."""
-    return replay(entries(run), Ledger(scheduler_like(run, is_live=True)))
+    return replay(entries(run), DriverState(scheduler_like(run, is_live=True)))
 
 
 def main():

@@ -17,7 +17,7 @@ from tests.live.hostile_jobs import (
     write_jobs,
 )
 
-from sluice.verbs import running
+from sluice.api import explain
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_invariants]
 
@@ -36,7 +36,7 @@ class Ran:
         """Whether a job came to the end that it should."""
         job = self.document["jobs"][one.name]
         monkeypatch.setenv("SLUICE_HOME", str(self.place.home))
-        story = "\n".join(line.why for line in running.story(one.name).lines)
+        story = "\n".join(line.why for line in explain.story(one.name).lines)
         assert job["state"] == one.state, story
         for words in one.told:
             assert words in story

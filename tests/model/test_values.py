@@ -33,7 +33,7 @@ def refused(make):
     complaint = caught.value
     assert complaint.what
     assert complaint.where
-    assert complaint.mend
+    assert complaint.hint
     assert str(complaint).startswith(f"{complaint.where}: {complaint.what}. ")
     assert re.search(r"\. [A-Z].*\.$", str(complaint)), "the mend is a sentence"
     return complaint
@@ -104,7 +104,7 @@ def test_a_deadline_is_told_with_the_submission_it_must_follow():
     complaint = refused(lambda: replace(late, deadline_at_s=50.0))
 
     assert "deadline_at_s is 50.0, not after submission at 50.0" == complaint.what
-    assert "deadline_s" in complaint.mend
+    assert "deadline_s" in complaint.hint
 
 
 @pytest.mark.parametrize("after", [(0,), (1,), (-1,)])
@@ -145,7 +145,7 @@ def test_values_do_not_change(value):
 
 
 def test_a_complaint_can_be_told_from_further_out():
-    inner = InvalidInput("cpu is -1", where="cpu", mend="give 0 or more")
+    inner = InvalidInput("cpu is -1", where="cpu", hint="give 0 or more")
 
     assert "job 'a', cpu: cpu is -1. Give 0 or more." == str(inner.within("job 'a'"))
     assert "x." == str(InvalidInput("x"))

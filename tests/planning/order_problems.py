@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.strategies import lengths_s
 
 from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.compilation import plain
+from sluice.planning.ordering.flow_arrays import flow_arrays_of
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.methods import Method, solve
 from sluice.planning.ordering.problem import OrderedJob, Problem
-from sluice.planning.ordering.shop import shop_of
+from sluice.planning.ordering.search_context import SearchContext
 
 EXAMPLE_A = ((8, 4), [(10, 4, 2, 8), (4, 2, 4, 2), (2, 6, 4, 10), (24, 6, 6, 8)])
 EXAMPLE_B = [(10, 9, 1, 10), (8, 11, 1, 15)]
@@ -49,29 +49,29 @@ def loads(slots, rows):
 
 def values(made, order):
     """Makespan and total completion of an order, by the plain kernels."""
-    return plain().evaluate(shop_of(made, plain()), list(order))
+    return plain().evaluate(flow_arrays_of(made, plain()), list(order))
 
 
 def all_values(made, kernels=None):
     """The same by order, of all orders."""
     kernels = kernels or plain()
-    shop = shop_of(made, kernels)
+    flow = flow_arrays_of(made, kernels)
     jobs = range(len(made.jobs))
     return {
-        order: kernels.evaluate(shop, kernels.whole(order))
+        order: kernels.evaluate(flow, kernels.whole(order))
         for order in itertools.permutations(jobs)
     }
 
 
-def arena(made, *, seconds=None, evaluations=10**9, may_compile=False, clock=lambda: 0.0):
+def context(made, *, seconds=None, evaluations=10**9, may_compile=False, clock=lambda: 0.0):
     """Where to search; by default plain, without a clock, until it is done."""
     meter = Meter(clock, seconds=seconds, evaluations=evaluations)
-    return Arena(made, meter, may_compile=may_compile)
+    return SearchContext(made, meter, may_compile=may_compile)
 
 
 def solved(made, method, objective="makespan", *, seed=0, **budget):
     """What a method comes to."""
-    place = arena(made, **budget)
+    place = context(made, **budget)
     return solve(place, Method(method), Objective(objective), random.Random(seed))
 
 

@@ -58,7 +58,7 @@ def test_too_few_tasks_for_the_high_bound_are_refused_with_what_would_do(profile
         planned(workload(one_class(profile=profile)))
 
     assert "'q1'" in refused.value.where
-    assert "--bound low or avg" in refused.value.mend
+    assert "--bound low or avg" in refused.value.hint
     assert isinstance(planned(workload(one_class(profile=profile)), bound=Bound.LOW), CapacityPlan)
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from tests.planning.order_problems import EXAMPLE_A, arena, problem
+from tests.planning.order_problems import EXAMPLE_A, context, problem
 from tests.skips import required
 
-from sluice.planning.ordering import arena as arena_module
-from sluice.planning.ordering import compilation
+from sluice.planning.ordering import compilation, search_context
 from sluice.planning.ordering.aims import Objective
 from sluice.planning.ordering.compilation import compiled, is_kept, kernel_functions, plain
 from sluice.planning.ordering.methods import Method, solve
@@ -20,9 +19,9 @@ from sluice.planning.ordering.workloads import facebook
 def test_without_numba_there_is_the_plain_search(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     compiled.cache_clear()
-    place = arena(problem(*EXAMPLE_A), may_compile=True)
+    place = context(problem(*EXAMPLE_A), may_compile=True)
 
-    assert not place.hurry()
+    assert not place.use_compiled()
     assert place.kernels is plain()
     assert 40 == solve(place, Method.SEARCH, Objective.MAKESPAN, random.Random(0)).best.makespan_s
     compiled.cache_clear()
@@ -40,12 +39,12 @@ def test_a_compiler_that_fails_leaves_the_plain_search(monkeypatch):
         tried.append(keeps)
         return replace(plain(), is_compiled=True, evaluate=fail)
 
-    monkeypatch.setattr(arena_module, "compiled", broken)
+    monkeypatch.setattr(search_context, "compiled", broken)
     told: list[str] = []
-    place = arena(facebook(12, random.Random(0)), may_compile=True, evaluations=60)
-    place.told = told.append
+    place = context(facebook(12, random.Random(0)), may_compile=True, evaluations=60)
+    place.on_progress = told.append
 
-    assert not place.hurry()
+    assert not place.use_compiled()
     assert [True, False] == tried
     assert ["compiling the search, once"] * 2 == told
     assert solve(place, Method.SEARCH, Objective.TCT, random.Random(0)).best.total_s > 0
@@ -85,7 +84,7 @@ def test_copies_call_each_other_and_not_the_originals():
     names["advanced"](0.0, 1.0, 3)
     assert ["advanced"] == called
     kernels = replace(plain(), evaluate=names["evaluate"])
-    place = arena(problem(*EXAMPLE_A))
+    place = context(problem(*EXAMPLE_A))
     place.use(kernels)
 
     assert (44, 94) == place.values(range(4))
@@ -111,7 +110,7 @@ def test_machine_code_is_kept_for_the_next_process():
     required("numba")
     fast = compiled()
     assert fast is not None
-    place = arena(problem(*EXAMPLE_A), may_compile=True)
-    assert place.hurry()
+    place = context(problem(*EXAMPLE_A), may_compile=True)
+    assert place.use_compiled()
 
     assert is_kept(fast.evaluate)

@@ -11,7 +11,7 @@ from tests.planning.order_problems import (
     G4,
     G5,
     all_values,
-    arena,
+    context,
     problem,
     problems,
     solved,
@@ -135,31 +135,31 @@ def test_the_nine_benchmarks_are_proved():
 @pytest.mark.slow
 def test_the_nine_benchmarks_range_as_the_oracle_says():
     """G7: over all 362,880 orders, makespan 1086 to 1563 and total completion 4598 to 10409."""
-    found = enumerated(arena(benchmarks(9), may_compile=True), Objective.MAKESPAN)
+    found = enumerated(context(benchmarks(9), may_compile=True), Objective.MAKESPAN)
 
     assert (1086, 1563, 10409) == (found.best.makespan_s, found.makespan_s_max, found.total_s_max)
-    least = enumerated(arena(benchmarks(9), may_compile=True), Objective.TCT)
+    least = enumerated(context(benchmarks(9), may_compile=True), Objective.TCT)
     assert 4598 == least.best.total_s
 
 
 def test_enumeration_breaks_ties_by_the_other_measure_and_then_by_the_dictionary():
     """The rule of SIM, which the thesis's online part is held to."""
     twins = problem((1, 1), [(1, 2, 1, 1)] * 3)
-    assert (0, 1, 2) == enumerated(arena(twins), Objective.TCT).best.order
+    assert (0, 1, 2) == enumerated(context(twins), Objective.TCT).best.order
 
     made = problem(*EXAMPLE_A)
     every = all_values(made)
     expected = min(every, key=lambda order: (*every[order], order))
-    assert expected == enumerated(arena(made), Objective.MAKESPAN).best.order
+    assert expected == enumerated(context(made), Objective.MAKESPAN).best.order
     expected = min(every, key=lambda order: (*every[order][::-1], order))
-    assert expected == enumerated(arena(made), Objective.TCT).best.order
+    assert expected == enumerated(context(made), Objective.TCT).best.order
 
 
 def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
     with pytest.raises(InvalidInput, match=r"39,916,800 orders.*exact search"):
-        enumerated(arena(benchmarks(11)), Objective.TCT)
+        enumerated(context(benchmarks(11)), Objective.TCT)
     with pytest.raises(InvalidInput, match="no single measure"):
-        enumerated(arena(benchmarks(2)), Objective.BOTH)
+        enumerated(context(benchmarks(2)), Objective.BOTH)
 
 
 @pytest.mark.parametrize("objective", ["makespan", "tct"])
@@ -193,7 +193,7 @@ def test_the_gap_closes_with_more_evaluations():
 def test_twins_are_not_tried_in_both_orders(count, slots):
     """Six jobs all alike have one order worth a look."""
     made = problem((slots, slots), [(3, 2.0, 2, 3.0)] * count)
-    place = arena(made)
+    place = context(made)
     from sluice.planning.ordering.exact import exact
 
     proof = exact(place, Objective.TCT, random.Random(0))

@@ -16,10 +16,10 @@ from tests.strategies import job_lists
 
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+from sluice.planning.ordering.flow_arrays import outcome_of
 from sluice.planning.ordering.kernels.filling import advanced
 from sluice.planning.ordering.kernels.readiness import pop_first, push, sort_by_instant
 from sluice.planning.ordering.problem import OrderedJob, Problem, problem_of
-from sluice.planning.ordering.shop import outcome_of
 
 slots = st.integers(1, 9)
 

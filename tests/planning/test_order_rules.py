@@ -76,7 +76,7 @@ def test_a_rule_gives_the_golden_order_and_it_ends_as_told(
 
 
 def shops(rows):
-    """One slot of each kind: the two-machine flow shop."""
+    """One slot of each kind: the two-machine flow flow."""
     return loads((1, 1), [(1, map_s, 1, reduce_s) for map_s, reduce_s in rows])
 
 

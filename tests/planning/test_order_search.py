@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.planning.order_problems import EXAMPLE_A, arena, problem, problems, solved, values
+from tests.planning.order_problems import EXAMPLE_A, context, problem, problems, solved, values
 from tests.skips import required
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
 from sluice.planning.ordering.annealing import anneal, found
 from sluice.planning.ordering.compilation import compiled, kernel_functions, plain
-from sluice.planning.ordering.kernels.wandering import change, places
+from sluice.planning.ordering.kernels.annealing_kernel import change, places
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.methods import Method, solve
 from sluice.planning.ordering.workloads import FACEBOOK_JOBS, benchmarks, facebook, varied
@@ -84,9 +84,9 @@ def test_a_walk_betters_the_total_of_a_workload():
 
 
 def test_a_walk_stops_where_nothing_can_be_better():
-    """With one job of each phase in flow-shop form Johnson's order is the bound itself."""
+    """With one job of each phase in flow-flow form Johnson's order is the bound itself."""
     made = problem((1, 1), [(1, 3, 1, 4), (1, 5, 1, 2), (1, 1, 1, 6)])
-    place = arena(made)
+    place = context(made)
 
     answer = solve(place, Method.SEARCH, Objective.MAKESPAN, random.Random(0))
 
@@ -105,7 +105,7 @@ def test_auto_proves_what_is_small_and_searches_what_is_large():
 def test_a_walk_of_a_chilled_budget_ends_at_its_share():
     """The limit is kept to the step, also in parts."""
     made = benchmarks(12)
-    place = arena(made, evaluations=200)
+    place = context(made, evaluations=200)
     start = found(place, tuple(range(12)))
     anneal(place, start, aim_at(Objective.TCT, 1, 1), random.Random(0), until=0.5)
 
@@ -200,7 +200,7 @@ def test_compiled_kernels_give_the_plain_answers():
             for objective in ("makespan", "tct", "both"):
                 answers = []
                 for kernels in (plain(), fast):
-                    place = arena(made, evaluations=100)
+                    place = context(made, evaluations=100)
                     place.use(kernels)
                     answers.append(
                         solve(place, Method(method), Objective(objective), random.Random(seed))

@@ -6,7 +6,7 @@ it does altogether.
 
 from importlib import import_module
 
-from sluice.bootstrap.composition import task_policy as composed
+from sluice.bootstrap.scheduler import task_policy as composed
 from sluice.ingest.settings import resolve_settings
 from sluice.policies import BUILT_IN
 

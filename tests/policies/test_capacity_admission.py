@@ -22,8 +22,8 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.planning.capacity.greedy import allot
 from sluice.policies.capacity_admission import CapacityAdmission
-from sluice.policies.promises import job_law
-from sluice.policies.standing import KeepPools, ReleaseOnArrival
+from sluice.policies.container_needs import container_needs
+from sluice.policies.defaults import KeepPools, ReleaseOnArrival
 from sluice.policies.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -216,7 +216,7 @@ def test_what_is_taken_is_worth_at_most_one_job_less_than_the_linear_program():
         for number in range(9)
     ]
     state = simulated(cluster_of(16), jobs, CapacityAdmission(rent_usd=1e-6, vm_containers=1))
-    needs = [job_law(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
+    needs = [container_needs(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
     problem = problem_of(16, *[(n, j.penalty_usd, 0, 1) for n, j in zip(needs, jobs, strict=True)])
     rent = replace(problem.rent, reserved_usd=1e-6, on_demand_usd=1e6)
     best = allot(replace(problem, rent=rent))

@@ -11,7 +11,7 @@ from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
 from sluice.policies.fair import balance_line
 from sluice.policies.fair_shares import fair_shares
-from sluice.policies.pace import percentile
+from sluice.policies.progress_rate import percentile
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 A, B = ("a", "map"), ("b", "map")

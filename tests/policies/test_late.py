@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests.policies.lending import Trackers
 from tests.runs import even_nodes, map_reduce, simulate
 
-from sluice.bootstrap.composition import task_policy
+from sluice.bootstrap.scheduler import task_policy
 from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.ingest.settings import resolve_settings
 from sluice.policies.late import LateLimits
-from sluice.policies.pace import percentile
+from sluice.policies.progress_rate import percentile
 
 LATE = {"speculation": "late", "min_age_s": 60.0, "slow_node": 0.0}
 

@@ -7,9 +7,9 @@ from tests.policies.test_mrorder import ARRIVALS
 
 from sluice.estimate.flow_shop import slot_work
 from sluice.planning.ordering.workloads import MAP_SLOTS, REDUCE_SLOTS, benchmarks, facebook
+from sluice.policies.defaults import ReleaseOnArrival
 from sluice.policies.on_demand import OnDemand
 from sluice.policies.rounds import AdaptiveTimes, FixedTimes
-from sluice.policies.standing import ReleaseOnArrival
 from sluice.reporting.reproductions import REPRODUCTIONS, ordering_online
 from sluice.reporting.reproductions.ordering import EVALUATION
 from sluice.reporting.reproductions.ordering_online import Sums, arriving, gains, mrorder, ran

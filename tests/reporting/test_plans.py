@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sluice
+from sluice.api import plan
 from sluice.ingest.workload import parse_workload
 from sluice.model.ids import PoolId
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.workload_text import moved, workload_text
-from sluice.verbs import pareto
 
 TEXT = """\
 version: 1
@@ -53,7 +53,7 @@ HOW = [
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_the_file_with_a_plan_says_what_the_value_with_a_plan_is(file, how):
     """Two ways to the chosen workload: through the document, and through the model."""
-    result = pareto.plan(file, **how)
+    result = plan.plan(file, **how)
 
     for number in {1, len(result)}:
         text = workload_text(result.chosen_document(number), name="x.yaml", comment="a\nb")
@@ -87,7 +87,7 @@ def makespan_s(workload):
 @pytest.mark.parametrize("how", HOW[:4], ids=str)
 def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
     """Between the low estimate, which averages give, and the mean that the plan tells."""
-    result = pareto.plan(file, **how)
+    result = plan.plan(file, **how)
 
     for number in range(1, len(result) + 1):
         took_s = makespan_s(result.chosen(number))
@@ -97,9 +97,9 @@ def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
 
 def test_tasks_of_a_job_on_a_faster_vm_are_shorter():
     """The simulator's nodes are all equally fast, so the lengths must tell it."""
-    result = pareto.plan(parse_workload(TEXT), prices="example")
-    plan, chosen = result.plan(1), result.chosen(1)
-    speeds = [entry.choice.offer.speed for entry in plan.entries]
+    result = plan.plan(parse_workload(TEXT), prices="example")
+    fastest, chosen = result.plan(1), result.chosen(1)
+    speeds = [entry.choice.offer.speed for entry in fastest.entries]
     assert 1.4 in speeds
     for before, after, speed in zip(result.workload.jobs, chosen.jobs, speeds, strict=True):
         for old, new in zip(before.phases, after.phases, strict=True):
@@ -113,7 +113,7 @@ def caps(pool):
 
 
 def test_no_job_ever_has_more_slots_than_its_plan_gives(file):
-    result = pareto.plan(file)
+    result = plan.plan(file)
     chosen = result.chosen(1)
     done = sluice.simulate(chosen, tasks="fair")
 
@@ -151,7 +151,7 @@ ODD = ["1e3", "0x10", "no", "~", "1:30", "- a", "a: b", "\x85", "a\u2028b", "\n"
 )
 def test_what_is_written_as_yaml_is_read_as_it_was(value):
     """Our reader takes fewer words for numbers than YAML does, and others, too."""
-    from sluice.ingest.places import NotationError
+    from sluice.ingest.positions import NotationError
     from sluice.ingest.yaml_notation import read_yaml
 
     text = workload_text({"k": value}, name="x.yaml")
@@ -176,7 +176,7 @@ def test_paths_of_what_really_runs_are_told_from_the_new_folder(tmp_path):
 
 
 def test_the_frame_has_a_row_for_each_job_of_each_plan(file):
-    result = pareto.plan(file)
+    result = plan.plan(file)
     frame = result.to_frame()
 
     assert len(frame) == 2 * len(result)
@@ -186,7 +186,7 @@ def test_the_frame_has_a_row_for_each_job_of_each_plan(file):
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_a_workload_that_is_a_value_is_written_as_if_it_had_been_read(file, how):
     """A workload out of logs has no file, and its chosen plan is to run all the same."""
-    result = pareto.plan(sluice.load_workload(str(file)), **how)
+    result = plan.plan(sluice.load_workload(str(file)), **how)
     read = parse_workload(workload_text(result.chosen_document(1), name="x.yaml"))
 
     assert [job.phases for job in read.jobs] == [job.phases for job in result.chosen(1).jobs]
@@ -196,7 +196,7 @@ def test_a_workload_that_is_a_value_is_written_as_if_it_had_been_read(file, how)
 @pytest.mark.parametrize("limits", ["deadline_s: 700, budget_usd_min: 0.5", "vms_max: 1"])
 def test_the_chart_can_be_drawn_whatever_the_limits(limits):
     text = TEXT.replace("limits: {vms_max: 6}", f"limits: {{{limits}}}")
-    chart = pareto.plan(parse_workload(text)).plot()
+    chart = plan.plan(parse_workload(text)).plot()
 
     assert chart.png().startswith(b"\x89PNG")
 
@@ -207,13 +207,13 @@ def test_the_chart_marks_the_knee_and_shades_what_lies_beyond_the_limits():
         for n in range(1, 6)
     )
     head, tail = TEXT.split("limits:", 1)[0], "settings: {}\n"
-    result = pareto.plan(parse_workload(head + many + tail))
+    result = plan.plan(parse_workload(head + many + tail))
     spec = json.dumps(dict(result.plot().spec))
 
     assert f"knee: plan {result.knee}" in spec
     assert "zoom" in spec
     late = TEXT.replace("limits: {vms_max: 6}", "limits: {deadline_s: 700}")
-    shaded = json.dumps(dict(pareto.plan(parse_workload(late)).plot().spec))
+    shaded = json.dumps(dict(plan.plan(parse_workload(late)).plot().spec))
     assert "deadline 11 m 40 s" in shaded
     assert "beyond the limits" in shaded
 

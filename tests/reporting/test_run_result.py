@@ -14,8 +14,8 @@ from sluice.core.protocols import Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
+from sluice.policies.defaults import KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
-from sluice.policies.standing import KeepPools, ReleaseOnArrival
 from sluice.reporting.extras import MissingExtra, required
 from sluice.reporting.result import RunResult
 

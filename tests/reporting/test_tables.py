@@ -13,8 +13,8 @@ from tests.strategies import clusters, job_lists
 from sluice.model.workload import Workload
 from sluice.reporting.charts.slots_gantt import slots_of
 from sluice.reporting.comparison import compared
+from sluice.reporting.formatting import duration, shortened, size
 from sluice.reporting.idleness import idleness
-from sluice.reporting.quantities import duration, shortened, size
 from sluice.reporting.tables import (
     comparison_table,
     idle_table,

@@ -117,14 +117,14 @@ def test_before_the_first_arrival_nothing_has_happened():
 def test_the_observer_is_told_now_and_then_of_ended_tasks(monkeypatch):
     monkeypatch.setattr(driver, "_PROGRESS_INSTANTS", 3)
     told = []
-    world = World(totals(1, 0), [map_reduce("j", 10, 2.0)], observer=lambda *at: told.append(at))
+    world = World(totals(1, 0), [map_reduce("j", 10, 2.0)], on_progress=lambda *at: told.append(at))
     world.run()
 
     assert [(4.0, 2), (10.0, 5), (16.0, 8)] == told
 
 
 def test_an_observer_that_raises_stops_the_run_and_leaves_the_collector_on(monkeypatch):
-    """Ctrl-C comes to the terminal's observer like this."""
+    """Ctrl-C comes to the progress callback like this."""
     monkeypatch.setattr(driver, "_PROGRESS_INSTANTS", 1)
     seen = []
 
@@ -134,7 +134,7 @@ def test_an_observer_that_raises_stops_the_run_and_leaves_the_collector_on(monke
 
     assert gc.isenabled()
     with pytest.raises(KeyboardInterrupt):
-        World(totals(1, 0), [map_reduce("j", 3, 2.0)], observer=interrupt).run()
+        World(totals(1, 0), [map_reduce("j", 3, 2.0)], on_progress=interrupt).run()
     assert [False] == seen
     assert gc.isenabled()
 

@@ -4,8 +4,8 @@ from sluice.core.events import NodeJoined, NodeLost
 from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.simulation.agenda import NODE_RANK
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -30,7 +30,7 @@ class World:
     """A simulation that has not started yet."""
 
     def __init__(
-        self, cluster, jobs, tasks=None, *, seed=0, slowstart=1.0, recorded=None, observer=None,
+        self, cluster, jobs, tasks=None, *, seed=0, slowstart=1.0, recorded=None, on_progress=None,
         **settings,
     ):  # fmt: skip
         policies = Policies(
@@ -44,7 +44,7 @@ class World:
         self.scheduler = Heard(policies, rules=rules)
         self.simulation = Simulation(
             self.scheduler, cluster, jobs, settings=world, seed=seed, recorded=recorded,
-            observer=observer,
+            on_progress=on_progress,
         )  # fmt: skip
         self.nodes = {node.node_id: node for node in cluster.nodes}
 

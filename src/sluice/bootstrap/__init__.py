@@ -5,12 +5,12 @@ The one place that knows every class.
 
 from __future__ import annotations
 
-from sluice.bootstrap.composition import (
+from sluice.bootstrap.profiles import with_profiles
+from sluice.bootstrap.scheduler import (
     policy_names,
     reports,
     scheduler_for,
     simulation_settings,
 )
-from sluice.bootstrap.history import with_profiles
 
 __all__ = ["policy_names", "reports", "scheduler_for", "simulation_settings", "with_profiles"]

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice.bootstrap import live
-from sluice.bootstrap.history import measured_runs
+from sluice.bootstrap import live_run
+from sluice.bootstrap.profiles import measured_runs
 from sluice.core.transitions import JobState
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.progress import Watcher
@@ -52,10 +52,10 @@ class Sandbox:
         Raises InvalidInput where it cannot run, RunInterrupted at Ctrl-C, and what a live run
         raises besides.
         """
-        assembly = live.begin(
+        assembly = live_run.begin(
             self._alone(job),
             b"",
-            live.Plan(nodes=1, map_slots=slots, reduce_slots=slots),
+            live_run.RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
             watcher,
             home=self.folder,
         )
@@ -79,7 +79,7 @@ class Sandbox:
             raise InvalidInput(
                 "run is missing",
                 where=f"job {job.job_id!r}",
-                mend="say what runs (input, output, mapper); only real jobs can be measured",
+                hint="say what runs (input, output, mapper); only real jobs can be measured",
             )
         output = tempfile.mkdtemp(prefix="output-", dir=self.folder)
         alone = replace(

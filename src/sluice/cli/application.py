@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sluice.ingest.nearest import suggestion
+from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
 
@@ -20,8 +20,8 @@ class _Verbs(TyperGroup):
             known = self.list_commands(ctx)
             near = suggestion(args[0], known)
             # However many verbs there are, all of them are listed where none is near.
-            mend = near if near.startswith("perhaps") else f"known here: {', '.join(known)}"
-            raise InvalidInput(f"there is no verb {args[0]!r}", where="sluice", mend=mend)
+            hint = near if near.startswith("perhaps") else f"known here: {', '.join(known)}"
+            raise InvalidInput(f"there is no verb {args[0]!r}", where="sluice", hint=hint)
         return super().resolve_command(ctx, args)
 
 

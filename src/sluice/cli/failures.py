@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import typer
 
-from sluice.ingest.nearest import suggestion
+from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import Infeasible, InvalidInput, SluiceError
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
@@ -80,21 +80,21 @@ def _unexpected(error: BaseException) -> str:
 
 
 def _usage_complaint(error: BaseException) -> str:
-    """What, where and the mend of a wrong option or argument."""
+    """What, where and the hint of a wrong option or argument."""
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "sluice"
-    mend = f"see {where} --help"
+    hint = f"see {where} --help"
     if hasattr(error, "possibilities") and hasattr(error, "option_name") and context is not None:
         option: str = error.option_name
         known = [name for one in context.command.params for name in one.opts]
         what = f"there is no option {option}"
         near = suggestion(option, known)
-        mend = f"{near}; {mend}" if near.startswith("perhaps") else mend
+        hint = f"{near}; {hint}" if near.startswith("perhaps") else hint
     else:
         message: str = getattr(error, "format_message", error.__str__)()
         what = message.rstrip(".")
         what = what[:1].lower() + what[1:]
-    return str(InvalidInput(what, where=where, mend=mend))
+    return str(InvalidInput(what, where=where, hint=hint))
 
 
 def _outside(error: OSError) -> str:

@@ -51,7 +51,7 @@ class Files:
                     raise InvalidInput(
                         f"{path} is also the {other}",
                         where=f"--{name}",
-                        mend="name two different files",
+                        hint="name two different files",
                     )
             given[name] = path
         if plot is not None:
@@ -91,11 +91,11 @@ def checked_folder(flag: str, path: str) -> Path:
     """A folder to draw charts in, there already or to be made. Raises as `Files.checked` does."""
     folder = Path(path)
     if not path or "\0" in path or (folder.exists() and not folder.is_dir()):
-        raise InvalidInput(f"{path!r} is no folder", where=flag, mend="give the name of a folder")
+        raise InvalidInput(f"{path!r} is no folder", where=flag, hint="give the name of a folder")
     place = folder if folder.exists() else folder.absolute().parent
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise InvalidInput(
-            f"{path} cannot be written", where=flag, mend="name a folder that can be"
+            f"{path} cannot be written", where=flag, hint="name a folder that can be"
         )
     _check_plot("chart.png")
     return folder
@@ -104,24 +104,24 @@ def checked_folder(flag: str, path: str) -> Path:
 def _check(flag: str, path: str, source: str) -> None:
     folder = Path(path).parent
     if not path or path == "-":
-        raise InvalidInput(f"{path!r} is no file", where=flag, mend="give the name of a file")
+        raise InvalidInput(f"{path!r} is no file", where=flag, hint="give the name of a file")
     if "\0" in path:
-        raise InvalidInput("the name holds a NUL character", where=flag, mend="leave it out")
+        raise InvalidInput("the name holds a NUL character", where=flag, hint="leave it out")
     if source != "-" and _are_same(path, source):
         raise InvalidInput(
             f"{path} is the workload, which would be overwritten",
             where=flag,
-            mend="name another file",
+            hint="name another file",
         )
     if Path(path).is_dir():
-        raise InvalidInput(f"{path} is a folder", where=flag, mend="name a file in it")
+        raise InvalidInput(f"{path} is a folder", where=flag, hint="name a file in it")
     if not folder.is_dir():
         raise InvalidInput(
-            f"{path} cannot be written: there is no folder {folder}", where=flag, mend="make it"
+            f"{path} cannot be written: there is no folder {folder}", where=flag, hint="make it"
         )
     if not os.access(path if Path(path).exists() else folder, os.W_OK):
         raise InvalidInput(
-            f"{path} cannot be written: permission denied", where=flag, mend="name another file"
+            f"{path} cannot be written: permission denied", where=flag, hint="name another file"
         )
 
 
@@ -135,7 +135,7 @@ def _check_plot(path: str) -> None:
         raise InvalidInput(
             f"{path} does not say which kind of chart to write",
             where="--plot",
-            mend=f"end the name in {', '.join(PLOT_ENDINGS[:-1])} or {PLOT_ENDINGS[-1]}",
+            hint=f"end the name in {', '.join(PLOT_ENDINGS[:-1])} or {PLOT_ENDINGS[-1]}",
         )
     if ending != ".json":
         from sluice.reporting.extras import required

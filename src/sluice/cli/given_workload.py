@@ -53,7 +53,7 @@ def given_workload(
     """
     if logs and file is not None:
         raise InvalidInput(
-            f"it is given beside {flag}", where="--from-log", mend="give one of the two"
+            f"it is given beside {flag}", where="--from-log", hint="give one of the two"
         )
     if logs:
         return _from_logs(logs, format, options)
@@ -62,13 +62,13 @@ def given_workload(
             raise InvalidInput(
                 "it says how to read a log, and there is no --from-log",
                 where=option,
-                mend="name the log with --from-log",
+                hint="name the log with --from-log",
             )
     if file is None:
         raise InvalidInput(
             "FILE is missing",
             where=f"sluice {verb}",
-            mend=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
+            hint=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
         )
     return GivenWorkload(source=file, told=shlex.quote(file), file=file, kept=file)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from sluice.cli.answers import talk
-from sluice.reporting.quantities import count, duration, shortened
+from sluice.reporting.formatting import count, duration, shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,9 +26,9 @@ _JOB_WIDTH = 28
 class _Lines:
     """For a stderr that is no terminal: sentences only."""
 
-    def progress(self, progress: Progress) -> None: ...
+    def on_progress(self, progress: Progress) -> None: ...
 
-    def told(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         talk(message)
 
 
@@ -40,7 +40,7 @@ class _LiveBars:
         self._all = bars.add_task("jobs", total=None, told="")
         self._jobs: dict[JobId, TaskID] = {}
 
-    def progress(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         shown = progress.jobs[:_BARS_MAX]
         more = len(progress.jobs) - len(shown)
         told = f"{progress.jobs_ended} of {progress.jobs_total} ended"
@@ -64,7 +64,7 @@ class _LiveBars:
         bar = self._jobs[job.job_id]
         self._bars.update(bar, completed=job.tasks_done, total=job.tasks, told=told)
 
-    def told(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         self._bars.console.print(message, soft_wrap=True)
 
 

@@ -31,7 +31,7 @@ def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], i
             raise InvalidInput(
                 f"{text[:80]!r} is no whole number from {low} to {high}",
                 where=flag,
-                mend=f"give one, such as {max(low, 1)}",
+                hint=f"give one, such as {max(low, 1)}",
             )
         return number
 
@@ -48,7 +48,7 @@ def instant(flag: str) -> Callable[[str], float]:
             at_s = math.nan
         if not 0 <= at_s < math.inf:
             raise InvalidInput(
-                f"{text[:80]!r} is no instant", where=flag, mend="give seconds, 0 or more"
+                f"{text[:80]!r} is no instant", where=flag, hint="give seconds, 0 or more"
             )
         return at_s
 
@@ -89,7 +89,7 @@ FromLogSet = Annotated[
         "--from-log-set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Choose what it does not tell, such as map_slots=40; may be repeated.",
+        help="Choose what it does not on_message, such as map_slots=40; may be repeated.",
         rich_help_panel=_LOGS,
     ),
 ]

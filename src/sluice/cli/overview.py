@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sluice.api.sources import settings_of
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
-from sluice.verbs.sources import settings_of
 
 _WARNINGS_MAX = 10
 _TYPED = (SlotKind.MAP, SlotKind.REDUCE)

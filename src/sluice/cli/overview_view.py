@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
 from sluice.model.job import SlotKind
-from sluice.reporting.quantities import count, duration, shortened
+from sluice.reporting.formatting import count, duration, shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sluice.reporting.quantities import count, duration
+from sluice.reporting.formatting import count, duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from sluice.simulation.driver import Observer
+    from sluice.simulation.driver import OnProgress
 
 PATIENCE_S = 0.5  # what is over by then needs no bar
 
 
 class _SimulationBar:
-    """Told now and then by the simulator; appears once the user has waited a little."""
+    """OnProgress now and then by the simulator; appears once the user has waited a little."""
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
@@ -39,8 +39,8 @@ class _SimulationBar:
 
 
 @contextmanager
-def simulation_bar() -> Iterator[Observer | None]:
-    """An observer that shows virtual time passing; None where nobody watches."""
+def simulation_bar() -> Iterator[OnProgress | None]:
+    """A callback that shows virtual time; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -53,7 +53,7 @@ def simulation_bar() -> Iterator[Observer | None]:
 
 @contextmanager
 def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
-    """An observer that shows which scheduler and seed it is; None where nobody watches."""
+    """A callback that shows scheduler and seed; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -70,7 +70,7 @@ def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
 
 @contextmanager
 def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
-    """An observer that shows a word on what is under way; None where nobody watches."""
+    """A callback that shows a short text; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -33,7 +33,7 @@ def settings_table() -> Table:
     table.add_column("meaning")
     for name, setting in _all_settings().items():
         meaning = Text(f"{setting.meaning}; ")
-        meaning.append(setting.mend.removeprefix("give "), style="dim")
+        meaning.append(setting.hint.removeprefix("give "), style="dim")
         table.add_row(Text(name, style="bold"), _told(setting.default), meaning)
     return table
 

@@ -68,7 +68,7 @@ def story(subject: str, state: ClusterState) -> Story:
     raise InvalidInput(
         f"there is no job, node or task {subject!r}",
         where="story",
-        mend=nearest_of(subject, (*state.jobs, *state.nodes)),
+        hint=nearest_of(subject, (*state.jobs, *state.nodes)),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
 from sluice.engines.base import Attempt, Engine, Limits
-from sluice.engines.ledger import Ledger
+from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import SluiceError
@@ -28,7 +28,7 @@ class Dispatcher:
         *,
         engine: Engine,
         source: WorkSource,
-        ledger: Ledger,
+        driver_state: DriverState,
         clock: RunClock,
         limits: Limits,
         epoch: int,
@@ -36,14 +36,14 @@ class Dispatcher:
         self.facts: list[Event] = []
         self._engine = engine
         self._source = source
-        self._ledger = ledger
+        self._driver_state = driver_state
         self._clock = clock
         self._limits = limits
         self._epoch = epoch
         self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
 
     def carry_out(self, commands: Iterable[Command]) -> None:
-        """Launch and kill as told. Wakes are the ledger's; machines are rented elsewhere."""
+        """Launch and kill as told. Wakes are the driver_state's; machines are rented elsewhere."""
         for command in commands:
             match command:
                 case Launch():
@@ -61,10 +61,10 @@ class Dispatcher:
 
     def _unpark(self) -> None:
         """Start what has all its input; forget what ended meanwhile, with its node or its job."""
-        ledger = self._ledger
+        driver_state = self._driver_state
         for key, launch in list(self._parked.items()):
-            is_wanted = key in ledger.state.running
-            if is_wanted and not ledger.inputs_ready(key.job_id, key.phase):
+            is_wanted = key in driver_state.state.running
+            if is_wanted and not driver_state.inputs_ready(key.job_id, key.phase):
                 continue
             del self._parked[key]
             if is_wanted:
@@ -73,7 +73,7 @@ class Dispatcher:
     def _launch(self, launch: Launch) -> None:
         key = launch.key
         try:
-            work = self._source.work(launch, self._ledger.outputs(key.job_id))
+            work = self._source.work(launch, self._driver_state.outputs(key.job_id))
         except SluiceError as error:
             self._fail(key, FailureKind.REJECTED, str(error))
             return

@@ -28,8 +28,8 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
+from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
-from sluice.engines.ledger import Ledger
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, replay
 from sluice.engines.run_clock import RunClock
@@ -105,7 +105,7 @@ class Driver:
         self._clock = clock
         self._watcher = watcher or Unwatched()
         self._settings = settings or LiveSettings()
-        self._ledger = Ledger(scheduler)
+        self._driver_state = DriverState(scheduler)
         self._due: list[Job] = []  # to be submitted, the next one last
         self._uncommitted: dict[JobId, str] = {}
         self._moved_at_s = 0.0  # when something happened last
@@ -129,7 +129,7 @@ class Driver:
                 ) from None
 
     def _run(self) -> LiveRun:
-        if replay(self._journal.read(), self._ledger):
+        if replay(self._journal.read(), self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
         self._line_up_jobs()
         dispatcher = self._dispatcher()
@@ -160,7 +160,7 @@ class Driver:
                 raise InvalidInput(
                     "the job, or its input, is not what it was when the run started",
                     where=f"job {job.job_id!r}",
-                    mend="put it back to resume, or run without --resume to start anew",
+                    hint="put it back to resume, or run without --resume to start anew",
                 )
         # Stable, so that jobs of one instant come in the order of the file.
         self._due.sort(key=lambda job: job.submitted_at_s)
@@ -173,7 +173,7 @@ class Driver:
         return Dispatcher(
             engine=self._engine,
             source=self._source,
-            ledger=self._ledger,
+            driver_state=self._driver_state,
             clock=self._clock,
             limits=self._settings.limits,
             epoch=self._journal.epoch,
@@ -216,7 +216,7 @@ class Driver:
         return events
 
     def _is_over(self, dispatcher: Dispatcher) -> bool:
-        open_jobs = self._due or self._ledger.unsettled.keys() - self._uncommitted.keys()
+        open_jobs = self._due or self._driver_state.unsettled.keys() - self._uncommitted.keys()
         return not (open_jobs or self._state.running or dispatcher.facts)
 
     # --- one turn -----------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Driver:
                 self._loss = f" ({event.node_id!r}: {event.reason})"
         now_s = self._clock.now_s()
         batch = [*dispatcher.take_facts(), *events, *self._submissions(now_s)]
-        if not batch and not self._ledger.is_woken(now_s):
+        if not batch and not self._driver_state.is_woken(now_s):
             self._check_patience(now_s)
             return
         self._moved_at_s = now_s
@@ -241,11 +241,13 @@ class Driver:
 
     def _decide(self, batch: list[Event]) -> list[Command]:
         self._journal.append(batch)
-        commands = [command for event in batch for command in self._ledger.handle(event)]
+        commands = [command for event in batch for command in self._driver_state.handle(event)]
         self._journal.note(commands)
         for command in commands:
             if isinstance(command, Reject):
-                self._watcher.told(f"job {command.job_id!r} was not taken: {command.reason.text()}")
+                self._watcher.on_message(
+                    f"job {command.job_id!r} was not taken: {command.reason.text()}"
+                )
         return commands
 
     def _submissions(self, now_s: float) -> list[Event]:
@@ -259,7 +261,7 @@ class Driver:
     def _next_at_s(self) -> float | None:
         """When something is to be done even if nothing happens; None for never."""
         instants = [job.submitted_at_s for job in self._due[-1:]]
-        wake_at_s = self._ledger.wake_at_s()
+        wake_at_s = self._driver_state.wake_at_s()
         if wake_at_s is not None:
             instants.append(wake_at_s)
         return min(instants, default=None)
@@ -272,28 +274,30 @@ class Driver:
 
     def _tell_progress(self) -> None:
         now_s = self._clock.now_s()
-        self._watcher.progress(progress_of(self._state, jobs_total=len(self._jobs), at_s=now_s))
+        self._watcher.on_progress(progress_of(self._state, jobs_total=len(self._jobs), at_s=now_s))
 
     # --- ends of jobs -------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        for entry in self._ledger.ended():
+        for entry in self._driver_state.ended():
             if entry.state is not JobState.DONE:
                 self._source.abort(entry.job_id)
                 self._journal.aborted(entry.job_id)
-                self._ledger.settle(entry.job_id)
+                self._driver_state.settle(entry.job_id)
             elif entry.job_id not in self._uncommitted:
                 self._commit(entry.job_id)
 
     def _commit(self, job_id: JobId) -> None:
         try:
-            self._source.commit(job_id, self._ledger.outputs(job_id))
+            self._source.commit(job_id, self._driver_state.outputs(job_id))
         except SluiceError as error:
             self._uncommitted[job_id] = str(error)
-            self._watcher.told(f"the output of job {job_id!r} could not be committed: {error}")
+            self._watcher.on_message(
+                f"the output of job {job_id!r} could not be committed: {error}"
+            )
             return
         self._journal.committed(job_id)
-        self._ledger.settle(job_id)
+        self._driver_state.settle(job_id)
 
     # --- patience -----------------------------------------------------------------------------
 

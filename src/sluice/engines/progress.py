@@ -35,19 +35,19 @@ class Progress:
 class Watcher(Protocol):
     """Is told how a run goes."""
 
-    def progress(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         """Something has moved; told a few times a second at most, and at the end."""
 
-    def told(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         """One sentence for people, such as a job that was turned away."""
 
 
 class Unwatched:
     """Tells nobody."""
 
-    def progress(self, progress: Progress) -> None: ...
+    def on_progress(self, progress: Progress) -> None: ...
 
-    def told(self, message: str) -> None: ...
+    def on_message(self, message: str) -> None: ...
 
 
 def progress_of(state: ClusterState, *, jobs_total: int, at_s: float) -> Progress:

@@ -1,8 +1,8 @@
-"""Taking up a run that was left: the journal through the same scheduler, then the world as it is.
+"""Resume a run: replay its journal through the same scheduler, then reconcile with the real world.
 
-Recovery is no second code path: the journal's events go through `Ledger.handle` like any others,
-and what is decided is compared with what was decided then. Afterwards the scheduler believes in
-attempts and nodes of a life that is over; `facts_since` gives the events that put it right.
+Recovery is not a second code path: `DriverState.handle` takes the journal's events as it takes live
+ones, and its decisions are compared with those of the first time. Afterwards the scheduler believes
+in attempts and nodes of a life that is over; `facts_since` gives the events that correct it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from sluice.core.commands import Command
 from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
-from sluice.engines.ledger import Ledger
+from sluice.engines.driver_state import DriverState
 from sluice.model.errors import StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.store.journal import decision_digest
 from sluice.store.rows import Entry, EntryKind
 
 
-def replay(entries: Iterable[Entry], ledger: Ledger) -> bool:
-    """Bring scheduler and ledger to where the journal ends; returns whether the run had finished.
+def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:
+    """Replay the journal into the scheduler; returns whether the run had finished.
 
     Raises StoreCorrupt, naming the row, where the scheduler decides otherwise than it did.
     """
@@ -30,14 +30,14 @@ def replay(entries: Iterable[Entry], ledger: Ledger) -> bool:
     for entry in entries:
         match entry.kind:
             case EntryKind.EVENT:
-                decided += ledger.handle(entry.event())
+                decided += driver_state.handle(entry.event())
             case EntryKind.DECISION:
                 _check_decision(entry, decided)
                 decided.clear()
             case EntryKind.EPOCH:
                 decided.clear()  # the note on the last batch went down with its driver
             case EntryKind.COMMITTED | EntryKind.ABORTED:
-                ledger.settle(JobId(entry.payload))
+                driver_state.settle(JobId(entry.payload))
             case EntryKind.FINISHED:
                 is_finished = True
             case EntryKind.RUN | EntryKind.PREPARED:

@@ -121,7 +121,7 @@ def planned_phase(
         raise InvalidInput(
             "the lengths of its tasks are not known",
             where=f"phase {phase.name!r}",
-            mend="give avg_s, or a profile that tells them",
+            hint="give avg_s, or a profile that tells them",
         )
     parts = [lengths for lengths in (phase.fetch, phase.lengths) if lengths is not None]
     tasks = phase.tasks
@@ -154,7 +154,7 @@ def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tu
         raise InvalidInput(
             f"max_s is {max_s}, below mean_s = {mean_s}",
             where="max_s",
-            mend="give a number of seconds of at least mean_s",
+            hint="give a number of seconds of at least mean_s",
         )
     return max(tasks * mean_s / slots, max_s), (tasks - 1) * mean_s / slots + max_s
 

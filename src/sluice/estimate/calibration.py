@@ -132,7 +132,7 @@ class Calibration:
         return accuracy(self.comparisons)
 
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 def calibration(
@@ -141,17 +141,17 @@ def calibration(
     leave_out: LeaveOut = LeaveOut.RUN,
     level: float = LEVEL,
     names: Iterable[str] | None = None,
-    told: Told = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> Calibration:
     """Every run of these profiles, predicted and compared.
 
     names: compare these profiles only; the others still lend their errors to the intervals.
-    told: is told each profile's name before its turn.
+    on_progress: is told each profile's name before its turn.
     """
     forecaster = Forecaster(histories)
     compared = []
     for name in histories if names is None else names:
-        told(name)
+        on_progress(name)
         comparisons = _comparisons(name, forecaster, leave_out, level)
         used = {one.run_id for one in comparisons}
         compared.append(

@@ -124,14 +124,14 @@ class Grid:
 def _check(point: GridPoint) -> None:
     where = f"{point.vm_type}, {point.vms} VMs"
     if point.vms < 1:
-        raise InvalidInput(f"vms is {point.vms}", where=where, mend="give 1 or more")
+        raise InvalidInput(f"vms is {point.vms}", where=where, hint="give 1 or more")
     if point.input_bytes < 0:
         raise InvalidInput(
-            f"input_bytes is {point.input_bytes}", where=where, mend="give 0 or more"
+            f"input_bytes is {point.input_bytes}", where=where, hint="give 0 or more"
         )
     if not 0 < point.time_s < math.inf:
         raise InvalidInput(
-            f"time_s is {point.time_s}", where=where, mend="give finite seconds above 0"
+            f"time_s is {point.time_s}", where=where, hint="give finite seconds above 0"
         )
 
 

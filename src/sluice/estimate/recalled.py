@@ -75,7 +75,7 @@ def _of_kind(kind: SlotKind, runs: Sequence[PastRun]) -> TaskLengths:
     several = max(len(found) for _, found in wanted)
     raise InvalidInput(
         f"it has {several or 'no'} {kind.value} phases, and the job asks for one",
-        mend="leave out maps and reduces, so that the profile tells all phases",
+        hint="leave out maps and reduces, so that the profile tells all phases",
     )
 
 

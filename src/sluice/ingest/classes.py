@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sluice.ingest.complaints import Refusal
+from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape
+from sluice.ingest.file_schema.planning import ClassShape, PricesShape
 from sluice.ingest.phases import lengths_of, tasks_wanted
-from sluice.ingest.shapes.jobs import LengthsShape, PhaseShape
-from sluice.ingest.shapes.planning import ClassShape, PricesShape
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
@@ -40,7 +40,7 @@ def class_of(shape: ClassShape) -> JobClass:
 def _refusal(error: InvalidInput) -> Refusal:
     """A complaint of the model, whose first word is the field's name, perhaps dotted."""
     field, _, rest = error.what.partition(" ")
-    return Refusal(rest, at=tuple(field.split(".")), mend=error.mend)
+    return Refusal(rest, at=tuple(field.split(".")), hint=error.hint)
 
 
 def _profile(shape: ClassShape) -> ClassProfile | None:
@@ -61,18 +61,18 @@ def _profile(shape: ClassShape) -> ClassProfile | None:
 def _phase(shape: ClassShape, name: str) -> tuple[int, TaskLengths]:
     phase: PhaseShape | None = getattr(shape, name)
     if phase is None:
-        raise Refusal("is missing", at=(name,), mend="give it as in {tasks: 100, avg_s: 40}")
+        raise Refusal("is missing", at=(name,), hint="give it as in {tasks: 100, avg_s: 40}")
     tasks = tasks_wanted(phase)
     if not tasks:
         what = "is missing" if tasks is None else "is 0"
-        raise Refusal(what, at=(name, "tasks"), mend="give a whole number of 1 or more")
+        raise Refusal(what, at=(name, "tasks"), hint="give a whole number of 1 or more")
     return tasks, _lengths(phase, name, tasks)
 
 
 def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths:
     lengths = lengths_of(shape, name, tasks)
     if lengths is None:
-        raise Refusal("has no lengths", at=(name,), mend=_FORMS)
+        raise Refusal("has no lengths", at=(name,), hint=_FORMS)
     return lengths
 
 

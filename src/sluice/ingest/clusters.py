@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluice.ingest.complaints import Refusal
-from sluice.ingest.shapes.clusters import ClusterShape, NodeGroupShape, NodeShape, PoolShape
+from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.clusters import ClusterShape, NodeGroupShape, NodeShape, PoolShape
 from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.machines import VmShape
@@ -28,7 +28,7 @@ def cluster_of(shape: ClusterShape) -> Cluster | None:
     totals = [name for name in _TOTALS if getattr(shape, name) is not None]
     forms = [bool(totals), shape.nodes is not None, shape.node_groups is not None]
     if sum(forms) > 1:
-        raise Refusal("is given in more than one form", mend=_FORMS)
+        raise Refusal("is given in more than one form", hint=_FORMS)
     _check_companions(shape)
     if totals:
         return _from_totals(shape)
@@ -37,7 +37,7 @@ def cluster_of(shape: ClusterShape) -> Cluster | None:
     if shape.node_groups is not None:
         return _from_groups(shape.node_groups)
     if given.isdisjoint(_PER_VM):
-        raise Refusal("is empty", mend=_FORMS)
+        raise Refusal("is empty", hint=_FORMS)
     return None
 
 
@@ -50,13 +50,13 @@ def vm_of(shape: ClusterShape) -> VmShape | None:
 
 def _check_companions(shape: ClusterShape) -> None:
     if shape.nodes is None and shape.node is not None:
-        raise Refusal("is missing", at=("nodes",), mend="say how many such nodes there are")
+        raise Refusal("is missing", at=("nodes",), hint="say how many such nodes there are")
     if shape.nodes is not None and shape.node is None:
         raise Refusal(
-            "is missing", at=("node",), mend="say what a node has: {map_slots: 10, reduce_slots: 2}"
+            "is missing", at=("node",), hint="say what a node has: {map_slots: 10, reduce_slots: 2}"
         )
     if shape.racks is not None and shape.nodes is None:
-        raise Refusal("is given without nodes", at=("racks",), mend="give nodes and node too")
+        raise Refusal("is given without nodes", at=("racks",), hint="give nodes and node too")
 
 
 def _from_totals(shape: ClusterShape) -> Cluster:
@@ -66,7 +66,7 @@ def _from_totals(shape: ClusterShape) -> Cluster:
         containers=shape.containers or 0,
     )
     if not (slots.map_slots or slots.reduce_slots or slots.containers):
-        raise Refusal("has no slots", mend="give map_slots or reduce_slots above 0")
+        raise Refusal("has no slots", hint="give map_slots or reduce_slots above 0")
     return Cluster(nodes=(_node(slots, "node-1", _DEFAULT_RACK),), is_totals=True)
 
 
@@ -76,7 +76,7 @@ def _from_nodes(shape: ClusterShape) -> Cluster:
     nodes, racks = shape.nodes, shape.racks or 1
     if racks > nodes:
         raise Refusal(
-            f"is {racks}, above nodes = {nodes}", at=("racks",), mend="give each rack a node"
+            f"is {racks}, above nodes = {nodes}", at=("racks",), hint="give each rack a node"
         )
     _check_room(shape.node, at=("node",))
     return Cluster(
@@ -93,12 +93,12 @@ def _from_groups(groups: list[NodeGroupShape]) -> Cluster:
         raise Refusal(
             f"hold more than {NODES_MAX} nodes together",
             at=("node_groups",),
-            mend="give fewer nodes",
+            hint="give fewer nodes",
         )
     seen: set[str] = set()
     for index, group in enumerate(groups):
         if group.id in seen:
-            raise Refusal("stands twice", at=("node_groups", index, "id"), mend="name each once")
+            raise Refusal("stands twice", at=("node_groups", index, "id"), hint="name each once")
         seen.add(group.id)
         _check_room(group, at=("node_groups", index))
     nodes = tuple(node for group in groups for node in _group_nodes(group))
@@ -115,7 +115,7 @@ def _check_room(shape: NodeShape, *, at: tuple[str | int, ...]) -> None:
     has_slots = shape.map_slots or shape.reduce_slots or shape.containers
     if not has_slots and _capacity(shape).is_zero:
         raise Refusal(
-            "has no slots and no resources", at=at, mend="give map_slots, reduce_slots or cpu"
+            "has no slots and no resources", at=at, hint="give map_slots, reduce_slots or cpu"
         )
 
 
@@ -143,7 +143,7 @@ def pool_of(shape: PoolShape) -> Pool:
         low, high = getattr(shape, least), getattr(shape, most)
         if high is not None and high < low:
             raise Refusal(
-                f"is {high}, below {least} = {low}", at=(most,), mend=f"give at least {least}"
+                f"is {high}, below {least} = {low}", at=(most,), hint=f"give at least {least}"
             )
     return Pool(
         pool_id=PoolId(shape.id),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sluice.ingest.complaints import Complaint, quoted
-from sluice.ingest.nearest import suggestion
-from sluice.ingest.places import Path
+from sluice.ingest.errors import FieldError, quoted
+from sluice.ingest.file_schema.clusters import QueueShape
+from sluice.ingest.file_schema.workload import WorkloadShape
+from sluice.ingest.positions import Path
 from sluice.ingest.settings import POLICY_NAMES, checked_setting
-from sluice.ingest.shapes.clusters import QueueShape
-from sluice.ingest.shapes.workload import WorkloadShape
+from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 
 _NAMED = ("pools", "queues", "classes", "members", "vm_types")
 
 
-def complaints_about(shape: WorkloadShape) -> Iterator[Complaint]:
+def complaints_about(shape: WorkloadShape) -> Iterator[FieldError]:
     """Everything but the jobs."""
     for name in _NAMED:
         yield from _ids_twice(name, [one.id for one in getattr(shape, name) or ()])
@@ -25,26 +25,26 @@ def complaints_about(shape: WorkloadShape) -> Iterator[Complaint]:
     yield from _settings(shape.settings or {})
 
 
-def _ids_twice(name: str, ids: Sequence[str]) -> Iterator[Complaint]:
+def _ids_twice(name: str, ids: Sequence[str]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, one in enumerate(ids):
         if one in seen:
-            yield Complaint((name, index, "id"), "stands twice", "name each once")
+            yield FieldError((name, index, "id"), "stands twice", "name each once")
         seen.add(one)
 
 
-def _queues(queues: Sequence[QueueShape]) -> Iterator[Complaint]:
+def _queues(queues: Sequence[QueueShape]) -> Iterator[FieldError]:
     parents = {queue.id: queue.parent for queue in queues}
     for index, queue in enumerate(queues):
         at = ("queues", index)
         if queue.parent is not None and queue.parent not in parents:
             what = f"names the unknown queue {quoted(queue.parent)}"
-            yield Complaint((*at, "parent"), what, suggestion(queue.parent, parents))
+            yield FieldError((*at, "parent"), what, suggestion(queue.parent, parents))
         elif _is_its_own_ancestor(queue.id, parents):
-            yield Complaint((*at, "parent"), "leads back to this queue", "break the circle")
+            yield FieldError((*at, "parent"), "leads back to this queue", "break the circle")
         if queue.share_max is not None and queue.share_max < queue.share_min:
             what = f"is {queue.share_max:g}, below share_min = {queue.share_min:g}"
-            yield Complaint((*at, "share_max"), what, "give at least share_min")
+            yield FieldError((*at, "share_max"), what, "give at least share_min")
 
 
 def _is_its_own_ancestor(queue: str, parents: Mapping[str, str | None]) -> bool:
@@ -56,7 +56,7 @@ def _is_its_own_ancestor(queue: str, parents: Mapping[str, str | None]) -> bool:
     return above == queue
 
 
-def _ranges(shape: WorkloadShape) -> Iterator[Complaint]:
+def _ranges(shape: WorkloadShape) -> Iterator[FieldError]:
     limits = shape.limits
     if limits and limits.budget_usd_min is not None and limits.budget_usd_max is not None:
         path = ("limits", "budget_usd_max")
@@ -65,17 +65,17 @@ def _ranges(shape: WorkloadShape) -> Iterator[Complaint]:
         at: Path = ("classes", index)
         yield from _not_below((*at, "jobs_max"), one.jobs_max, one.jobs_min, "jobs_min")
         if one.vms_per_job is not None and (one.maps or one.reduces):
-            yield Complaint(
+            yield FieldError(
                 (*at, "vms_per_job"), "is given beside a profile", "give one of the two"
             )
 
 
-def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[Complaint]:
+def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[FieldError]:
     if high < low:
-        yield Complaint(path, f"is {high:g}, below {name} = {low:g}", f"give at least {name}")
+        yield FieldError(path, f"is {high:g}, below {name} = {low:g}", f"give at least {name}")
 
 
-def _settings(settings: Mapping[str, object]) -> Iterator[Complaint]:
+def _settings(settings: Mapping[str, object]) -> Iterator[FieldError]:
     """A prefix that is no policy of ours may be one of another package: not for us to judge."""
     for key, raw in settings.items():
         prefix = key.rpartition(".")[0]
@@ -85,10 +85,10 @@ def _settings(settings: Mapping[str, object]) -> Iterator[Complaint]:
             checked_setting(key, raw)
         except InvalidInput as error:
             what = error.what.removeprefix(f"{key} ").removeprefix(f"{key.rpartition('.')[2]} ")
-            yield Complaint(("settings", key), what, error.mend)
+            yield FieldError(("settings", key), what, error.hint)
 
 
-def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> Complaint | None:
+def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> FieldError | None:
     """The complaint about a job in a pool that the file does not know, if it tells of any.
 
     The path begins at the job.
@@ -99,7 +99,7 @@ def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> C
         return None
     known = [*pools, *leaves]
     what = f"names the unknown pool {quoted(job.pool)}"
-    return Complaint(("pool",), what, suggestion(job.pool, known))
+    return FieldError(("pool",), what, suggestion(job.pool, known))
 
 
 def leaf_queues(queues: Sequence[QueueShape]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sluice.ingest.job_lines import are_job_lines, read_job_lines
 from sluice.ingest.json_notation import place_of, read_json, too_deep
-from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place
+from sluice.ingest.positions import DEPTH_MAX, NotationError, Path, Place
 from sluice.ingest.yaml_notation import places_of, read_yaml
 from sluice.model.errors import InvalidInput
 
@@ -103,7 +103,7 @@ def read_document(content: bytes | str, *, source: str) -> Document:
 def too_large(source: str) -> InvalidInput:
     """The complaint about a file beyond the limit."""
     return InvalidInput(
-        f"it is larger than {FILE_BYTES_MAX} bytes", where=source, mend="split the workload"
+        f"it is larger than {FILE_BYTES_MAX} bytes", where=source, hint="split the workload"
     )
 
 
@@ -115,7 +115,7 @@ def _decoded(content: bytes, source: str) -> str:
         raise InvalidInput(
             f"byte {error.start} (0x{content[error.start]:02x}) is no UTF-8",
             where=f"{source} line {line}",
-            mend="save the file as UTF-8",
+            hint="save the file as UTF-8",
         ) from None
 
 

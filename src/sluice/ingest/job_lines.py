@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sluice.ingest.places import NotationError, Place
+from sluice.ingest.positions import NotationError, Place
 
 _FIELDS = ("name", "m", "r", "tm", "tr")
 _PARTED = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
@@ -55,7 +55,7 @@ def read_job_lines(text: str) -> JobLines:
             raise NotationError(
                 f"it has {len(fields)} fields: {shown!r}",
                 place=Place(number, 1),
-                mend="give five in each line: name, maps, reduces, length of a map, of a reduce",
+                hint="give five in each line: name, maps, reduces, length of a map, of a reduce",
             )
         jobs.append(_job(fields))
         lines.append(number)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from sluice.ingest.complaints import Refusal
+from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
 from sluice.ingest.phases import phases_of, tasks_wanted
-from sluice.ingest.shapes.jobs import BufferShape, JobShape, RunShape
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
@@ -23,7 +23,7 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
     """
     phases = phases_of(shape)
     if not phases and shape.run is None and shape.profile is None and shape.predictions is None:
-        raise Refusal("has no task", mend="give maps or reduces with tasks of at least 1, or run")
+        raise Refusal("has no task", hint="give maps or reduces with tasks of at least 1, or run")
     try:
         return Job(
             job_id=JobId(shape.id),
@@ -46,8 +46,8 @@ def _refusal(error: InvalidInput) -> Refusal:
     """A complaint of the model, whose first word is the field's name."""
     field, _, rest = error.what.partition(" ")
     if field in JobShape.model_fields:
-        return Refusal(rest, at=(field,), mend=error.mend)
-    return Refusal(f"is refused: {error.what}", mend=error.mend)
+        return Refusal(rest, at=(field,), hint=error.hint)
+    return Refusal(f"is refused: {error.what}", hint=error.hint)
 
 
 def _deadline_at_s(shape: JobShape) -> float | None:
@@ -55,7 +55,7 @@ def _deadline_at_s(shape: JobShape) -> float | None:
         return shape.deadline_at_s
     if shape.deadline_at_s is not None:
         raise Refusal(
-            "is given beside deadline_at_s", at=("deadline_s",), mend="give one of the two"
+            "is given beside deadline_at_s", at=("deadline_s",), hint="give one of the two"
         )
     return shape.submitted_at_s + shape.deadline_s
 
@@ -82,7 +82,7 @@ def _range(name: str, ends: list[float]) -> Range:
         raise Refusal(
             f"is [{low:g}, {high:g}]",
             at=("buffer", name),
-            mend="give the least first, then the greatest",
+            hint="give the least first, then the greatest",
         )
     return Range(low, high)
 
@@ -109,17 +109,17 @@ def _check_way(run: RunShape) -> None:
     commands = [name for name in _COMMANDS if getattr(run, name) is not None]
     if run.python is not None and commands:
         raise Refusal(
-            f"is given beside {commands[0]}", at=("run", "python"), mend="give one of the two"
+            f"is given beside {commands[0]}", at=("run", "python"), hint="give one of the two"
         )
     if run.python is None and run.mapper is None:
         raise Refusal(
-            "is missing", at=("run", "mapper"), mend="give a command line, or python instead"
+            "is missing", at=("run", "mapper"), hint="give a command line, or python instead"
         )
     if run.python is not None and not _names_python(run.python):
         raise Refusal(
             f"is {run.python!r}",
             at=("run", "python"),
-            mend="give FILE.py or FILE.py:NAME, as in wordcount.py:WordCount",
+            hint="give FILE.py or FILE.py:NAME, as in wordcount.py:WordCount",
         )
 
 
@@ -139,10 +139,10 @@ def _command(run: RunShape, name: str) -> tuple[str, ...] | None:
         raise Refusal(
             f"is no command line: {problem[:1].lower()}{problem[1:]}",
             at=("run", name),
-            mend="close every quote",
+            hint="close every quote",
         ) from None
     if not words or not words[0]:
-        raise Refusal("is empty", at=("run", name), mend="give a command line, or leave it out")
+        raise Refusal("is empty", at=("run", name), hint="give a command line, or leave it out")
     return words
 
 
@@ -152,6 +152,6 @@ def _environment(run: RunShape) -> tuple[tuple[str, str], ...]:
             raise Refusal(
                 "is no name of an environment variable",
                 at=("run", "env", name),
-                mend="use a name without =",
+                hint="use a name without =",
             )
     return tuple(run.env.items())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 
-from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place, place_at
+from sluice.ingest.positions import DEPTH_MAX, NotationError, Path, Place, place_at
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -57,14 +57,14 @@ def read_json(text: str) -> object:
     except json.JSONDecodeError as error:
         place = Place(error.lineno, error.colno)
         what = f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise NotationError(what, place=place, mend="mend it there", is_syntax=True) from None
+        raise NotationError(what, place=place, hint="mend it there", is_syntax=True) from None
     except _KeyTwice as error:
         raise _key_twice(text, str(error)) from None
     except _NotFinite as error:
         raise NotationError(
             f"{error} is no JSON number",
             place=_first(text, _NOT_FINITE),
-            mend="give a finite number or null",
+            hint="give a finite number or null",
         ) from None
     except RecursionError:
         raise too_deep(text) from None
@@ -72,7 +72,7 @@ def read_json(text: str) -> object:
         raise NotationError(
             "a number has thousands of digits",
             place=_first(text, _DIGITS),
-            mend="give a shorter one",
+            hint="give a shorter one",
         ) from None
     if _MAYBE_SURROGATE.search(text):
         _refuse_half_characters(text)
@@ -90,7 +90,7 @@ def _key_twice(text: str, key: str) -> NotationError:
     return NotationError(
         f"the key {shown} stands twice in one object",
         place=next(_repeated_keys(text), None),
-        mend="keep one of them",
+        hint="keep one of them",
     )
 
 
@@ -120,7 +120,7 @@ def too_deep(text: str) -> NotationError:
             place = place_at(text, match.start())
             break
     return NotationError(
-        f"it is nested deeper than {DEPTH_MAX} levels", place=place, mend="make it flatter"
+        f"it is nested deeper than {DEPTH_MAX} levels", place=place, hint="make it flatter"
     )
 
 
@@ -132,7 +132,7 @@ def _refuse_half_characters(text: str) -> None:
             raise NotationError(
                 "the text holds half a character (a surrogate without its pair)",
                 place=place_at(text, match.start()),
-                mend="write the character itself",
+                hint="write the character itself",
             )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sluice.ingest.complaints import Refusal
-from sluice.ingest.shapes.jobs import (
+from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.jobs import (
     DemandShape,
     JobShape,
     LengthsShape,
@@ -37,7 +37,7 @@ def phases_of(shape: JobShape) -> tuple[Phase, ...]:
             after = (0,) if phases else ()
             phases.append(_phase(shape, phase, kind, name, tasks, after))
     if sum(phase.tasks for phase in phases) > TASKS_MAX:
-        raise Refusal(f"has more than {TASKS_MAX} tasks", mend="give fewer tasks")
+        raise Refusal(f"has more than {TASKS_MAX} tasks", hint="give fewer tasks")
     return tuple(phases)
 
 
@@ -51,10 +51,10 @@ def _phase(
 ) -> Phase:
     lengths = lengths_of(phase, name, tasks)
     if lengths is None and shape.run is None and shape.profile is None:
-        raise Refusal("has tasks but no lengths", at=(name,), mend=_FORMS)
+        raise Refusal("has tasks but no lengths", at=(name,), hint=_FORMS)
     if lengths is not None and shape.profile is not None:
         raise Refusal(
-            "has lengths beside profile", at=(name,), mend="give the profile or the lengths"
+            "has lengths beside profile", at=(name,), hint="give the profile or the lengths"
         )
     return Phase(
         name=kind.value,
@@ -80,7 +80,7 @@ def tasks_wanted(phase: PhaseShape) -> int | None:
 def _tasks(phase: PhaseShape, name: str) -> int:
     tasks = tasks_wanted(phase)
     if tasks is None:
-        raise Refusal("is missing", at=(name, "tasks"), mend="give how many tasks, a whole number")
+        raise Refusal("is missing", at=(name, "tasks"), hint="give how many tasks, a whole number")
     return tasks
 
 
@@ -92,7 +92,7 @@ def _fetch(shape: JobShape, tasks: int) -> TaskLengths | None:
         return None
     lengths = lengths_of(shape.shuffle, "shuffle", tasks)
     if lengths is None:
-        raise Refusal("has no lengths", at=("shuffle",), mend=_FORMS)
+        raise Refusal("has no lengths", at=("shuffle",), hint=_FORMS)
     return lengths
 
 
@@ -104,7 +104,7 @@ def lengths_of(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None
     work = shape.work_s is not None or shape.fixed_s is not None
     forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
     if sum(forms) > 1:
-        raise Refusal("has lengths in more than one form", at=(name,), mend=_FORMS)
+        raise Refusal("has lengths in more than one form", at=(name,), hint=_FORMS)
     _check_companions(shape, name, has_work=work)
     try:
         return _form(shape, name, tasks)
@@ -116,22 +116,22 @@ def _refusal(error: InvalidInput, shape: type[LengthsShape], name: str) -> Refus
     """A complaint of the model, which names the field first; here the path does."""
     owner = error.where.partition(",")[0]
     if owner not in shape.model_fields:
-        return Refusal(f"is refused: {error.what}", at=(name,), mend=error.mend)
+        return Refusal(f"is refused: {error.what}", at=(name,), hint=error.hint)
     field, _, rest = error.what.partition(" ")
     if field == owner:
-        return Refusal(rest, at=(name, owner), mend=error.mend)
+        return Refusal(rest, at=(name, owner), hint=error.hint)
     index = field.removeprefix(owner).strip("[]")
     if index.isdecimal():
-        return Refusal(rest, at=(name, owner, int(index)), mend=error.mend)
+        return Refusal(rest, at=(name, owner, int(index)), hint=error.hint)
     what = f"has a row whose {error.what}" if owner == "rows" else f"is refused: {error.what}"
-    return Refusal(what, at=(name, owner), mend=error.mend)
+    return Refusal(what, at=(name, owner), hint=error.hint)
 
 
 def _check_companions(shape: LengthsShape, name: str, *, has_work: bool) -> None:
     if shape.max_s is not None and shape.avg_s is None:
-        raise Refusal("is missing", at=(name, "avg_s"), mend="give avg_s beside max_s")
+        raise Refusal("is missing", at=(name, "avg_s"), hint="give avg_s beside max_s")
     if shape.max_factor is not None and not has_work:
-        raise Refusal("is missing", at=(name, "work_s"), mend="give work_s beside max_factor")
+        raise Refusal("is missing", at=(name, "work_s"), hint="give work_s beside max_factor")
 
 
 def _form(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
@@ -142,7 +142,7 @@ def _form(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
             raise Refusal(
                 f"has {len(shape.durations_s)} lengths for {tasks} tasks",
                 at=(name, "durations_s"),
-                mend="give one length for each task",
+                hint="give one length for each task",
             )
         return ListedLengths(tuple(shape.durations_s))
     if shape.rows is not None:

@@ -11,10 +11,10 @@ from importlib import resources
 
 from pydantic import ValidationError
 
-from sluice.ingest.complaints import Complaint, raise_complaints, shown
 from sluice.ingest.document import Document, read_document
+from sluice.ingest.errors import FieldError, raise_complaints, shown
+from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.reading import read_source, source_name
-from sluice.ingest.shapes.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.translation import complaints
 from sluice.model.machines import Offer, PriceList, Rent, VmShape
 
@@ -57,22 +57,22 @@ def parse_price_list(content: bytes | str, *, source: str = "price list") -> Pri
 def _shape(document: Document) -> PriceListShape:
     if not isinstance(document.value, dict):
         what = f"is {shown(document.value)}, not a mapping"
-        raise_complaints(document, [Complaint((), what, "start it with `version: 1`")])
+        raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
     try:
         return PriceListShape.model_validate(document.value)
     except ValidationError as error:
         raise_complaints(document, list(complaints(error, PriceListShape, ())))
 
 
-def _complaints(shape: PriceListShape) -> Iterator[Complaint]:
+def _complaints(shape: PriceListShape) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, one in enumerate(shape.vm_types):
         if one.id in seen:
-            yield Complaint(("vm_types", index, "id"), "stands twice", "name each once")
+            yield FieldError(("vm_types", index, "id"), "stands twice", "name each once")
         seen.add(one.id)
         if not list(_offers(one)):
-            mend = "give on_demand_hour_usd, reserved_hour_usd or spot_hour_usd"
-            yield Complaint(("vm_types", index), "has no price", mend)
+            hint = "give on_demand_hour_usd, reserved_hour_usd or spot_hour_usd"
+            yield FieldError(("vm_types", index), "has no price", hint)
 
 
 def _offers(one: ListedTypeShape) -> Iterator[Offer]:

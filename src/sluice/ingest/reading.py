@@ -26,7 +26,7 @@ def read_source(source: str) -> bytes:
         # ValueError: a path that holds a NUL character.
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(
-            f"it cannot be read: {reason}", where=source, mend="check the path"
+            f"it cannot be read: {reason}", where=source, hint="check the path"
         ) from error
 
 

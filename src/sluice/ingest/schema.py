@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
+from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.own_settings import OWN_SETTINGS
 from sluice.ingest.setting import Setting, SettingKind
 from sluice.ingest.settings import SETTINGS
-from sluice.ingest.shapes.workload import WorkloadShape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -44,7 +44,7 @@ class Setting:
     may_be_none: bool = False
 
     @property
-    def mend(self) -> str:
+    def hint(self) -> str:
         """What to give: "give a number from 0 to 1"."""
         none = ", or none" if self.may_be_none else ""
         if self.kind is SettingKind.CHOICE:
@@ -107,7 +107,7 @@ class Setting:
         # Nobody minds the bound that every number has before exceeding it.
         is_huge = isinstance(raw, int | float) and raw > self.high == NUMBER_MAX
         most = f", at most {NUMBER_MAX:g}" if is_huge else ""
-        return InvalidInput(f"{self.name} is {shown}", mend=f"{self.mend}{most}")
+        return InvalidInput(f"{self.name} is {shown}", hint=f"{self.hint}{most}")
 
 
 def declared(kind: SettingKind, default: object, meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # it stands for a value of any field's type

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from sluice.ingest.nearest import suggestion
 from sluice.ingest.own_settings import OWN_SETTINGS
 from sluice.ingest.setting import (
     Setting,
@@ -31,6 +30,7 @@ from sluice.ingest.setting import (
     whole,
     word,
 )
+from sluice.ingest.suggestions import suggestion
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.errors import InvalidInput
 
@@ -218,14 +218,14 @@ def checked_setting(
     prefix, _, name = key.rpartition(".")
     if prefix and prefix not in policies:
         raise InvalidInput(
-            f"{key} names the unknown policy {prefix!r}", mend=suggestion(prefix, policies)
+            f"{key} names the unknown policy {prefix!r}", hint=suggestion(prefix, policies)
         )
     own = OWN_SETTINGS.get(prefix, {})
     setting = own.get(name) or SETTINGS.get(name)
     if setting is None:
         known = [*(f"{prefix}.{one}" for one in own), *SETTINGS]
-        mend = suggestion(key if own else name, known)
-        raise InvalidInput(f"{key} is no known setting", mend=mend)
+        hint = suggestion(key if own else name, known)
+        raise InvalidInput(f"{key} is no known setting", hint=hint)
     return prefix, name, setting.checked(raw)
 
 
@@ -233,7 +233,7 @@ def _split(override: str) -> tuple[str, object]:
     key, equals, text = override.partition("=")
     if not equals:
         raise InvalidInput(
-            "no = in it", where=f"--set {override[:80]}", mend="write it as key=value"
+            "no = in it", where=f"--set {override[:80]}", hint="write it as key=value"
         )
     return key.strip(), _read_value(text.strip())
 

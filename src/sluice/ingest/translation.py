@@ -1,7 +1,7 @@
 """What pydantic found, as complaints: its error types in our words, mends from the descriptions.
 
 A field's description in `shapes` says what to give ("seconds after submission, above 0"). It is
-published in the JSON Schema, and it is the mend of every message about that field.
+published in the JSON Schema, and it is the hint of every message about that field.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sluice.ingest.complaints import SORTED_MAX, Complaint, shown
-from sluice.ingest.nearest import suggestion
-from sluice.ingest.places import Path
+from sluice.ingest.errors import SORTED_MAX, FieldError, shown
+from sluice.ingest.positions import Path
+from sluice.ingest.suggestions import suggestion
 
 _WANTED = {
     "bool_type": "true or false",
@@ -30,7 +30,7 @@ _WANTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
-# A lower bound stands in the mend; an upper one may be a surprise.
+# A lower bound stands in the hint; an upper one may be a surprise.
 _BOUNDS = {
     "greater_than": "",
     "greater_than_equal": "",
@@ -39,26 +39,26 @@ _BOUNDS = {
 }
 
 
-def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[Complaint]:
+def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[FieldError]:
     """The first of pydantic's errors about a value of `shape` that stands at `base`."""
     for detail in error.errors(include_url=False)[:SORTED_MAX]:
         steps: Path = detail["loc"]
-        what, mend = _told(detail, shape, steps)
-        yield Complaint(base + steps, what, mend)
+        what, hint = _told(detail, shape, steps)
+        yield FieldError(base + steps, what, hint)
 
 
 def _told(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> tuple[str, str]:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "refused":
-        return str(context["what"]), str(context["mend"])
+        return str(context["what"]), str(context["hint"])
     if kind == "extra_forbidden":
         return "is no known key", suggestion(str(steps[-1]), _keys(shape, steps[:-1]))
-    mend = mend_of(shape, steps)
+    hint = hint_of(shape, steps)
     if kind == "literal_error":
-        mend = _choice(value, context["expected"])
+        hint = _choice(value, context["expected"])
     elif kind in _WANTED:
-        mend = _typed_mend(kind, value, mend)
-    return _what(kind, value, context, str(detail["msg"])), mend
+        hint = _typed_mend(kind, value, hint)
+    return _what(kind, value, context, str(detail["msg"])), hint
 
 
 def _what(kind: str, value: object, context: Mapping[str, Any], message: str) -> str:
@@ -77,15 +77,15 @@ def _choice(value: object, expected: str) -> str:
     return hint if hint.startswith("perhaps") else f"give {' or '.join(known) or expected}"
 
 
-def _typed_mend(kind: str, value: object, mend: str) -> str:
+def _typed_mend(kind: str, value: object, hint: str) -> str:
     if kind == "string_type" and isinstance(value, int | float):
         return "put it in quotes"
     if kind in ("float_type", "int_type") and isinstance(value, str):
-        return f"{mend}; numbers are written as in JSON, without quotes"
-    return mend
+        return f"{hint}; numbers are written as in JSON, without quotes"
+    return hint
 
 
-def mend_of(shape: type[BaseModel], steps: Path) -> str:
+def hint_of(shape: type[BaseModel], steps: Path) -> str:
     """What to give for a field, from its description."""
     description = None
     for length in range(len(steps), 0, -1):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
-from sluice.ingest.entrance import Entrance
 from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.model.workload import Workload
 
@@ -30,4 +30,4 @@ def parse_workload(
     >>> parse_workload(text).jobs[0].tasks
     2
     """
-    return Entrance(read_document(content, source=source), folder).workload()
+    return WorkloadBuilder(read_document(content, source=source), folder).workload()

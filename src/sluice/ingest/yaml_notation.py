@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from sluice.ingest.places import DEPTH_MAX, NotationError, Path, Place, place_at
+from sluice.ingest.positions import DEPTH_MAX, NotationError, Path, Place, place_at
 
 ALIASED_MAX = 1_000_000
 
@@ -235,8 +235,8 @@ class _Reader:
         self._note(path, mark)
 
 
-def _refused(what: str, event: _Event, mend: str) -> NotationError:
-    return NotationError(what, place=_place(event.start_mark), mend=mend)
+def _refused(what: str, event: _Event, hint: str) -> NotationError:
+    return NotationError(what, place=_place(event.start_mark), hint=hint)
 
 
 def _too_deep(event: _Event) -> NotationError:
@@ -254,6 +254,6 @@ def _syntax(error: yaml.YAMLError, text: str) -> NotationError:
     return NotationError(
         f"this is no YAML: {problem}",
         place=place,
-        mend="mend it there, or quote the text",
+        hint="mend it there, or quote the text",
         is_syntax=True,
     )

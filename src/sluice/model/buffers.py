@@ -23,13 +23,13 @@ class BufferSetting:
     def __post_init__(self) -> None:
         if not 1 <= self.bytes < math.inf:
             raise InvalidInput(
-                f"bytes is {self.bytes}", where="buffer", mend="give finite bytes, 1 or more"
+                f"bytes is {self.bytes}", where="buffer", hint="give finite bytes, 1 or more"
             )
         for name in ("metadata_share", "spill_threshold"):
             share = getattr(self, name)
             if not 0 < share < 1:
                 raise InvalidInput(
-                    f"{name} is {share}", where="buffer", mend="give a share between 0 and 1"
+                    f"{name} is {share}", where="buffer", hint="give a share between 0 and 1"
                 )
 
 
@@ -69,7 +69,7 @@ class BufferRanges:
                 raise InvalidInput(
                     f"{name} is [{span.low:g}, {span.high:g}]",
                     where="buffer",
-                    mend="give the least first, then the greatest",
+                    hint="give the least first, then the greatest",
                 )
             # Ends that could not be settings are refused as settings are.
             for end in (span.low, span.high):

@@ -39,7 +39,7 @@ class ClassProfile:
                 raise InvalidInput(
                     f"{field}.tasks is {tasks}",
                     where="profile",
-                    mend="give at least one map and one reduce",
+                    hint="give at least one map and one reduce",
                 )
 
 
@@ -64,11 +64,11 @@ class JobClass:
 
     def __post_init__(self) -> None:
         checked_id(self.class_id, what="class")
-        for what, mend in self._faults():
-            raise InvalidInput(what, where=f"class {self.class_id!r}", mend=mend)
+        for what, hint in self._faults():
+            raise InvalidInput(what, where=f"class {self.class_id!r}", hint=hint)
 
     def _faults(self) -> Iterator[tuple[str, str]]:
-        """What is wrong, each beginning with the field's name, and how to mend it."""
+        """What is wrong, each beginning with the field's name, and how to hint it."""
         for name in ("penalty_usd", "jobs_min", "jobs_max"):
             if not 0 <= getattr(self, name) < math.inf:
                 yield f"{name} is {getattr(self, name)}", "give a finite number of at least 0"
@@ -95,13 +95,13 @@ class JobClass:
     def _faults_with_profile(self) -> Iterator[tuple[str, str]]:
         if self.profile is None:
             yield "maps is missing", "give maps, reduces and the rest of a profile, or vms_per_job"
-        for name, mend in (
+        for name, hint in (
             ("deadline_s", "give the seconds that a job may take"),
             ("maps_per_vm", "give how many map containers fit one VM"),
             ("reduces_per_vm", "give how many reduce containers fit one VM"),
         ):
             if getattr(self, name) is None:
-                yield f"{name} is missing", f"{mend}, or vms_per_job instead of a profile"
+                yield f"{name} is missing", f"{hint}, or vms_per_job instead of a profile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +116,8 @@ class CapacityPrices:
     reserved_vms: float | None = None
 
     def __post_init__(self) -> None:
-        for what, mend in self._faults():
-            raise InvalidInput(what, where="prices", mend=mend)
+        for what, hint in self._faults():
+            raise InvalidInput(what, where="prices", hint=hint)
 
     def _faults(self) -> Iterator[tuple[str, str]]:
         for name in ("on_demand_vm_usd", "reserved_vm_usd"):

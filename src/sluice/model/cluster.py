@@ -38,7 +38,7 @@ class Node:
                 raise InvalidInput(
                     f"{name} is {slots}",
                     where=f"node {self.node_id!r}",
-                    mend=f"give a whole number from 0 to {SLOTS_MAX}",
+                    hint=f"give a whole number from 0 to {SLOTS_MAX}",
                 )
 
     def slots(self, kind: SlotKind) -> int:
@@ -64,12 +64,12 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if not self.nodes:
-            raise InvalidInput("the cluster has no node", where="cluster", mend="give at least one")
+            raise InvalidInput("the cluster has no node", where="cluster", hint="give at least one")
         seen: set[str] = set()
         for node in self.nodes:
             if node.node_id in seen:
                 raise InvalidInput(
-                    f"node {node.node_id!r} stands twice", where="cluster", mend="name each once"
+                    f"node {node.node_id!r} stands twice", where="cluster", hint="name each once"
                 )
             seen.add(node.node_id)
 
@@ -106,17 +106,17 @@ class Pool:
         checked_id(self.pool_id, what="pool")
         if not 0 < self.weight < math.inf:
             raise InvalidInput(
-                f"weight is {self.weight}", where=where, mend="give a finite number above 0"
+                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
             )
         for name in ("map_slots_min", "reduce_slots_min"):
             if getattr(self, name) < 0:
                 raise InvalidInput(
-                    f"{name} is {getattr(self, name)}", where=where, mend="give 0 or more"
+                    f"{name} is {getattr(self, name)}", where=where, hint="give 0 or more"
                 )
         for name in ("map_slots_max", "reduce_slots_max"):
             most = getattr(self, name)
             if most is not None and most < 1:
-                raise InvalidInput(f"{name} is {most}", where=where, mend="give 1 or more")
+                raise InvalidInput(f"{name} is {most}", where=where, hint="give 1 or more")
 
     def slots_min(self, kind: SlotKind) -> int:
         """Guaranteed slots of a kind; a container pool guarantees the sum of both."""

@@ -1,6 +1,6 @@
 """The one family of errors, so that callers need one `except`.
 
-`InvalidInput` is the caller's to mend, `Infeasible` is a true "no", `EngineUnavailable` says try
+`InvalidInput` is the caller's to hint, `Infeasible` is a true "no", `EngineUnavailable` says try
 again, and `StoreCorrupt` stops and keeps the evidence.
 """
 
@@ -12,22 +12,22 @@ class SluiceError(Exception):
 
 
 class InvalidInput(SluiceError):
-    """Outside data that cannot be used: what is wrong, where it stands, and how to mend it."""
+    """Outside data that cannot be used: what is wrong, where it stands, and how to hint it."""
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
-        super().__init__(what, where, mend)
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where, hint)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.hint = hint
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head}. {self.mend[:1].upper()}{self.mend[1:]}." if self.mend else f"{head}."
+        return f"{head}. {self.hint[:1].upper()}{self.hint[1:]}." if self.hint else f"{head}."
 
     def within(self, place: str) -> InvalidInput:
         """The same complaint, told from one level further out."""
         where = f"{place}, {self.where}" if self.where else place
-        return InvalidInput(self.what, where=where, mend=self.mend)
+        return InvalidInput(self.what, where=where, hint=self.hint)
 
 
 class Infeasible(SluiceError):

@@ -63,12 +63,12 @@ class PastPhase:
     def __post_init__(self) -> None:
         where = f"phase {self.name!r}"
         if self.tasks < 1:
-            raise InvalidInput(f"tasks is {self.tasks}", where=where, mend="leave out the phase")
+            raise InvalidInput(f"tasks is {self.tasks}", where=where, hint="leave out the phase")
         if not 0 <= self.avg_s <= self.max_s < math.inf:
             raise InvalidInput(
                 f"avg_s is {self.avg_s} and max_s is {self.max_s}",
                 where=where,
-                mend="give finite seconds with avg_s at most max_s",
+                hint="give finite seconds with avg_s at most max_s",
             )
 
 

@@ -26,7 +26,7 @@ def checked_id(text: str, *, what: str) -> str:
         raise InvalidInput(
             f"id has {len(text)} characters",
             where=what,
-            mend=f"give 1 to {ID_LENGTH_MAX} printable characters",
+            hint=f"give 1 to {ID_LENGTH_MAX} printable characters",
         )
     for character in text:
         # Categories C*: control, format, surrogate, private, unassigned. A line separator (Zl)
@@ -36,6 +36,6 @@ def checked_id(text: str, *, what: str) -> str:
             raise InvalidInput(
                 f"id {text!r} holds the control character {character!r}",
                 where=what,
-                mend="use printable characters only",
+                hint="use printable characters only",
             )
     return text

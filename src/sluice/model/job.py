@@ -68,13 +68,13 @@ class Phase:
     def __post_init__(self) -> None:
         if not 1 <= self.tasks <= TASKS_MAX:
             raise InvalidInput(
-                f"tasks is {self.tasks}", where=self.name, mend=f"give 1 to {TASKS_MAX}"
+                f"tasks is {self.tasks}", where=self.name, hint=f"give 1 to {TASKS_MAX}"
             )
         for name in ("units", "unit_weight"):
             number = getattr(self, name)
             if not 0 < number < math.inf:
                 raise InvalidInput(
-                    f"{name} is {number}", where=self.name, mend="give a finite number above 0"
+                    f"{name} is {number}", where=self.name, hint="give a finite number above 0"
                 )
 
 
@@ -134,31 +134,31 @@ class Job:
             raise InvalidInput(
                 f"submitted_at_s is {self.submitted_at_s}",
                 where=where,
-                mend="give a finite number of seconds of at least 0",
+                hint="give a finite number of seconds of at least 0",
             )
         if self.deadline_at_s is not None and not self.submitted_at_s < self.deadline_at_s:
             raise InvalidInput(
                 f"deadline_at_s is {self.deadline_at_s}, not after submission"
                 f" at {self.submitted_at_s}",
                 where=where,
-                mend="give a deadline after submitted_at_s (deadline_s counts from submission)",
+                hint="give a deadline after submitted_at_s (deadline_s counts from submission)",
             )
         if not 0 < self.weight < math.inf:
             raise InvalidInput(
-                f"weight is {self.weight}", where=where, mend="give a finite number above 0"
+                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
             )
         if self.penalty_usd is not None and not 0 <= self.penalty_usd < math.inf:
             raise InvalidInput(
                 f"penalty_usd is {self.penalty_usd}",
                 where=where,
-                mend="give a finite number of at least 0",
+                hint="give a finite number of at least 0",
             )
         for index, phase in enumerate(self.phases):
             if any(not 0 <= earlier < index for earlier in phase.after):
                 raise InvalidInput(
                     f"phase {phase.name!r} comes after {phase.after}",
                     where=where,
-                    mend="let a phase follow only phases that stand before it",
+                    hint="let a phase follow only phases that stand before it",
                 )
 
     @property

@@ -26,13 +26,13 @@ class TaskLengths(Protocol):
 def _checked_span(avg_s: float, max_s: float) -> None:
     if not 0 < avg_s < math.inf:
         raise InvalidInput(
-            f"avg_s is {avg_s}", where="avg_s", mend="give a finite number of seconds above 0"
+            f"avg_s is {avg_s}", where="avg_s", hint="give a finite number of seconds above 0"
         )
     if not avg_s <= max_s < math.inf:
         raise InvalidInput(
             f"max_s is {max_s}, below avg_s = {avg_s}" if max_s < avg_s else f"max_s is {max_s}",
             where="max_s",
-            mend="give a finite number of seconds, at least avg_s",
+            hint="give a finite number of seconds, at least avg_s",
         )
 
 
@@ -66,14 +66,14 @@ class ListedLengths:
     def __post_init__(self) -> None:
         if not self.durations_s:
             raise InvalidInput(
-                "durations_s is empty", where="durations_s", mend="list one length for each task"
+                "durations_s is empty", where="durations_s", hint="list one length for each task"
             )
         for index, duration_s in enumerate(self.durations_s):
             if not 0 < duration_s < math.inf:
                 raise InvalidInput(
                     f"durations_s[{index}] is {duration_s}",
                     where="durations_s",
-                    mend="give finite numbers of seconds above 0",
+                    hint="give finite numbers of seconds above 0",
                 )
 
     def avg_s(self, tasks: int) -> float:
@@ -102,11 +102,11 @@ class WorkLengths:
                 raise InvalidInput(
                     f"{name} is {number}",
                     where=name,
-                    mend=f"give a finite number of at least {low:g}",
+                    hint=f"give a finite number of at least {low:g}",
                 )
         if self.fixed_s + self.work_s <= 0:
             raise InvalidInput(
-                "fixed_s and work_s are both 0", where="work_s", mend="give one of them above 0"
+                "fixed_s and work_s are both 0", where="work_s", hint="give one of them above 0"
             )
 
     def avg_s(self, tasks: int) -> float:
@@ -128,13 +128,13 @@ class TableLengths:
 
     def __post_init__(self) -> None:
         if not self.rows:
-            raise InvalidInput("rows is empty", where="rows", mend="give at least one row")
+            raise InvalidInput("rows is empty", where="rows", hint="give at least one row")
         counts = [row[0] for row in self.rows]
         if counts[0] < 1 or any(a >= b for a, b in pairwise(counts)):
             raise InvalidInput(
                 f"rows has the task counts {counts}",
                 where="rows",
-                mend="give rising task counts of at least 1",
+                hint="give rising task counts of at least 1",
             )
         for _, average_s, longest_s in self.rows:
             try:

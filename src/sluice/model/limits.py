@@ -32,5 +32,5 @@ class Limits:
             raise _wrong("vms_max", self.vms_max, "give 1 or more")
 
 
-def _wrong(name: str, value: object, mend: str) -> InvalidInput:
-    return InvalidInput(f"{name} is {value}", where="limits", mend=mend)
+def _wrong(name: str, value: object, hint: str) -> InvalidInput:
+    return InvalidInput(f"{name} is {value}", where="limits", hint=hint)

@@ -26,7 +26,7 @@ class VmShape:
             slots = getattr(self, name)
             if slots < 1:
                 raise InvalidInput(
-                    f"{name}_per_vm is {slots}", where="cluster", mend="give 1 or more"
+                    f"{name}_per_vm is {slots}", where="cluster", hint="give 1 or more"
                 )
 
     def vms(self, *, map_slots: int, reduce_slots: int) -> int:
@@ -61,11 +61,11 @@ class Offer:
         where = f"type {self.vm_type!r}"
         if not 0 <= self.hour_usd < math.inf:
             raise InvalidInput(
-                f"hour_usd is {self.hour_usd}", where=where, mend="give dollars, 0 or more"
+                f"hour_usd is {self.hour_usd}", where=where, hint="give dollars, 0 or more"
             )
         if not 0 < self.speed < math.inf:
             raise InvalidInput(
-                f"speed is {self.speed}", where=where, mend="give a finite number above 0"
+                f"speed is {self.speed}", where=where, hint="give a finite number above 0"
             )
 
 

@@ -46,13 +46,13 @@ class Prices:
             number = getattr(self, name)
             if not 0 <= number < math.inf:
                 raise InvalidInput(
-                    f"{name} is {number}", where="prices", mend="give a finite number of at least 0"
+                    f"{name} is {number}", where="prices", hint="give a finite number of at least 0"
                 )
         if not 0 < self.io_bytes_per_op < math.inf:
             raise InvalidInput(
                 f"io_bytes_per_op is {self.io_bytes_per_op}",
                 where="prices",
-                mend="give a finite number of bytes above 0",
+                hint="give a finite number of bytes above 0",
             )
 
     def paid_hours(self, length_s: float) -> float:

@@ -28,7 +28,7 @@ class Resources:
             amount = getattr(self, name)
             if not 0 <= amount < math.inf:
                 raise InvalidInput(
-                    f"{name} is {amount}", where=name, mend="give a finite number of at least 0"
+                    f"{name} is {amount}", where=name, hint="give a finite number of at least 0"
                 )
 
     def __add__(self, other: Resources) -> Resources:

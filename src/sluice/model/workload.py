@@ -47,7 +47,7 @@ class Workload:
         for job in self.jobs:
             if job.job_id in seen:
                 raise InvalidInput(
-                    f"job id {job.job_id!r} stands twice", where="jobs", mend="name each job once"
+                    f"job id {job.job_id!r} stands twice", where="jobs", hint="name each job once"
                 )
             seen.add(job.job_id)
 
@@ -59,8 +59,8 @@ class Workload:
     def required_cluster(self) -> Cluster:
         """The cluster; raises InvalidInput naming the field where there is none."""
         if self.cluster is None:
-            mend = "add `cluster: {map_slots: ..., reduce_slots: ...}`"
+            hint = "add `cluster: {map_slots: ..., reduce_slots: ...}`"
             if self.is_from_logs:
-                mend = "give map_slots and reduce_slots by --from-log-set"
-            raise InvalidInput("cluster is missing", where=self.source, mend=mend)
+                hint = "give map_slots and reduce_slots by --from-log-set"
+            raise InvalidInput("cluster is missing", where=self.source, hint=hint)
         return self.cluster

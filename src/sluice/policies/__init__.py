@@ -9,10 +9,10 @@ that needs a planner is made by `bootstrap`, for neighbours do not import each o
 from __future__ import annotations
 
 BUILT_IN: dict[str, str] = {
-    "admission.all": "sluice.policies.standing:AdmitAll",
+    "admission.all": "sluice.policies.defaults:AdmitAll",
     "admission.capacity": "sluice.policies.capacity_admission:CapacityAdmission",
-    "pools.keep": "sluice.policies.standing:KeepPools",
-    "release.input": "sluice.policies.standing:ReleaseOnArrival",
+    "pools.keep": "sluice.policies.defaults:KeepPools",
+    "release.input": "sluice.policies.defaults:ReleaseOnArrival",
     "release.mrorder": "sluice.bootstrap.ordering:MrOrderMaker",
     "release.on-demand": "sluice.policies.on_demand:OnDemand",
     "tasks.dynamicmr": "sluice.policies.dynamicmr.policy:DynamicMR",

@@ -21,7 +21,7 @@ from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.policies.capacity_round import Round, Verdict, Vm, Wish
-from sluice.policies.promises import JobLaw, job_law
+from sluice.policies.container_needs import ContainerNeeds, container_needs
 
 _RENTS = 10.0  # penalty for a job where none is told, in rents of its own (section 4.3)
 _NO_NODE = Reason(ReasonCode.NO_NODE)
@@ -58,7 +58,7 @@ class CapacityAdmission:
         self._vm_containers = vm_containers
         self._penalty_usd = penalty_usd
         self._heartbeat_s = heartbeat_s
-        self._laws: dict[JobId, JobLaw | None] = {}
+        self._laws: dict[JobId, ContainerNeeds | None] = {}
         self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
         self._held_at_s = -math.inf
         self._rounds: list[dict[str, object]] = []
@@ -112,7 +112,7 @@ class CapacityAdmission:
     def _at_once(self, job: Job, slots: int) -> Verdict | None:
         """The answer for a job that nobody can promise anything; None for one that must compete."""
         if job.job_id not in self._laws:
-            self._laws[job.job_id] = job_law(job, self._bound, self._heartbeat_s)
+            self._laws[job.job_id] = container_needs(job, self._bound, self._heartbeat_s)
         if job.deadline_at_s is None or self._laws[job.job_id] is None:
             why = ReasonCode.NO_LENGTHS if job.deadline_at_s else ReasonCode.NO_DEADLINE
             return Admit() if self._takes_others else Refuse(Reason(why))

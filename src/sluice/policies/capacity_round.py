@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sluice.core.protocols import Admit, Defer, Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import Job
-from sluice.policies.promises import JobLaw
+from sluice.policies.container_needs import ContainerNeeds
 
 Verdict = Admit | Defer | Refuse
 
@@ -33,7 +33,7 @@ class Wish(NamedTuple):
     """
 
     job: Job
-    law: JobLaw
+    law: ContainerNeeds
     left_s: float
     containers: float
     penalty_usd: float

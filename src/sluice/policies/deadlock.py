@@ -24,7 +24,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.line import Named
+from sluice.policies.job_order import Named
 
 PATIENCE_S: Final = 60.0
 

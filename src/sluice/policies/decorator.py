@@ -11,7 +11,7 @@ from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.policies.line import Named
+from sluice.policies.job_order import Named
 
 
 class Decorator:

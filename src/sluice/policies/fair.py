@@ -18,7 +18,7 @@ from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
-from sluice.policies.line import Key, Pick, Place
+from sluice.policies.job_order import Key, Pick, Place
 from sluice.policies.share_order import PoolShare, ShareOrder, job_place
 
 _MAP: Final = SlotKind.MAP

@@ -16,7 +16,7 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.line import Key, Pick, Place
+from sluice.policies.job_order import Key, Pick, Place
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)

@@ -31,8 +31,8 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator
-from sluice.policies.line import Key, Line, Pick, Place
-from sluice.policies.pace import Paces, left_s, percentile
+from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.progress_rate import Paces, left_s, percentile
 
 LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
 
@@ -74,7 +74,7 @@ class CopyGate(Protocol):
     def number(self) -> str:
         """What it is called among the cases."""
 
-    def attach(self, state: ClusterState, line: Line) -> None:
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Called once before the first event."""
 
     def settle(self) -> None:
@@ -89,7 +89,7 @@ class AnyJob:
 
     number: Final = "LATE"
 
-    def attach(self, state: ClusterState, line: Line) -> None:
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Needs no index."""
 
     def settle(self) -> None:
@@ -103,7 +103,7 @@ class Late(Decorator):
     """A line in which slow tasks stand for a second time, where their job's turn is."""
 
     def __init__(
-        self, inner: Line, gate: CopyGate | None = None, limits: LateLimits | None = None
+        self, inner: JobOrder, gate: CopyGate | None = None, limits: LateLimits | None = None
     ) -> None:
         super().__init__(inner)
         self._line = inner
@@ -125,7 +125,7 @@ class Late(Decorator):
 
     @property
     def has_pools(self) -> bool:
-        """As in `Line`."""
+        """As in `JobOrder`."""
         return self._line.has_pools
 
     def attach(self, state: ClusterState) -> None:

@@ -17,7 +17,7 @@ from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.policies.rounds import Timing
-from sluice.policies.widths import widths
+from sluice.policies.slot_counts import widths
 
 # Positions of the jobs in the order to release them, given jobs, map slots and reduce slots.
 OrderingEngine = Callable[[Sequence[Job], int, int], Sequence[int]]
@@ -79,7 +79,7 @@ class MrOrder:
             raise InvalidInput(
                 f"the ordering engine returned {list(positions)[:20]} for {len(taken)} jobs",
                 where="mrorder",
-                mend="return every position from 0 once",
+                hint="return every position from 0 once",
             )
         ordered = [taken[position] for position in positions]
         fluid_s = fluid_makespan_s([slot_work(entry.job) for entry in ordered], *slots)

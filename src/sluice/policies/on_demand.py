@@ -20,7 +20,7 @@ from sluice.core.protocols import ReleaseOrder
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
 from sluice.model.job import Job, Phase, SlotKind
-from sluice.policies.widths import has_containers_only, widths
+from sluice.policies.slot_counts import has_containers_only, widths
 
 # A heap of waiting jobs by rank, the order of submission at the end; who was released or killed
 # meanwhile is passed over.

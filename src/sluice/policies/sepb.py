@@ -18,7 +18,7 @@ from typing import Final
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.line import Key, Line
+from sluice.policies.job_order import JobOrder, Key
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -72,7 +72,7 @@ class _Standing:
     Groups are pools, by their number; a line without pools is one group, number -1.
     """
 
-    def __init__(self, line: Line, kind: SlotKind, *, counts_other: bool) -> None:
+    def __init__(self, line: JobOrder, kind: SlotKind, *, counts_other: bool) -> None:
         self._line = line
         self._kind = kind
         self._counts_other = counts_other
@@ -172,7 +172,7 @@ class PendingFirst:
         self._is_by_pool = is_by_pool
         self._lends = {_MAP: lends_map, _REDUCE: lends_reduce}
 
-    def attach(self, state: ClusterState, line: Line) -> None:
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._standings = {
             kind: _Standing(line, kind, counts_other=lends) for kind, lends in self._lends.items()
         }

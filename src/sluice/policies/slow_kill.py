@@ -21,7 +21,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.policies.decorator import Decorator, earlier
-from sluice.policies.line import Named
+from sluice.policies.job_order import Named
 
 FINISHED_MIN: Final = 5
 TIMES_MEAN: Final = 2.0

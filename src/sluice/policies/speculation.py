@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.job_order import JobOrder, Named
 from sluice.policies.late import AnyJob, CopyGate, Late, LateLimits
-from sluice.policies.line import Line, Named
 from sluice.policies.sepb import PendingFirst
 from sluice.policies.slow_kill import SlowKill
 
@@ -15,8 +15,8 @@ NOTHING_LENT = Fractions(0.0, 0.0)
 
 
 def with_copies(
-    line: Line, settings: Mapping[str, Any], fractions: Fractions = NOTHING_LENT
-) -> Line:
+    line: JobOrder, settings: Mapping[str, Any], fractions: Fractions = NOTHING_LENT
+) -> JobOrder:
     """The line with what `speculation` and `sepb` ask for in it."""
     if settings.get("speculation", "none") != "late":
         return line

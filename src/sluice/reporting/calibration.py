@@ -14,8 +14,8 @@ from sluice.estimate.uncertainty import Interval
 from sluice.reporting.charts.calibration import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
-from sluice.reporting.quantities import NOTHING, count, duration_tight, share, shortened, size
-from sluice.reporting.table_look import plain_table, plain_text
+from sluice.reporting.formatting import NOTHING, count, duration_tight, share, shortened, size
+from sluice.reporting.table_style import plain_table, plain_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame

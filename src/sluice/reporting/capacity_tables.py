@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, Unreachable
 from sluice.reporting.capacity import CapacityResult
-from sluice.reporting.quantities import (
+from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration,
@@ -17,7 +17,7 @@ from sluice.reporting.quantities import (
     shortened,
     tenths,
 )
-from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluice.core.story import Story, StoryLine
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.core.why import PhaseWait, Why
-from sluice.reporting.quantities import count, duration
+from sluice.reporting.formatting import count, duration
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -55,7 +55,7 @@ def _phase(phase: PhaseWait) -> str:
 
 
 def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
-    """Line by line, with the instants in front. lines_max: of more, the middle is left out."""
+    """JobOrder by line, with the instants in front. lines_max: of more, the middle is left out."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

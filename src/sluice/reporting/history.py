@@ -228,7 +228,7 @@ def check_export(path: str | Path) -> None:
         raise InvalidInput(
             f"{path} does not say which kind of table to write",
             where="--export",
-            mend=f"end the name in {' or '.join(EXPORT_ENDINGS)}",
+            hint=f"end the name in {' or '.join(EXPORT_ENDINGS)}",
         )
     if ending == ".parquet":
         required("pyarrow.parquet", extra="parquet", what="a table as Parquet")

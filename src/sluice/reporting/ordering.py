@@ -12,10 +12,10 @@ from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import Found
 from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
 from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
+from sluice.planning.ordering.flow_arrays import Outcome, outcome_of
 from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.methods import Answer
 from sluice.planning.ordering.problem import Problem
-from sluice.planning.ordering.shop import Outcome, outcome_of
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.ordering import order_chart
 from sluice.reporting.exports.workload_document import workload_document

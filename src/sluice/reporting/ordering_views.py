@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.shop import Outcome
-from sluice.reporting.quantities import count, duration, duration_tight, shortened
-from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
+from sluice.planning.ordering.flow_arrays import Outcome
+from sluice.reporting.formatting import count, duration, duration_tight, shortened
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel

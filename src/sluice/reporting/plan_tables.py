@@ -10,8 +10,7 @@ from sluice.planning.pareto.answer import Status
 from sluice.planning.pareto.frontier import Plan
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
-from sluice.reporting.plans import Off, PlanResult
-from sluice.reporting.quantities import (
+from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration,
@@ -20,7 +19,8 @@ from sluice.reporting.quantities import (
     shortened,
     size,
 )
-from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
+from sluice.reporting.plans import Off, PlanResult
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel

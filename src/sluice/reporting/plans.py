@@ -21,7 +21,7 @@ from sluice.reporting.exports.chosen_workload import chosen_document, chosen_wor
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
-from sluice.reporting.quantities import duration, money
+from sluice.reporting.formatting import duration, money
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -102,7 +102,7 @@ class PlanResult:
             raise InvalidInput(
                 f"plan {number} does not exist: {there}",
                 where="--choose",
-                mend="see `sluice plan FILE`" if len(self) else "loosen the limits",
+                hint="see `sluice plan FILE`" if len(self) else "loosen the limits",
             )
         within = len(self.answer.plans)
         if number <= within:
@@ -139,7 +139,7 @@ class PlanResult:
             raise InvalidInput(
                 f"{told} plans of {jobs} jobs are too many to be told whole",
                 where="--plans",
-                mend="give --plans none, or a number",
+                hint="give --plans none, or a number",
             )
 
     def _documents(

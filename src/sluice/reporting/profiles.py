@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from sluice.reporting.history import Imported, ImportedLog, StoredProfiles
-from sluice.reporting.quantities import (
+from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration_tight,
     shortened,
     size,
 )
-from sluice.reporting.table_look import left_out, plain_table, plain_text
+from sluice.reporting.history import Imported, ImportedLog, StoredProfiles
+from sluice.reporting.table_style import left_out, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.dashboard import chart_of
 from sluice.reporting.extras import required
 from sluice.reporting.figures import RunFigures
-from sluice.reporting.page import result_html
+from sluice.reporting.notebook_html import result_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,8 +11,8 @@ from sluice.estimate.setting import NotEnough
 from sluice.model.history import PastRun
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.extras import required
-from sluice.reporting.quantities import NOTHING, duration, shortened
-from sluice.reporting.table_look import plain_table, plain_text
+from sluice.reporting.formatting import NOTHING, duration, shortened
+from sluice.reporting.table_style import plain_table, plain_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sluice.reporting.comparison import ComparedScheduler, Comparison
-from sluice.reporting.idleness import Idleness
-from sluice.reporting.quantities import (
+from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration,
@@ -21,7 +20,8 @@ from sluice.reporting.quantities import (
     shortened,
     size,
 )
-from sluice.reporting.table_look import framed, left_out, plain_table, plain_text
+from sluice.reporting.idleness import Idleness
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel

@@ -186,7 +186,7 @@ def _unusable(path: str | Path, what: str, error: OSError | ValueError) -> Inval
     """The complaint about a file. A path that holds a NUL character is a ValueError."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return InvalidInput(
-        f"it cannot be {what}: {reason}", where=str(path), mend="check the path of the trace"
+        f"it cannot be {what}: {reason}", where=str(path), hint="check the path of the trace"
     )
 
 
@@ -256,7 +256,7 @@ def _read_line(
         raise InvalidInput(
             f"this is no line of a trace: {what}",
             where=f"{source} line {number}",
-            mend="give a file that `simulate --trace` or `run --trace` has written",
+            hint="give a file that `simulate --trace` or `run --trace` has written",
         ) from error
 
 

@@ -46,7 +46,7 @@ _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may ask in vain before it is plain that nothing will change
 _new: Final = tuple.__new__
 
-Observer = Callable[[float, int], None]  # now_s, tasks ended
+OnProgress = Callable[[float, int], None]  # now_s, tasks ended
 
 
 class Simulation:
@@ -64,7 +64,7 @@ class Simulation:
         settings: SimulationSettings,
         seed: int = 0,
         recorded: Recorded | None = None,
-        observer: Observer | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         self._scheduler = scheduler
         self._state = scheduler.state
@@ -72,7 +72,7 @@ class Simulation:
         self._agenda = Agenda()
         self._efforts = Efforts(settings, seed, recorded)
         self._placement = BlockPlacement(cluster, settings, seed)
-        self._observer = observer
+        self._observer = on_progress
         self._to_come = 0
         self._quiet_from_s = math.inf  # since when nothing but heartbeats is to come
         self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet

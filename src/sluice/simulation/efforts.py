@@ -128,7 +128,7 @@ class Efforts:
             raise InvalidInput(
                 f"phase {phase.name!r} has no task lengths",
                 where=f"job {job.job_id!r}",
-                mend="give avg_s, durations_s, fixed_s and work_s, or rows",
+                hint="give avg_s, durations_s, fixed_s and work_s, or rows",
             )
         tasks = phase.tasks
         fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(tasks)
@@ -167,5 +167,5 @@ class Efforts:
         raise InvalidInput(
             f"spread is {settings.spread!r}",
             where="settings",
-            mend="use fixed, exponential, lognormal or gamma",
+            hint="use fixed, exponential, lognormal or gamma",
         )

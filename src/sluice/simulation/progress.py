@@ -1,7 +1,7 @@
 """What nodes say of the attempts that run there: how far each is.
 
-Told only where the task policy wants to know, with each heartbeat of a node; where there are no
-heartbeats, whenever the policy has asked to be woken. An attempt that has ended says nothing more.
+Reported only if the task policy asks for it: with each heartbeat of a node or, without heartbeats,
+whenever the policy asked to be woken. An attempt that has ended reports nothing more.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class SimulationSettings:
             raise InvalidInput(
                 f"heartbeat_s is {self.heartbeat_s}",
                 where="settings",
-                mend=f"give 0, or at least {HEARTBEAT_S_MIN}",
+                hint=f"give 0, or at least {HEARTBEAT_S_MIN}",
             )
 
     @property

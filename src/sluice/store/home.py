@@ -26,5 +26,5 @@ def state_folder(environ: Mapping[str, str] | None = None) -> Path:
     raise InvalidInput(
         "this account has no home folder to keep state in",
         where="SLUICE_HOME",
-        mend="set SLUICE_HOME to a folder that may be written",
+        hint="set SLUICE_HOME to a folder that may be written",
     )

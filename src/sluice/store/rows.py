@@ -114,7 +114,7 @@ def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:
 def opened(path: Path) -> sqlite3.Connection:
     """A connection to a journal that exists, in the version that this release reads."""
     if not path.exists():  # SQLite would make an empty one
-        raise InvalidInput("there is no journal", where=str(path), mend="start the run anew")
+        raise InvalidInput("there is no journal", where=str(path), hint="start the run anew")
     connection = connected(path)
     try:
         _check_version(connection, path)
@@ -131,7 +131,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
         raise InvalidInput(
             f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
             where=str(path),
-            mend="use the release that wrote it",
+            hint="use the release that wrote it",
         )
 
 

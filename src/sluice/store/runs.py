@@ -96,7 +96,7 @@ class Runs:
             raise InvalidInput(
                 f"the file has changed since run {changed[-1].run_id}, which did not finish",
                 where=source,
-                mend="put its text back to resume, or run it without --resume to start anew",
+                hint="put its text back to resume, or run it without --resume to start anew",
             )
         return None
 

@@ -1,33 +1,34 @@
-"""The verbs of the command line: what each takes, and the order in which it does its work.
+"""The commands of the command line, in the order of the help; importing them registers them.
 
-A verb reads and computes first, writes its files next, and prints last. Importing this room makes
-all of them known to `app`, in the order in which the help lists them.
+A command reads and computes first, writes its files next, and prints last.
 """
 
 from sluice.cli.application import app
 
 # In the order of the help, a line each.
 # isort: off
-from sluice.cli.commands import running
-from sluice.cli.commands import telling
-from sluice.cli.commands import pareto
-from sluice.cli.commands import ordering
+from sluice.cli.commands import simulate
+from sluice.cli.commands import run
+from sluice.cli.commands import explain
+from sluice.cli.commands import plan
+from sluice.cli.commands import order
 from sluice.cli.commands import capacity
-from sluice.cli.commands import history
-from sluice.cli.commands import calibration
-from sluice.cli.commands import reproduction
-from sluice.cli.commands import describing
+from sluice.cli.commands import profiles
+from sluice.cli.commands import calibrate
+from sluice.cli.commands import reproduce
+from sluice.cli.commands import workload
 # isort: on
 
 __all__ = [
     "app",
-    "calibration",
+    "calibrate",
     "capacity",
-    "describing",
-    "history",
-    "ordering",
-    "pareto",
-    "reproduction",
-    "running",
-    "telling",
+    "explain",
+    "order",
+    "plan",
+    "profiles",
+    "reproduce",
+    "run",
+    "simulate",
+    "workload",
 ]

@@ -48,16 +48,16 @@ def capacity(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Tell how many jobs of each class to take, and how many VMs to rent, at the least cost.
+    """OnMessage how many jobs of each class to take, and how many VMs to rent, at the least cost.
 
     Example: sluice capacity classes.yaml --integer --plot cost.html
     """
+    from sluice.api import capacity as api
     from sluice.reporting.capacity import UnreachableResult
-    from sluice.verbs import capacity as planning
 
     workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, export=export)
-    result = planning.capacity(workload.source, bound=bound, integer=integer)
+    result = api.capacity(workload.source, bound=bound, integer=integer)
     if isinstance(result, UnreachableResult):
         return _print_no(result, as_json=as_json)
     if export is not None:

@@ -15,7 +15,7 @@ class Channel:
     """Both ends of a talk: lines in from `read_fd`, messages out to `write_fd`.
 
     A message waits for the next `flush`, so that many travel, and wake their reader, at once; a
-    switchboard flushes at each turn. Either descriptor may be None. They belong to the channel.
+    poller flushes at each turn. Either descriptor may be None. They belong to the channel.
     """
 
     def __init__(self, read_fd: int | None, write_fd: int | None) -> None:

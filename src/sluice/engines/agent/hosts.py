@@ -28,7 +28,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import Running
 from sluice.engines.agent.channel import Channel
 from sluice.engines.agent.child import become_attempt, log_to
-from sluice.engines.agent.wakeups import unhandled
+from sluice.engines.agent.signals import unhandled
 
 HOSTS_MAX = 4  # that wait for more work of their job; one that is needed is never refused
 IDLE_S = 60.0

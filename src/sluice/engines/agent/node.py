@@ -15,11 +15,11 @@ from sluice.engines.agent import child, kernel, reports
 from sluice.engines.agent.attempts import Ending, Exit, Running, tail
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, start_host, superfluous
-from sluice.engines.agent.strays import owners
-from sluice.engines.agent.switchboard import Switchboard
-from sluice.engines.agent.wakeups import Wakeups
+from sluice.engines.agent.orphans import owners
+from sluice.engines.agent.poller import Poller
+from sluice.engines.agent.signals import Signals
 
-WORK_MODULE = "sluice.engines.work"
+WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 PROGRESS_EVERY_S = 0.25
 PATIENCE_S = 10.0  # with processes that do not even go by SIGKILL, when the agent ends
@@ -42,8 +42,8 @@ class NodeAgent:
         self._hosts_started = 0
         self._is_stopping = False
         self._env = dict(os.environb)
-        self._board = Switchboard()
-        self._wakeups = Wakeups()
+        self._board = Poller()
+        self._wakeups = Signals()
         for name in ("log", "door", "data"):
             (scratch / name).mkdir(parents=True, exist_ok=True)
 
@@ -290,7 +290,7 @@ class NodeAgent:
             self._host_ended(self._hosts_by_pid.pop(pid), Exit(status, rusage, at_s))
 
     def _settle(self) -> None:
-        """Tell the end of each ended attempt of which nothing is left; press what is left to go."""
+        """Report each ended attempt whose processes are gone; kill what is left of the others."""
         ended = [attempt for attempt in self._attempts.values() if attempt.exit is not None]
         blocked = self._press_strays()
         for attempt in ended:
@@ -322,7 +322,7 @@ class NodeAgent:
     # --- the end ----------------------------------------------------------------------------------
 
     def _close(self, attempt: Running, failure: Ending | None) -> None:
-        """Tell the end of an attempt, and forget it."""
+        """OnMessage the end of an attempt, and forget it."""
         del self._attempts[attempt.attempt_id]
         if attempt.reports is not None:
             self._board.close(attempt.reports)

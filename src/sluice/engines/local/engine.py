@@ -30,7 +30,7 @@ from sluice.core.events import (
     TaskFailed,
 )
 from sluice.engines.agent.channel import parsed
-from sluice.engines.agent.switchboard import Switchboard
+from sluice.engines.agent.poller import Poller
 from sluice.engines.base import Attempt, Snapshot
 from sluice.engines.local import translation
 from sluice.engines.local.agents import LocalAgent, node_folder, sweep
@@ -60,7 +60,7 @@ class LocalEngine:
         self._scratch = scratch.resolve()
         self._epoch = epoch
         self._clock = clock
-        self._board = Switchboard()
+        self._board = Poller()
         self._agents: dict[NodeId, LocalAgent] = {}
         self._restarts: Counter[NodeId] = Counter()
         self._open: dict[str, Attempt] = {}

@@ -121,13 +121,13 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 def _parsed(path: Path, content: bytes) -> Mapping[str, Any]:
     if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
         raise InvalidInput(
-            f"it holds more than {_VALUES_MAX} values", where=str(path), mend="cut it into parts"
+            f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"
         )
     try:
         told = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(
-            f"it is no JSON: {error}", where=str(path), mend="give the whole workload, in UTF-8"
+            f"it is no JSON: {error}", where=str(path), hint="give the whole workload, in UTF-8"
         ) from error
     return _mapping(told)
 
@@ -137,7 +137,7 @@ def _no_jobs(path: Path, report: Report) -> InvalidInput:
     return InvalidInput(
         f"it holds no job of Batsim's{why}",
         where=str(path),
-        mend="give an object of jobs {id, subtime, res, profile} and profiles {type, ...}",
+        hint="give an object of jobs {id, subtime, res, profile} and profiles {type, ...}",
     )
 
 

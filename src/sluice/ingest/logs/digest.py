@@ -17,7 +17,7 @@ def log_digest(path: Path) -> str:
         return _digest(path)
     except OSError as error:
         raise InvalidInput(
-            f"it cannot be read: {error.strerror}", where=str(path), mend="check the path"
+            f"it cannot be read: {error.strerror}", where=str(path), hint="check the path"
         ) from error
 
 

@@ -17,8 +17,8 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.options import options_of, settings_in
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
-from sluice.ingest.nearest import suggestion
 from sluice.ingest.setting import Setting
+from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
 AUTO = "auto"
@@ -45,7 +45,7 @@ def importer_of(name: str) -> Importer:
         raise InvalidInput(
             f"{name[:80]!r} is no known format",
             where="format",
-            mend=suggestion(name, (AUTO, *FORMATS)),
+            hint=suggestion(name, (AUTO, *FORMATS)),
         )
     return cast("Importer", import_module(_MODULES[name]))
 
@@ -103,7 +103,7 @@ def read_logs(
                 yield read
         if not found:
             raise InvalidInput(
-                "there is no log in this folder", where=str(path), mend=_known_formats()
+                "there is no log in this folder", where=str(path), hint=_known_formats()
             )
 
 
@@ -152,7 +152,7 @@ def check_options(given: Mapping[str, object], name: str) -> None:
             raise InvalidInput(
                 f"{key[:80]!r} is no option of {whose}",
                 where="options",
-                mend=suggestion(key, tuple(known)) if known else "leave it out",
+                hint=suggestion(key, tuple(known)) if known else "leave it out",
             )
         _check_value(known[key], value)
 
@@ -175,7 +175,7 @@ def _importer_for(log: Path, name: str) -> Importer:
         return importer_of(name)
     found = _recognised(log)
     if found is None:
-        raise InvalidInput("its format is not known", where=str(log), mend=_known_formats())
+        raise InvalidInput("its format is not known", where=str(log), hint=_known_formats())
     return found
 
 
@@ -207,7 +207,7 @@ def _logs_in(folder: Path) -> Iterator[Path]:
             seen += 1
             if seen > FILES_MAX:
                 raise InvalidInput(
-                    f"more than {FILES_MAX} files", where=str(folder), mend="name a folder in it"
+                    f"more than {FILES_MAX} files", where=str(folder), hint="name a folder in it"
                 )
             if not name.startswith("."):
                 yield Path(parent, name)
@@ -215,5 +215,5 @@ def _logs_in(folder: Path) -> Iterator[Path]:
 
 def _refuse(error: OSError) -> None:
     raise InvalidInput(
-        f"it cannot be read: {error.strerror}", where=str(error.filename), mend="check the path"
+        f"it cannot be read: {error.strerror}", where=str(error.filename), hint="check the path"
     ) from error

@@ -114,12 +114,12 @@ def check_hope(path: Path, report: Report, line: int, limits: Limits) -> None:
         raise InvalidInput(
             f"{report.skipped_count} pieces of it cannot be used",
             where=str(path),
-            mend="give a log that is less damaged, or name its format",
+            hint="give a log that is less damaged, or name its format",
         )
 
 
-def nothing_told(path: Path, report: Report, *, what: str, mend: str) -> InvalidInput:
+def nothing_told(path: Path, report: Report, *, what: str, hint: str) -> InvalidInput:
     """The complaint about a file that holds none of what it should, with the first reason."""
     skipped = report.skipped[:1]
     why = "".join(f" (line {line}: {reason})" for line, reason in skipped)
-    return InvalidInput(f"it holds no {what}{why}", where=str(path), mend=mend)
+    return InvalidInput(f"it holds no {what}{why}", where=str(path), hint=hint)

@@ -22,7 +22,7 @@ from sluice.ingest.logs.hadoop_values import Members, Unreadable, json_value
 from sluice.ingest.logs.limits import MIB, Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Report
-from sluice.ingest.places import DEPTH_MAX
+from sluice.ingest.positions import DEPTH_MAX
 
 OBJECT_BYTES_MAX = 128 * MIB  # without indentation: one job of some hundred thousand tasks
 INNER_MAX = 1_000_000  # objects in one; a task of Rumen's has about five

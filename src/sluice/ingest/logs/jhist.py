@@ -62,7 +62,7 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
             path,
             report,
             what="event of a MapReduce job",
-            mend="give a .jhist file as Hadoop has it",
+            hint="give a .jhist file as Hadoop has it",
         )
     return Contents(runs=runs)
 
@@ -126,7 +126,7 @@ class _Sections:
         return job
 
     def _close(self) -> None:
-        """Tell the job that most events are of; others are there by damage only."""
+        """OnMessage the job that most events are of; others are there by damage only."""
         jobs = [job for job in self._jobs.values() if job.events]
         jobs.sort(key=lambda job: (-job.events, job.job_id not in self._path.name, job.line))
         for job in jobs[1:]:

@@ -38,7 +38,7 @@ def read_options(texts: Iterable[str], flag: str) -> dict[str, object]:
         key, equals, value = text.partition("=")
         if not equals:
             raise InvalidInput(
-                "no = in it", where=f"{flag} {text[:80]}", mend="write it as key=value"
+                "no = in it", where=f"{flag} {text[:80]}", hint="write it as key=value"
             )
         try:
             found[key.strip()] = plain_value(value.strip())

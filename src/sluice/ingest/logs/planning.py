@@ -91,7 +91,7 @@ def classes_of(runs: Sequence[PastRun], options: PlanningOptions) -> tuple[JobCl
             raise InvalidInput(
                 f"{name} is missing, and classes need it beside penalty_usd",
                 where=_FLAG,
-                mend=f"give {_FLAG} {name}=...",
+                hint=f"give {_FLAG} {name}=...",
             )
     gathered: dict[str, list[PastRun]] = {}
     for run in runs:

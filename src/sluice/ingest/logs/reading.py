@@ -148,13 +148,13 @@ class _Counted:
 def _opened(path: Path) -> BinaryIO:
     try:
         if path.exists() and not path.is_file():
-            raise InvalidInput("it is no file", where=str(path), mend="name a log file")
+            raise InvalidInput("it is no file", where=str(path), hint="name a log file")
         return path.open("rb")
     except (OSError, ValueError) as error:
         # ValueError: a path that holds a NUL character.
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(
-            f"it cannot be read: {reason}", where=str(path), mend="check the path"
+            f"it cannot be read: {reason}", where=str(path), hint="check the path"
         ) from error
 
 
@@ -164,7 +164,7 @@ def _codec(path: Path, magic: bytes) -> str:
         raise InvalidInput(
             f"it is packed with {refused}, which is not read",
             where=str(path),
-            mend="unpack it, or pack it with gzip, zstd or lz4",
+            hint="unpack it, or pack it with gzip, zstd or lz4",
         )
     return codec_of(magic)
 
@@ -177,7 +177,7 @@ def _check_bytes(path: Path, limits: Limits, plain: int, packed: int, *, is_pack
 
 
 def _beyond(path: Path, what: str) -> InvalidInput:
-    return InvalidInput(f"it holds {what}", where=str(path), mend="cut it into smaller logs")
+    return InvalidInput(f"it holds {what}", where=str(path), hint="cut it into smaller logs")
 
 
 def _hopeless(path: Path, report: Report) -> InvalidInput:
@@ -185,11 +185,11 @@ def _hopeless(path: Path, report: Report) -> InvalidInput:
     return InvalidInput(
         f"most of it cannot be read (line {first.line}: {first.why})",
         where=str(path),
-        mend="check that it is a log of this format",
+        hint="check that it is a log of this format",
     )
 
 
 def _no_text(path: Path) -> InvalidInput:
     return InvalidInput(
-        "it is no text in UTF-8", where=str(path), mend="convert it, as with `iconv -t utf-8`"
+        "it is no text in UTF-8", where=str(path), hint="convert it, as with `iconv -t utf-8`"
     )

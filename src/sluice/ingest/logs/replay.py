@@ -25,8 +25,8 @@ from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of
-from sluice.ingest.nearest import suggestion
 from sluice.ingest.setting import SettingKind, declared, number, whole, word
+from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
@@ -92,7 +92,7 @@ def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], d
             raise InvalidInput(
                 f"{key[:80]!r} is no option here",
                 where=_FLAG,
-                mend=suggestion(key, (*ours, *theirs)),
+                hint=suggestion(key, (*ours, *theirs)),
             )
     return (
         {key: value for key, value in given.items() if key in ours},
@@ -125,7 +125,7 @@ def replayed(
         raise InvalidInput(
             f"no job in it can be run again{why}",
             where=source,
-            mend="give logs of jobs that ended well",
+            hint="give logs of jobs that ended well",
         )
     cluster, chosen = cluster_of(runs, jobs, clusters, options.map_slots, options.reduce_slots)
     classes = classes_of(runs, planning)

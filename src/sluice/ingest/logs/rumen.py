@@ -72,7 +72,7 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
             runs[job_id] = timelines.fitted(past_run(_told(job, job_id, line, report)))
     if not runs:
         raise nothing_told(
-            path, report, what="Rumen job", mend="give a trace that Rumen has written"
+            path, report, what="Rumen job", hint="give a trace that Rumen has written"
         )
     return Contents(runs=tuple(runs.values()), notes=(_NO_STORED_BYTES,))
 

@@ -50,7 +50,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             path,
             report,
             what="job, rack or workload of SLS",
-            mend="give a trace, a node file or a SYNTH description of SLS",
+            hint="give a trace, a node file or a SYNTH description of SLS",
         )
     return contents
 

@@ -71,7 +71,7 @@ def _no_application(path: Path, report: Report) -> InvalidInput:
     return InvalidInput(
         f"it holds no Spark stage with a task that ended well{why}",
         where=str(path),
-        mend="give an event log that Spark has written, as spark.eventLog.dir holds them",
+        hint="give an event log that Spark has written, as spark.eventLog.dir holds them",
     )
 
 
@@ -142,7 +142,7 @@ class _Reader:
         self._application.take(kind, event)
 
     def _end(self) -> None:
-        """Tell the application at hand, and begin anew."""
+        """OnMessage the application at hand, and begin anew."""
         run, odd = self._application.run(self._title)
         for why in odd:
             self._report.skip(0, why)

@@ -125,7 +125,7 @@ def _no_jobs(path: Path, report: Report) -> InvalidInput:
     return InvalidInput(
         f"it holds no job of the Standard Workload Format{why}",
         where=str(path),
-        mend=f"give lines of {_COLUMNS} numbers",
+        hint=f"give lines of {_COLUMNS} numbers",
     )
 
 

@@ -181,7 +181,7 @@ def _no_jobs(source: str, report: Report) -> InvalidInput:
     return InvalidInput(
         f"it holds no SWIM job{why}",
         where=source,
-        mend=f"give tab-separated lines of {', '.join(_COLUMNS)}",
+        hint=f"give tab-separated lines of {', '.join(_COLUMNS)}",
     )
 
 

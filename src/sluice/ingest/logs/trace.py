@@ -64,7 +64,7 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
         raise InvalidInput(
             "no task in it ended well",
             where=str(path),
-            mend="give a file that `run --trace` or `simulate --trace` has written",
+            hint="give a file that `run --trace` or `simulate --trace` has written",
         )
     return Contents(runs=runs, notes=(_NOTE,))
 

@@ -92,7 +92,7 @@ def _too_few(
         f"{field}.tasks is {tasks}, too few for bound {bound.value}:"
         f" tasks * {work} - {share} * {lengths} is {xi_s:g} s, not above 0",
         where=f"class {one.class_id!r}",
-        mend=f"{offer}give vms_per_job instead of the profile",
+        hint=f"{offer}give vms_per_job instead of the profile",
     )
 
 

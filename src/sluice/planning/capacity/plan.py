@@ -103,7 +103,7 @@ def plan(
     Raises InvalidInput naming class and field where the question cannot be asked.
     """
     if not classes:
-        raise InvalidInput("classes is missing", where=source, mend="give at least one class")
+        raise InvalidInput("classes is missing", where=source, hint="give at least one class")
     rent = Rent.of(prices, source)
     if is_whole:
         _check_whole(classes, source)
@@ -129,7 +129,7 @@ def _check_whole(classes: Sequence[JobClass], source: str) -> None:
                 raise InvalidInput(
                     f"{name} is {jobs:g}",
                     where=f"{source}, class {one.class_id!r}",
-                    mend="give a whole number, or leave out --integer",
+                    hint="give a whole number, or leave out --integer",
                 )
 
 

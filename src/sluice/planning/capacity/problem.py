@@ -36,13 +36,13 @@ class Rent:
     def of(cls, prices: CapacityPrices | None, source: str) -> Rent:
         """The prices of a file. Raises InvalidInput naming what is missing."""
         told = prices or CapacityPrices()
-        for name, mend in (
+        for name, hint in (
             ("on_demand_vm_usd", "give the price of an on-demand VM for an hour"),
             ("reserved_vm_usd", "give the price of a reserved VM for an hour"),
             ("reserved_vms", "give how many VMs are reserved, 0 for none"),
         ):
             if getattr(told, name) is None:
-                raise InvalidInput(f"{name} is missing", where=f"{source}, prices", mend=mend)
+                raise InvalidInput(f"{name} is missing", where=f"{source}, prices", hint=hint)
         numbers: dict[str, Any] = {
             "on_demand_usd": told.on_demand_vm_usd,
             "reserved_usd": told.reserved_vm_usd,

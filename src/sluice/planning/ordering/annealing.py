@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from sluice.planning.ordering.aims import Aim, Objective, aim_at
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.compilation import Kernels
-from sluice.planning.ordering.kernels.wandering import Draws, Walk
+from sluice.planning.ordering.kernels.annealing_kernel import Draws, Walk
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.problem import OrderedJob, Problem
 from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.search_context import SearchContext
 
 _HEAT, _COOLED = 3e-4, 0.01  # of the value at first; of the heat in the end
 _FEW_JOBS = 20  # with fewer, each step is a larger part of the value
@@ -38,14 +38,14 @@ class Found:
         return aim.value(self.makespan_s, self.total_s)
 
 
-def found(arena: Arena, order: Order) -> Found:
+def found(context: SearchContext, order: Order) -> Found:
     """An order with its values."""
-    makespan_s, total_s = arena.values(order)
+    makespan_s, total_s = context.values(order)
     return Found(order=order, makespan_s=makespan_s, total_s=total_s)
 
 
 def anneal(
-    arena: Arena,
+    context: SearchContext,
     start: Found,
     aim: Aim,
     draw: random.Random,
@@ -58,31 +58,33 @@ def anneal(
 
     floor: the walk ends as well when the value is down to it.  steps: or after so many.
     """
-    began = arena.meter.share
-    first = arena.meter.evaluations
-    if arena.jobs < 2 or began >= until or start.value(aim) <= floor:  # noqa: PLR2004  # a lone job has one order
+    began = context.meter.share
+    first = context.meter.evaluations
+    if context.jobs < 2 or began >= until or start.value(aim) <= floor:  # noqa: PLR2004  # a lone job has one order
         return start
-    with arena.meter.outside():
-        _make_ready(arena.kernels)
-    walk = _walk(arena, start, aim)
-    heat = _HEAT * max(1.0, _FEW_JOBS / arena.jobs) * aim.way_value(start.makespan_s, start.total_s)
+    with context.meter.outside():
+        _make_ready(context.kernels)
+    walk = _walk(context, start, aim)
+    heat = (
+        _HEAT * max(1.0, _FEW_JOBS / context.jobs) * aim.way_value(start.makespan_s, start.total_s)
+    )
     size = _CHUNK
     part = 0.0  # of this walk
     while part < 1:
-        before_s = arena.meter.elapsed_s
-        chunk = min(size, arena.meter.left_evaluations(until) or size)
-        draws = _draws(arena, draw, chunk)
-        taken = arena.kernels.wander(arena.shop, walk, draws, heat * _COOLED**part, floor)
-        arena.meter.evaluations += taken
+        before_s = context.meter.elapsed_s
+        chunk = min(size, context.meter.left_evaluations(until) or size)
+        draws = _draws(context, draw, chunk)
+        taken = context.kernels.wander(context.flow, walk, draws, heat * _COOLED**part, floor)
+        context.meter.evaluations += taken
         if taken < chunk:
             break
-        if arena.meter.evaluations_max is None:
-            size = _next_size(size, arena.meter.elapsed_s - before_s)
-        part = (arena.meter.share - began) / (until - began)
+        if context.meter.evaluations_max is None:
+            size = _next_size(size, context.meter.elapsed_s - before_s)
+        part = (context.meter.share - began) / (until - began)
         if steps is not None:
-            part = max(part, (arena.meter.evaluations - first) / steps)
+            part = max(part, (context.meter.evaluations - first) / steps)
     return Found(
-        order=arena.order(walk.best_order),
+        order=context.order(walk.best_order),
         makespan_s=float(walk.best[2]),
         total_s=float(walk.best[3]),
     )
@@ -92,14 +94,14 @@ def anneal(
 def _make_ready(kernels: Kernels) -> None:
     """Have the walk compiled, if it is to be, before it is timed."""
     alone = Problem(map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),))
-    arena = Arena(alone, Meter(lambda: 0.0), kernels=kernels)
+    context = SearchContext(alone, Meter(lambda: 0.0), kernels=kernels)
     aim = aim_at(Objective.MAKESPAN, 1.0, 1.0)
-    walk = _walk(arena, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
-    kernels.wander(arena.shop, walk, _draws(arena, random.Random(0), 1), 0.0, 1.0)
+    walk = _walk(context, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
+    kernels.wander(context.flow, walk, _draws(context, random.Random(0), 1), 0.0, 1.0)
 
 
-def _walk(arena: Arena, start: Found, aim: Aim) -> Walk:
-    kernels = arena.kernels
+def _walk(context: SearchContext, start: Found, aim: Aim) -> Walk:
+    kernels = context.kernels
     way = aim.way_value(start.makespan_s, start.total_s)
     return Walk(
         order=kernels.whole(start.order),
@@ -110,8 +112,8 @@ def _walk(arena: Arena, start: Found, aim: Aim) -> Walk:
     )
 
 
-def _draws(arena: Arena, draw: random.Random, steps: int) -> Draws:
-    uniform, floats = draw.random, arena.kernels.floats
+def _draws(context: SearchContext, draw: random.Random, steps: int) -> Draws:
+    uniform, floats = draw.random, context.kernels.floats
     return Draws(
         kind=floats([uniform() for _ in range(steps)]),
         place=floats([uniform() for _ in range(steps)]),

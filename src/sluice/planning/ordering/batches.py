@@ -18,11 +18,11 @@ from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.exhaustive import enumerated
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.problem import Problem, problem_of
+from sluice.planning.ordering.search_context import SearchContext
 
 _UNKNOWN = ConstantLengths(UNKNOWN_S, UNKNOWN_S)
 _PLAIN_ORDERS_MAX = 10_000  # simulated before the compiled search is worth loading
@@ -50,11 +50,11 @@ class SimOrAlg:
         return (rules.tct if self._objective == "tct" else rules.mk_jr)(loads_of(posed))
 
     def _simulated(self, posed: Problem) -> Sequence[int]:
-        arena = Arena(posed, Meter(lambda: 0.0))
-        self._orders += math.factorial(arena.jobs)
+        context = SearchContext(posed, Meter(lambda: 0.0))
+        self._orders += math.factorial(context.jobs)
         if self._orders > _PLAIN_ORDERS_MAX:
-            arena.hurry()
-        return enumerated(arena, Objective(self._objective)).best.order
+            context.use_compiled()
+        return enumerated(context, Objective(self._objective)).best.order
 
     def _by_work(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
         """The rule on work alone, for jobs of any shape."""

@@ -7,14 +7,14 @@ from functools import cache
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
 from sluice.planning.ordering.annealing import Found
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.compilation import Kernels
+from sluice.planning.ordering.flow_arrays import pool_for
 from sluice.planning.ordering.kernels.branching import Tree
-from sluice.planning.ordering.kernels.moments import Moments
+from sluice.planning.ordering.kernels.prefix_state import PrefixState
 from sluice.planning.ordering.kernels.prefixes import Node
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.problem import OrderedJob, Problem
-from sluice.planning.ordering.shop import pool_for
+from sluice.planning.ordering.search_context import SearchContext
 
 _CHUNK_S = 0.02
 _CHUNK = 16  # nodes at once, where evaluations are counted
@@ -23,16 +23,16 @@ _CHUNK = 16  # nodes at once, where evaluations are counted
 class Branching:
     """A tree whose root is open. Values are those of the aim."""
 
-    def __init__(self, arena: Arena, best: Found, aim: Aim) -> None:
-        self._arena = arena
+    def __init__(self, context: SearchContext, best: Found, aim: Aim) -> None:
+        self._context = context
         self._aim = aim
         self._best = best
-        self._node = _node(arena, aim)
-        self._moments = _moments(arena)
-        self._tree = _tree(arena, best, aim)
-        self._size = 1 if arena.meter.evaluations_max is None else _CHUNK
-        with arena.meter.outside():
-            _make_ready(arena.kernels)
+        self._node = _node(context, aim)
+        self._prefix_state = _prefix_state(context)
+        self._tree = _tree(context, best, aim)
+        self._size = 1 if context.meter.evaluations_max is None else _CHUNK
+        with context.meter.outside():
+            _make_ready(context.kernels)
         self._depth = self._open(0)
 
     @property
@@ -45,16 +45,16 @@ class Branching:
         """What no order can beat, as far as the tree is walked."""
         if self.is_done:
             return float(self._tree.best[0])
-        value = float(self._arena.kernels.lowest_open(self._tree, self._arena.jobs))
+        value = float(self._context.kernels.lowest_open(self._tree, self._context.jobs))
         return min(value, float(self._tree.best[0]))
 
     @property
     def best(self) -> Found:
         """The best order that it knows."""
-        order = self._arena.order(self._tree.best_order)
+        order = self._context.order(self._tree.best_order)
         if order == self._best.order:
             return self._best
-        makespan_s, total_s = self._arena.values(order)
+        makespan_s, total_s = self._context.values(order)
         return Found(order=order, makespan_s=makespan_s, total_s=total_s)
 
     def learn(self, best: Found) -> None:
@@ -63,13 +63,13 @@ class Branching:
         if value < self._tree.best[0]:
             self._best = best
             self._tree.best[0] = value
-            self._tree.best[1] = tolerance(self._aim, value, self._arena.step_s)
+            self._tree.best[1] = tolerance(self._aim, value, self._context.step_s)
             for place, job in enumerate(best.order):
                 self._tree.best_order[place] = job
 
     def walk(self, until: float, patience_s: float | None = None) -> bool:
         """Walk on until all is done or that share of the limit, or the patience, is spent."""
-        meter = self._arena.meter
+        meter = self._context.meter
         began_s = meter.elapsed_s
         while not self.is_done and meter.share < until:
             before_s = meter.elapsed_s
@@ -85,8 +85,8 @@ class Branching:
     def _open(self, nodes: int) -> int:
         counts = self._tree.counts
         before = counts[1]
-        depth = int(self._arena.kernels.branch(self._node, self._moments, self._tree, nodes))
-        self._arena.meter.evaluations += int(counts[1] - before)
+        depth = int(self._context.kernels.branch(self._node, self._prefix_state, self._tree, nodes))
+        self._context.meter.evaluations += int(counts[1] - before)
         return depth
 
 
@@ -94,37 +94,37 @@ class Branching:
 def _make_ready(kernels: Kernels) -> None:
     """Have the kernels compiled, if they are to be, before they are timed."""
     alone = Problem(map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),))
-    arena = Arena(alone, Meter(lambda: 0.0), kernels=kernels)
+    context = SearchContext(alone, Meter(lambda: 0.0), kernels=kernels)
     aim = aim_at(Objective.MAKESPAN, 1.0, 1.0)
-    tree = _tree(arena, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
-    kernels.branch(_node(arena, aim), _moments(arena), tree, 1)
+    tree = _tree(context, Found(order=(0,), makespan_s=1.0, total_s=1.0), aim)
+    kernels.branch(_node(context, aim), _prefix_state(context), tree, 1)
     kernels.lowest_open(tree, 1)
 
 
-def _twins(arena: Arena) -> list[int]:
+def _twins(context: SearchContext) -> list[int]:
     """By job, the last one before it that is the same but for its name; -1 for none."""
     last: dict[object, int] = {}
     twins = []
-    for number, job in enumerate(arena.problem.jobs):
+    for number, job in enumerate(context.problem.jobs):
         look = (job.maps, job.reduces)
         twins.append(last.get(look, -1))
         last[look] = number
     return twins
 
 
-def _node(arena: Arena, aim: Aim) -> Node:
-    floats, whole, loads = arena.kernels.floats, arena.kernels.whole, arena.loads
-    jobs = arena.jobs
+def _node(context: SearchContext, aim: Aim) -> Node:
+    floats, whole, loads = context.kernels.floats, context.kernels.whole, context.loads
+    jobs = context.jobs
     return Node(
-        shop=arena.shop,
-        aside=pool_for(arena.problem.map_slots, len(arena.shop.work.tasks), arena.kernels),
+        flow=context.flow,
+        aside=pool_for(context.problem.map_slots, len(context.flow.work.tasks), context.kernels),
         order=whole([0] * jobs),
         is_placed=whole([0] * jobs),
         goal=floats([aim.makespan, aim.total]),
         johnson=whole(rules.mk_jr(loads)),
         by_maps=whole(sorted(loads.jobs, key=lambda job: loads.maps[job])),
         by_work=whole(rules.tct(loads)),
-        twin=whole(_twins(arena)),
+        twin=whole(_twins(context)),
         map_work_s=floats([loads.s(work) for work in loads.maps]),
         reduce_work_s=floats([loads.s(work) for work in loads.reduces]),
         span_s=floats([loads.s(span) for span in loads.reduce_span]),
@@ -135,11 +135,11 @@ def _node(arena: Arena, aim: Aim) -> Node:
     )
 
 
-def _moments(arena: Arena) -> Moments:
-    floats, whole = arena.kernels.floats, arena.kernels.whole
-    jobs, rows = arena.jobs, arena.jobs + 1
-    groups = max(len(pool.moved_at_s) for pool in (arena.shop.maps, arena.shop.reduces))
-    return Moments(
+def _prefix_state(context: SearchContext) -> PrefixState:
+    floats, whole = context.kernels.floats, context.kernels.whole
+    jobs, rows = context.jobs, context.jobs + 1
+    groups = max(len(pool.moved_at_s) for pool in (context.flow.maps, context.flow.reduces))
+    return PrefixState(
         at_s=floats([0.0] * (2 * rows * groups)),
         slots=whole([0] * (2 * rows * groups)),
         groups=whole([0] * (2 * rows)),
@@ -148,17 +148,17 @@ def _moments(arena: Arena) -> Moments:
     )
 
 
-def _tree(arena: Arena, best: Found, aim: Aim) -> Tree:
-    floats, whole = arena.kernels.floats, arena.kernels.whole
-    rows = arena.jobs + 1
+def _tree(context: SearchContext, best: Found, aim: Aim) -> Tree:
+    floats, whole = context.kernels.floats, context.kernels.whole
+    rows = context.jobs + 1
     value = best.value(aim)
     return Tree(
-        child=whole([0] * (rows * arena.jobs)),
-        value=floats([0.0] * (rows * arena.jobs)),
-        horizon_s=floats([0.0] * (rows * arena.jobs)),
+        child=whole([0] * (rows * context.jobs)),
+        value=floats([0.0] * (rows * context.jobs)),
+        horizon_s=floats([0.0] * (rows * context.jobs)),
         width=whole([0] * rows),
         place=whole([0] * rows),
-        best=floats([value, tolerance(aim, value, arena.step_s)]),
+        best=floats([value, tolerance(aim, value, context.step_s)]),
         best_order=whole(best.order),
         counts=whole([0, 0]),
     )

@@ -20,19 +20,19 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from sluice.planning.ordering.kernels import (
+    annealing_kernel,
     branching,
     enumerating,
     filling,
-    moments,
+    prefix_state,
     prefixes,
     readiness,
     running,
-    wandering,
 )
 
 _INLINED = (filling, readiness)
 _MODULES: tuple[ModuleType, ...] = (
-    *_INLINED, running, wandering, moments, prefixes, branching, enumerating,
+    *_INLINED, running, annealing_kernel, prefix_state, prefixes, branching, enumerating,
 )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
 from sluice.planning.ordering.annealing import Found, anneal, found
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.bounds import safe_bounds
 from sluice.planning.ordering.branched import Branching
+from sluice.planning.ordering.search_context import SearchContext
 
 BRANCHED_JOBS_MAX = 64  # beyond, a node costs more than it tells; the bounds by formula remain
 _GLANCE_S, _GLANCE_FEW_S = 0.02, 0.3  # of plain search, before kept machine code is loaded
@@ -38,12 +38,12 @@ class Proof:
     lower: float
 
 
-def candidates(arena: Arena) -> list[Found]:
+def candidates(context: SearchContext) -> list[Found]:
     """The orders by formula, with their values."""
     orders = [
-        rule(arena.loads) for rule in (rules.mk_jr, rules.tct, rules.mk_tct_jr, rules.input_order)
+        rule(context.loads) for rule in (rules.mk_jr, rules.tct, rules.mk_tct_jr, rules.input_order)
     ]
-    return [found(arena, order) for order in dict.fromkeys(orders)]
+    return [found(context, order) for order in dict.fromkeys(orders)]
 
 
 def best_of(tried: Sequence[Found], aim: Aim) -> Found:
@@ -51,88 +51,94 @@ def best_of(tried: Sequence[Found], aim: Aim) -> Found:
     return min(tried, key=lambda one: (one.value(aim), aim.way_value(one.makespan_s, one.total_s)))
 
 
-def proof_of(arena: Arena, best: Found, aim: Aim, lower: float) -> Proof:
+def proof_of(context: SearchContext, best: Found, aim: Aim, lower: float) -> Proof:
     """What is known when nothing beats `lower`: if the best is down to it, that is the proof."""
     value = best.value(aim)
-    is_proved = value <= floor_of(arena, best, aim, lower)
+    is_proved = value <= floor_of(context, best, aim, lower)
     return Proof(best=best, is_proved=is_proved, lower=value if is_proved else min(lower, value))
 
 
-def floor_of(arena: Arena, near: Found, aim: Aim, lower: float) -> float:
+def floor_of(context: SearchContext, near: Found, aim: Aim, lower: float) -> float:
     """A value so near to the lower bound that nothing lies between. near: of its magnitude."""
-    return lower + tolerance(aim, near.value(aim), arena.step_s)
+    return lower + tolerance(aim, near.value(aim), context.step_s)
 
 
-def formula_bound(arena: Arena, aim: Aim) -> float:
+def formula_bound(context: SearchContext, aim: Aim) -> float:
     """What no order can beat, by the bounds that are formulas."""
-    known = safe_bounds(arena.loads, arena.loads.jobs)
+    known = safe_bounds(context.loads, context.loads.jobs)
     return aim.value(known.makespan_lower_s, known.tct_lower_s)
 
 
-def exact(arena: Arena, objective: Objective, draw: random.Random, *, until: float = 1.0) -> Proof:
-    """The best order for an objective, within that share of the arena's limit."""
-    tried = candidates(arena)
+def exact(
+    context: SearchContext, objective: Objective, draw: random.Random, *, until: float = 1.0
+) -> Proof:
+    """The best order for an objective, within that share of the context's limit."""
+    tried = candidates(context)
     if objective is not Objective.BOTH:
         aim = aim_at(objective, tried[0].makespan_s, tried[0].total_s)
-        return _proved(arena, best_of(tried, aim), aim, draw, until)
+        return _proved(context, best_of(tried, aim), aim, draw, until)
     parts = []
     for part, share in ((Objective.MAKESPAN, 0.25), (Objective.TCT, 0.5)):
         aim = aim_at(part, tried[0].makespan_s, tried[0].total_s)
-        parts.append(_proved(arena, best_of(tried, aim), aim, draw, until * share))
+        parts.append(_proved(context, best_of(tried, aim), aim, draw, until * share))
         tried.append(parts[-1].best)
     aim = aim_at(objective, parts[0].best.makespan_s, parts[1].best.total_s)
-    proof = _proved(arena, best_of(tried, aim), aim, draw, until)
+    proof = _proved(context, best_of(tried, aim), aim, draw, until)
     return replace(proof, is_proved=proof.is_proved and all(part.is_proved for part in parts))
 
 
-def _proved(arena: Arena, start: Found, aim: Aim, draw: random.Random, until: float) -> Proof:
+def _proved(
+    context: SearchContext, start: Found, aim: Aim, draw: random.Random, until: float
+) -> Proof:
     """Branch and bound, plain at first."""
-    lower = formula_bound(arena, aim)
-    if arena.jobs > BRANCHED_JOBS_MAX:
-        arena.hurry()
-        floor = floor_of(arena, start, aim, lower)
+    lower = formula_bound(context, aim)
+    if context.jobs > BRANCHED_JOBS_MAX:
+        context.use_compiled()
+        floor = floor_of(context, start, aim, lower)
         return proof_of(
-            arena, anneal(arena, start, aim, draw, until=until, floor=floor), aim, lower
+            context, anneal(context, start, aim, draw, until=until, floor=floor), aim, lower
         )
-    is_timed = arena.meter.evaluations_max is None
-    if not is_timed and arena.expects_s(_evaluations_worth(arena)) > _PATIENCE_S:
-        arena.hurry()
-    tree = Branching(arena, start, aim)
+    is_timed = context.meter.evaluations_max is None
+    if not is_timed and context.expects_s(_evaluations_worth(context)) > _PATIENCE_S:
+        context.use_compiled()
+    tree = Branching(context, start, aim)
     if is_timed:
-        tree = _walked_plain(arena, tree, aim, until)
-    if not tree.walk(_further(arena, until, _BRANCHED_SHARE)):
-        _polish(arena, tree, aim, draw, _further(arena, until, _POLISH_SHARE))
+        tree = _walked_plain(context, tree, aim, until)
+    if not tree.walk(_further(context, until, _BRANCHED_SHARE)):
+        _polish(context, tree, aim, draw, _further(context, until, _POLISH_SHARE))
         tree.walk(until)
-    proof = proof_of(arena, tree.best, aim, max(lower, tree.lower))
+    proof = proof_of(context, tree.best, aim, max(lower, tree.lower))
     return replace(proof, is_proved=proof.is_proved or tree.is_done)
 
 
-def _further(arena: Arena, until: float, part: float) -> float:
+def _further(context: SearchContext, until: float, part: float) -> float:
     """The share of the limit that is spent when that part of what is left is."""
-    share = arena.meter.share
+    share = context.meter.share
     return share + part * max(0.0, until - share)
 
 
-def _evaluations_worth(arena: Arena) -> int:
+def _evaluations_worth(context: SearchContext) -> int:
     """What the limit allows, each node counted as one evaluation for each job."""
-    return (arena.meter.evaluations_max or 0) * arena.jobs
+    return (context.meter.evaluations_max or 0) * context.jobs
 
 
-def _walked_plain(arena: Arena, tree: Branching, aim: Aim, until: float) -> Branching:
+def _walked_plain(context: SearchContext, tree: Branching, aim: Aim, until: float) -> Branching:
     """Branch for a moment as it is; if that is not enough, take up the compiled kernels."""
-    glance_s = _GLANCE_FEW_S if arena.jobs <= _FEW_JOBS else _GLANCE_S
+    glance_s = _GLANCE_FEW_S if context.jobs <= _FEW_JOBS else _GLANCE_S
     for patience_s, kept in ((glance_s, ("evaluate", "branch")), (_PATIENCE_S, ())):
-        if arena.kernels.is_compiled or tree.walk(until, patience_s):
+        if context.kernels.is_compiled or tree.walk(until, patience_s):
             break
-        left_s = arena.meter.left_s(until)
+        left_s = context.meter.left_s(until)
         is_worth_it = left_s is None or left_s > (0 if kept else _PATIENCE_S)
-        if is_worth_it and arena.hurry(only_kept=kept):
-            return Branching(arena, tree.best, aim)
+        if is_worth_it and context.use_compiled(only_kept=kept):
+            return Branching(context, tree.best, aim)
     return tree
 
 
-def _polish(arena: Arena, tree: Branching, aim: Aim, draw: random.Random, until: float) -> None:
+def _polish(
+    context: SearchContext, tree: Branching, aim: Aim, draw: random.Random, until: float
+) -> None:
     """A walk from the best order known, before branching goes on in earnest."""
     best = tree.best
-    floor = floor_of(arena, best, aim, max(tree.lower, formula_bound(arena, aim)))
-    tree.learn(anneal(arena, best, aim, draw, until=until, floor=floor))
+    floor = floor_of(context, best, aim, max(tree.lower, formula_bound(context, aim)))
+    tree.learn(anneal(context, best, aim, draw, until=until, floor=floor))

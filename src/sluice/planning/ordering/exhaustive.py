@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from sluice.model.errors import InvalidInput
 from sluice.planning.ordering.aims import Objective
 from sluice.planning.ordering.annealing import Found
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.kernels.enumerating import Extremes
+from sluice.planning.ordering.search_context import SearchContext
 
 JOBS_MAX = 10
 _ORDERS_AT_ONCE = 4096
@@ -27,39 +27,41 @@ class Enumerated:
     total_s_max: float
 
 
-def enumerated(arena: Arena, objective: Objective) -> Enumerated:
+def enumerated(context: SearchContext, objective: Objective) -> Enumerated:
     """Try all orders. Of equally good ones the better in the other measure wins, then the first.
 
     Raises InvalidInput for more than JOBS_MAX jobs, and for `both`, which has no one measure.
     """
-    if arena.jobs > JOBS_MAX:
+    if context.jobs > JOBS_MAX:
         raise InvalidInput(
-            f"{arena.jobs} jobs have {math.factorial(arena.jobs):,} orders"
-            if arena.jobs < 2 * JOBS_MAX
-            else f"{arena.jobs} jobs have too many orders to try them all",
+            f"{context.jobs} jobs have {math.factorial(context.jobs):,} orders"
+            if context.jobs < 2 * JOBS_MAX
+            else f"{context.jobs} jobs have too many orders to try them all",
             where="enumeration",
-            mend=f"give at most {JOBS_MAX} jobs, or use the exact search",
+            hint=f"give at most {JOBS_MAX} jobs, or use the exact search",
         )
     if objective is Objective.BOTH:
         raise InvalidInput(
-            "`both` is no single measure", where="enumeration", mend="give makespan or tct"
+            "`both` is no single measure", where="enumeration", hint="give makespan or tct"
         )
-    if arena.expects_s(math.factorial(arena.jobs)) > 1:
-        arena.hurry()
-    kernels = arena.kernels
+    if context.expects_s(math.factorial(context.jobs)) > 1:
+        context.use_compiled()
+    kernels = context.kernels
     extremes = Extremes(
-        order=kernels.whole(range(arena.jobs)),
-        best_order=kernels.whole(range(arena.jobs)),
+        order=kernels.whole(range(context.jobs)),
+        best_order=kernels.whole(range(context.jobs)),
         best=kernels.floats([math.inf, math.inf]),
         worst=kernels.floats([0.0, 0.0]),
     )
     by_total = int(objective is Objective.TCT)
-    while not kernels.try_orders(arena.shop, extremes, by_total, _ORDERS_AT_ONCE):
-        arena.meter.evaluations += _ORDERS_AT_ONCE
+    while not kernels.try_orders(context.flow, extremes, by_total, _ORDERS_AT_ONCE):
+        context.meter.evaluations += _ORDERS_AT_ONCE
     value, other = float(extremes.best[0]), float(extremes.best[1])
     makespan_s, total_s = (other, value) if by_total else (value, other)
     return Enumerated(
-        best=Found(order=arena.order(extremes.best_order), makespan_s=makespan_s, total_s=total_s),
+        best=Found(
+            order=context.order(extremes.best_order), makespan_s=makespan_s, total_s=total_s
+        ),
         makespan_s_max=float(extremes.worst[0]),
         total_s_max=float(extremes.worst[1]),
     )

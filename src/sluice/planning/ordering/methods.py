@@ -15,7 +15,6 @@ from enum import Enum
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Aim, Objective, aim_at
 from sluice.planning.ordering.annealing import Found, anneal, found
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.exact import (
     Proof,
     best_of,
@@ -27,6 +26,7 @@ from sluice.planning.ordering.exact import (
 )
 from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.sweeping import CUTS_MAX, sweep
 
 _SURE_JOBS, _HOPEFUL_JOBS = 9, 13  # up to which exact is done in no time, or probably done
@@ -78,21 +78,23 @@ class Answer:
     frontier: tuple[Found, ...] | None = None
 
 
-def solve(arena: Arena, method: Method, objective: Objective, draw: random.Random) -> Answer:
-    """The order that a method gives. The arena's meter limits exact, search and auto."""
-    if arena.expects_s(_A_FEW) > _WORTH_S:
-        arena.hurry()
-    picked = _pick(arena) if method is Method.AUTO else method
+def solve(
+    context: SearchContext, method: Method, objective: Objective, draw: random.Random
+) -> Answer:
+    """The order that a method gives. The context's meter limits exact, search and auto."""
+    if context.expects_s(_A_FEW) > _WORTH_S:
+        context.use_compiled()
+    picked = _pick(context) if method is Method.AUTO else method
     frontier = None
     if picked is Method.SWEEP:
-        frontier = sweep(arena)
-        proof = _checked(arena, objective, frontier)
+        frontier = sweep(context)
+        proof = _checked(context, objective, frontier)
     elif picked is Method.EXACT:
-        proof = _exact(arena, objective, draw, is_hope=method is Method.AUTO)
+        proof = _exact(context, objective, draw, is_hope=method is Method.AUTO)
     elif picked is Method.SEARCH:
-        proof = search(arena, objective, draw)
+        proof = search(context, objective, draw)
     else:
-        proof = _checked(arena, objective, (found(arena, FORMULAS[picked](arena.loads)),))
+        proof = _checked(context, objective, (found(context, FORMULAS[picked](context.loads)),))
     return Answer(
         method=method,
         picked=picked,
@@ -104,66 +106,74 @@ def solve(arena: Arena, method: Method, objective: Objective, draw: random.Rando
     )
 
 
-def _pick(arena: Arena) -> Method:
+def _pick(context: SearchContext) -> Method:
     """Exact for few jobs, else the search."""
-    return Method.EXACT if arena.jobs <= _HOPEFUL_JOBS else Method.SEARCH
+    return Method.EXACT if context.jobs <= _HOPEFUL_JOBS else Method.SEARCH
 
 
-def _exact(arena: Arena, objective: Objective, draw: random.Random, *, is_hope: bool) -> Proof:
+def _exact(
+    context: SearchContext, objective: Objective, draw: random.Random, *, is_hope: bool
+) -> Proof:
     """Exact; where that is but a hope, the search has the rest of the budget."""
-    if not is_hope or arena.jobs <= _SURE_JOBS:
-        return exact(arena, objective, draw)
-    proof = exact(arena, objective, draw, until=_HOPE)
+    if not is_hope or context.jobs <= _SURE_JOBS:
+        return exact(context, objective, draw)
+    proof = exact(context, objective, draw, until=_HOPE)
     if proof.is_proved:
         return proof
-    searched = search(arena, objective, draw, more=(proof.best,))
+    searched = search(context, objective, draw, more=(proof.best,))
     if objective is Objective.BOTH:
         return searched
     aim = aim_at(objective, proof.best.makespan_s, proof.best.total_s)
-    return proof_of(arena, searched.best, aim, max(proof.lower, searched.lower))
+    return proof_of(context, searched.best, aim, max(proof.lower, searched.lower))
 
 
-def _checked(arena: Arena, objective: Objective, tried: tuple[Found, ...]) -> Proof:
+def _checked(context: SearchContext, objective: Objective, tried: tuple[Found, ...]) -> Proof:
     """The best of some orders, and whether the bounds by formula happen to prove it."""
     aim = aim_at(objective, min(one.makespan_s for one in tried), min(one.total_s for one in tried))
-    proof = proof_of(arena, best_of(tried, aim), aim, formula_bound(arena, aim))
+    proof = proof_of(context, best_of(tried, aim), aim, formula_bound(context, aim))
     return _with_doubt(proof, objective)
 
 
 def search(
-    arena: Arena, objective: Objective, draw: random.Random, *, more: tuple[Found, ...] = ()
+    context: SearchContext,
+    objective: Objective,
+    draw: random.Random,
+    *,
+    more: tuple[Found, ...] = (),
 ) -> Proof:
     """The best order of a walk that takes the rest of the budget. more: orders known already."""
-    tried = [*more, *candidates(arena)]
+    tried = [*more, *candidates(context)]
     first = aim_at(Objective.MAKESPAN, tried[0].makespan_s, tried[0].total_s)
     second = aim_at(Objective.TCT, tried[0].makespan_s, tried[0].total_s)
-    began = min(arena.meter.share, 1.0)
+    began = min(context.meter.share, 1.0)
     if objective is not Objective.BOTH:
         aim = first if objective is Objective.MAKESPAN else second
-        return _walked(arena, tried, aim, draw, until=1.0)
-    tried.append(_walked(arena, tried, first, draw, until=began + (1 - began) * 0.2).best)
-    tried.append(_walked(arena, tried, second, draw, until=began + (1 - began) * 0.5).best)
-    tried += sweep(arena, cuts_max=_affordable(arena, until=began + (1 - began) * 0.7))
+        return _walked(context, tried, aim, draw, until=1.0)
+    tried.append(_walked(context, tried, first, draw, until=began + (1 - began) * 0.2).best)
+    tried.append(_walked(context, tried, second, draw, until=began + (1 - began) * 0.5).best)
+    tried += sweep(context, cuts_max=_affordable(context, until=began + (1 - began) * 0.7))
     best = min(one.makespan_s for one in tried), min(one.total_s for one in tried)
-    return _with_doubt(_walked(arena, tried, aim_at(objective, *best), draw, 1.0), objective)
+    return _with_doubt(_walked(context, tried, aim_at(objective, *best), draw, 1.0), objective)
 
 
-def _walked(arena: Arena, tried: list[Found], aim: Aim, draw: random.Random, until: float) -> Proof:
-    lower = formula_bound(arena, aim)
+def _walked(
+    context: SearchContext, tried: list[Found], aim: Aim, draw: random.Random, until: float
+) -> Proof:
+    lower = formula_bound(context, aim)
     start = best_of(tried, aim)
-    floor = floor_of(arena, start, aim, lower)
+    floor = floor_of(context, start, aim, lower)
     if start.value(aim) > floor:
-        _hurry_if_worth_it(arena, until)
-    best = anneal(arena, start, aim, draw, until=until, floor=floor, steps=_enough(arena.jobs))
-    return proof_of(arena, best, aim, lower)
+        _use_compiled_if_worth_it(context, until)
+    best = anneal(context, start, aim, draw, until=until, floor=floor, steps=_enough(context.jobs))
+    return proof_of(context, best, aim, lower)
 
 
-def _affordable(arena: Arena, until: float) -> int:
+def _affordable(context: SearchContext, until: float) -> int:
     """How many orders can be evaluated up to that share of the limit, CUTS_MAX at most."""
-    before_s = arena.meter.elapsed_s
-    arena.values(rules.tct(arena.loads))
-    each_s = arena.meter.elapsed_s - before_s
-    left, left_s = arena.meter.left_evaluations(until), arena.meter.left_s(until)
+    before_s = context.meter.elapsed_s
+    context.values(rules.tct(context.loads))
+    each_s = context.meter.elapsed_s - before_s
+    left, left_s = context.meter.left_evaluations(until), context.meter.left_s(until)
     most = CUTS_MAX if left is None else min(CUTS_MAX, left)
     return most if left_s is None or each_s <= 0 else min(most, max(0, int(left_s / each_s)))
 
@@ -173,11 +183,11 @@ def _enough(jobs: int) -> int | None:
     return 4 * math.factorial(jobs) if jobs < _FEW_JOBS else None
 
 
-def _hurry_if_worth_it(arena: Arena, until: float) -> None:
-    evaluations, left_s = arena.meter.left_evaluations(until), arena.meter.left_s(until)
-    expected_s = left_s if evaluations is None else arena.expects_s(evaluations)
-    if arena.jobs >= _FEW_JOBS and (expected_s is None or expected_s >= _WORTH_S):
-        arena.hurry()
+def _use_compiled_if_worth_it(context: SearchContext, until: float) -> None:
+    evaluations, left_s = context.meter.left_evaluations(until), context.meter.left_s(until)
+    expected_s = left_s if evaluations is None else context.expects_s(evaluations)
+    if context.jobs >= _FEW_JOBS and (expected_s is None or expected_s >= _WORTH_S):
+        context.use_compiled()
 
 
 def _with_doubt(proof: Proof, objective: Objective) -> Proof:

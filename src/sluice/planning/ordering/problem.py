@@ -33,14 +33,14 @@ class OrderedJob:
 
     def __post_init__(self) -> None:
         if not self.maps and not self.reduces:
-            raise InvalidInput("it has no task", where=f"job {self.name!r}", mend=_SHAPE)
+            raise InvalidInput("it has no task", where=f"job {self.name!r}", hint=_SHAPE)
         for field, runs in (("maps", self.maps), ("reduces", self.reduces)):
             for tasks, length_s in runs:
                 if tasks < 1 or not 0 < length_s < math.inf:
                     raise InvalidInput(
                         f"{field} has {tasks} tasks of {length_s} s",
                         where=f"job {self.name!r}",
-                        mend="give counts of at least 1 and finite lengths above 0",
+                        hint="give counts of at least 1 and finite lengths above 0",
                     )
 
 
@@ -54,7 +54,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not self.jobs:
-            raise InvalidInput("jobs is empty", where="workload", mend="add a job")
+            raise InvalidInput("jobs is empty", where="workload", hint="add a job")
         for field, slots in (("map_slots", self.map_slots), ("reduce_slots", self.reduce_slots)):
             in_need = [job.name for job in self.jobs if _runs_in(job, field)]
             if slots < 0 or (in_need and slots < 1):
@@ -63,7 +63,7 @@ class Problem:
                     if in_need
                     else f"{field} is {slots}",
                     where="cluster",
-                    mend="give a whole number of at least 1",
+                    hint="give a whole number of at least 1",
                 )
         span_s = sum(
             tasks * length_s
@@ -73,7 +73,7 @@ class Problem:
         )
         if not span_s < _SPAN_S_MAX:
             raise InvalidInput(
-                f"all tasks together take {span_s:g} s", where="jobs", mend="give shorter tasks"
+                f"all tasks together take {span_s:g} s", where="jobs", hint="give shorter tasks"
             )
 
 
@@ -87,7 +87,7 @@ def checked_order(order: Sequence[int], jobs: int) -> tuple[int, ...]:
         raise InvalidInput(
             f"{list(order)[:20]} is no order of {jobs} jobs",
             where="order",
-            mend=f"name each position from 0 to {jobs - 1} once",
+            hint=f"name each position from 0 to {jobs - 1} once",
         )
     return tuple(order)
 
@@ -102,7 +102,7 @@ def problem_of(
     Raises InvalidInput naming job and field.
     """
     if not workload.jobs:
-        raise InvalidInput("jobs is empty", where=workload.source, mend="add a job")
+        raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
     jobs = tuple(_ordered_job(job, workload.source) for job in workload.jobs)
     given = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
     totals = {
@@ -135,18 +135,18 @@ def _check_shape(job: Job) -> None:
     if not job.phases:
         because = "" if job.profile is None else f", and no profile {job.profile!r} is stored"
         raise InvalidInput(
-            f"maps is missing{because}", mend="give tasks and lengths: maps: {tasks: 8, avg_s: 10}"
+            f"maps is missing{because}", hint="give tasks and lengths: maps: {tasks: 8, avg_s: 10}"
         )
     if not job.is_map_reduce:
         names = ", ".join(phase.name for phase in job.phases)
-        raise InvalidInput(f"its phases are {names}, which no order can be made for", mend=_SHAPE)
+        raise InvalidInput(f"its phases are {names}, which no order can be made for", hint=_SHAPE)
 
 
 def _runs(phase: Phase) -> Runs:
     field = f"{phase.name}s"
     if phase.lengths is None:
         raise InvalidInput(
-            f"{field} has no lengths", mend=f"give them, as in {field}: {{tasks: 8, avg_s: 10}}"
+            f"{field} has no lengths", hint=f"give them, as in {field}: {{tasks: 8, avg_s: 10}}"
         )
     fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
     if isinstance(phase.lengths, ListedLengths):

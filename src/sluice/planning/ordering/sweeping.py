@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import Found, found
-from sluice.planning.ordering.arena import Arena
+from sluice.planning.ordering.search_context import SearchContext
 
 CUTS_MAX = 400
 _PLACES_MAX = 10**7  # jobs times cuts
 
 
-def sweep(arena: Arena, *, cuts_max: int = CUTS_MAX) -> tuple[Found, ...]:
+def sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[Found, ...]:
     """The frontier, least makespan first.
 
     cuts_max: of more jobs than that, so many cuts are picked evenly; fewer of very many jobs.
     """
-    shortest = rules.tct(arena.loads)
-    cuts = max(2, min(arena.jobs + 1, cuts_max, _PLACES_MAX // arena.jobs))
-    if arena.expects_s(cuts) > 1:
-        arena.hurry()
+    shortest = rules.tct(context.loads)
+    cuts = max(2, min(context.jobs + 1, cuts_max, _PLACES_MAX // context.jobs))
+    if context.expects_s(cuts) > 1:
+        context.use_compiled()
     tried = []
     for number in range(cuts):
-        cut = number * arena.jobs // (cuts - 1)
-        rest = rules.mk_jr(arena.loads, sorted(shortest[cut:]))
-        tried.append(found(arena, (*shortest[:cut], *rest)))
+        cut = number * context.jobs // (cuts - 1)
+        rest = rules.mk_jr(context.loads, sorted(shortest[cut:]))
+        tried.append(found(context, (*shortest[:cut], *rest)))
     return frontier(tried)
 
 

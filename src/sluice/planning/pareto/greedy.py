@@ -216,7 +216,7 @@ def _one_offer(problem: Problem) -> tuple[Offer, ...]:
         raise InvalidInput(
             f"the greedy search knows one type of VM, and there are {len(problem.offers)} offers",
             where="--search",
-            mend="use --search exact, or a price list with one offer",
+            hint="use --search exact, or a price list with one offer",
         )
     return problem.offers
 
@@ -227,5 +227,5 @@ def _check_steps(walkers: list[_Walker]) -> None:
         raise InvalidInput(
             f"the greedy search would walk through {steps} slots",
             where="--search",
-            mend="use --search exact, which is quick for any number of tasks",
+            hint="use --search exact, which is quick for any number of tasks",
         )

@@ -160,7 +160,7 @@ class JobPricing:
             raise InvalidInput(
                 "the price of its I/O is beyond all numbers",
                 where=f"job {self.job.job_id!r}",
-                mend="look at map_output and buffer, and at prices.io_bytes_per_op",
+                hint="look at map_output and buffer, and at prices.io_bytes_per_op",
             )
         return usd
 

@@ -104,16 +104,16 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not self.jobs:
-            raise InvalidInput("jobs is empty", where="plan", mend="give at least one job")
+            raise InvalidInput("jobs is empty", where="plan", hint="give at least one job")
         if not self.offers:
-            raise InvalidInput("there is no VM to rent", where="plan", mend="offer at least one")
+            raise InvalidInput("there is no VM to rent", where="plan", hint="offer at least one")
         if self.options.buffers is not BufferTuning.DEFAULT and not any(
             job.output for job in self.jobs
         ):
             raise InvalidInput(
                 "buffers cannot be tuned: no job has map_output",
                 where="plan",
-                mend="give map_output: {bytes: ..., records: ...} to a job, or tune no buffers",
+                hint="give map_output: {bytes: ..., records: ...} to a job, or tune no buffers",
             )
         if self.options.tasks is not TaskTuning.FIXED:
             for job in self.jobs:
@@ -157,9 +157,9 @@ def _check_tunable(job: PlannedJob) -> None:
             raise InvalidInput(
                 f"{name}.tasks_max is {phase.tasks_max}, too many counts to try",
                 where=f"job {job.job_id!r}",
-                mend=f"give at most {TUNED_TASKS_MAX}, or tune no tasks",
+                hint=f"give at most {TUNED_TASKS_MAX}, or tune no tasks",
             )
 
 
-def _lacking(job: Job, what: str, mend: str) -> InvalidInput:
-    return InvalidInput(what, where=f"job {job.job_id!r}", mend=mend)
+def _lacking(job: Job, what: str, hint: str) -> InvalidInput:
+    return InvalidInput(what, where=f"job {job.job_id!r}", hint=hint)

@@ -71,7 +71,7 @@ def io_prices_usd(maps: TunedSide, pricing: JobPricing) -> NDArray[float64] | No
         raise InvalidInput(
             f"maps.tasks_max is {maps.limit}: too many counts to draw a buffer for each",
             where=f"job {pricing.job.job_id!r}",
-            mend=f"give at most {_DRAWN_COUNTS_MAX}, or --tune buffers",
+            hint=f"give at most {_DRAWN_COUNTS_MAX}, or --tune buffers",
         )
     counted = map(pricing.io_usd, range(1, maps.limit + 1))
     prices_usd = np.fromiter(counted, np.float64, maps.limit)

@@ -113,7 +113,7 @@ class PhaseCounts:
             raise InvalidInput(
                 f"tasks_max is {self.limit}, too many counts to try with such lengths",
                 where=self._where,
-                mend="give a lower one, or lengths that never rise with the count of tasks",
+                hint="give a lower one, or lengths that never rise with the count of tasks",
             )
 
 

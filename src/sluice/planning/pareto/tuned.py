@@ -57,7 +57,7 @@ class TunedJob:
                 f"maps.tasks_max is {self.maps.limit}: too many, on {vms} numbers of VMs, for each"
                 " count has I/O of another price",
                 where=f"job {self._pricing.job.job_id!r}",
-                mend="give a lower one, tune the buffers as well, or set a lower limits.vms_max",
+                hint="give a lower one, tune the buffers as well, or set a lower limits.vms_max",
             )
 
 

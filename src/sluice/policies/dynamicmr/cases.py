@@ -12,13 +12,13 @@ from sluice.core.entries import PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
-from sluice.policies.dynamicmr.turn import Turn, other
-from sluice.policies.line import Line
+from sluice.policies.dynamicmr.node_offer import NodeOffer, other
+from sluice.policies.job_order import JobOrder
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
-# What a line may be asked for, see `Line`: a task whose turn it is, one beside its data, any.
+# What a line may be asked for, see `JobOrder`: a task whose turn it is, one beside its data, any.
 IN_TURN: Final = "in turn"
 BESIDE_DATA: Final = "beside data"
 ANYWHERE: Final = "anywhere"
@@ -43,10 +43,10 @@ class Case(Protocol):
         moment are given the same.
         """
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         """Whether the node has a slot that it may use, whoever's turn it is."""
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         """What it would start for a pool (None: for any, in their order); None for nothing. Asked
         only while it has a slot.
         """
@@ -57,17 +57,17 @@ class OwnSlot:
 
     goes_beyond_line: Final = False
 
-    def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
+    def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
         self.number = number
         self.asks = (IN_TURN, kind)
         self._line = line
         self._kind = kind
         self._reasons: dict[Reason, Reason] = {}
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(self._kind)
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
@@ -88,24 +88,24 @@ class BorrowedSlot:
 
     goes_beyond_line: Final = False
 
-    def __init__(self, line: Line, kind: SlotKind, number: str) -> None:
+    def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
         self.number = number
         self.asks = (IN_TURN, kind)
         self._line = line
         self._kind = kind
         self._slot_kind = other(kind)
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_borrowed(self._kind, self._slot_kind)
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
         reason = self._reason(turn) if pick.copy_of is None else pick.reason
         return Assignment(pick.phase, self._slot_kind, reason, copy_of=pick.copy_of)
 
-    def _reason(self, turn: Turn) -> Reason:
+    def _reason(self, turn: NodeOffer) -> Reason:
         return Reason(
             ReasonCode.BORROWED_SLOT,
             (
@@ -125,15 +125,15 @@ class AwayFromData:
 
     goes_beyond_line: Final = False
 
-    def __init__(self, line: Line, number: str) -> None:
+    def __init__(self, line: JobOrder, number: str) -> None:
         self.number = number
         self.asks = (ANYWHERE, _MAP)
         self._line = line
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(_MAP) or turn.fits_borrowed(_MAP, _REDUCE)
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
         pick = self._line.pick_anywhere(turn.node, _MAP, pool)
         if pick is None:

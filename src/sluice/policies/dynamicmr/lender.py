@@ -14,9 +14,9 @@ from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import BorrowedSlot, Case, OwnSlot
 from sluice.policies.dynamicmr.loans import Demand, Loans
+from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
-from sluice.policies.dynamicmr.turn import Turn, other
-from sluice.policies.line import Line
+from sluice.policies.job_order import JobOrder
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -30,7 +30,7 @@ class SlotLender(Decorator):
     """
 
     def __init__(
-        self, line: Line, cases: list[Case], fractions: Fractions, units: SlotUnits
+        self, line: JobOrder, cases: list[Case], fractions: Fractions, units: SlotUnits
     ) -> None:
         super().__init__(line)
         self.name = "dhsa"
@@ -51,7 +51,7 @@ class SlotLender(Decorator):
     def slot_units(self) -> SlotUnits:
         return self.units
 
-    def turn(self, node: NodeEntry) -> Turn:
+    def turn(self, node: NodeEntry) -> NodeOffer:
         """What the node may take now."""
         raise AssertionError("each way of lending has its own")
 
@@ -85,7 +85,7 @@ class SlotLender(Decorator):
         )
 
 
-def own_and_borrowed(line: Line, mode: str) -> list[Case]:
+def own_and_borrowed(line: JobOrder, mode: str) -> list[Case]:
     """Cases 1 to 4, told as those of a mode: "PI" or "PD"."""
     return [
         OwnSlot(line, _MAP, f"{mode} 1"),

@@ -20,7 +20,7 @@ from sluice.policies.dynamicmr.prescheduling import LENT_MAX, with_prescheduling
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
-from sluice.policies.line import Line
+from sluice.policies.job_order import JobOrder
 from sluice.policies.speculation import with_copies, with_kills
 
 
@@ -41,7 +41,7 @@ class DynamicMR(Decorator):
 
 def _lender(settings: Mapping[str, Any], fractions: Fractions) -> SlotLender:
     is_fifo = settings.get("order", "fair") == "fifo"
-    turns: Line = Fifo.build(settings) if is_fifo else Fair.build(settings)
+    turns: JobOrder = Fifo.build(settings) if is_fifo else Fair.build(settings)
     line = with_copies(turns, settings, fractions)
     units = slot_units(settings.get("w_map", 1.0), settings.get("w_reduce", 1.0))
     mode = settings.get("mode", "pi")

@@ -17,17 +17,17 @@ from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
 from sluice.policies.dynamicmr.lender import SlotLender
+from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.pools import PoolsInTurn, PoolWalk
 from sluice.policies.dynamicmr.targets import Fractions, load, whole
-from sluice.policies.dynamicmr.turn import Turn
 from sluice.policies.fair import balance_line
-from sluice.policies.line import Line
+from sluice.policies.job_order import JobOrder
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-class _Turn(Turn):
+class _Turn(NodeOffer):
     """The node as a whole has a line; within it any idle slot may be used."""
 
     def __init__(self, node: NodeEntry, lender: PoolDependent) -> None:
@@ -68,7 +68,7 @@ class PoolDependent(SlotLender):
 
     def __init__(
         self,
-        line: Line,
+        line: JobOrder,
         cases: list[Case],
         fractions: Fractions,
         units: SlotUnits,
@@ -84,7 +84,7 @@ class PoolDependent(SlotLender):
         super().attach(state)
         self._pools.attach(state)
 
-    def turn(self, node: NodeEntry) -> Turn:
+    def turn(self, node: NodeEntry) -> NodeOffer:
         return _Turn(node, self)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
@@ -111,7 +111,7 @@ class PoolDependent(SlotLender):
                 assignment = self._first(turn, walk, self._beyond)
         self.line.end(now_s)
 
-    def _first(self, turn: Turn, walk: PoolWalk, cases: list[Case]) -> Assignment | None:
+    def _first(self, turn: NodeOffer, walk: PoolWalk, cases: list[Case]) -> Assignment | None:
         """What the first pool in order that can start anything starts."""
         asked: dict[tuple[str, SlotKind], Case] = {}
         for case in cases:
@@ -128,7 +128,7 @@ class PoolDependent(SlotLender):
             walk.passed(claimant)
         return None
 
-    def _away_from_data(self, turn: Turn, walk: PoolWalk) -> Assignment | None:
+    def _away_from_data(self, turn: NodeOffer, walk: PoolWalk) -> Assignment | None:
         """Case 5, once every pool has been asked in vain."""
         if self._away is None or not self.demand.waiting(_MAP) or not self._away.has_slot(turn):
             return None

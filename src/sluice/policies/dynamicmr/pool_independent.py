@@ -17,15 +17,15 @@ from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.loans import Loans
+from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Demands, Targets, targets
-from sluice.policies.dynamicmr.turn import Turn
 from sluice.policies.fair import balance_line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-class _Turn(Turn):
+class _Turn(NodeOffer):
     """Each kind of slot has its line, with what may be lent counted in."""
 
     def __init__(self, node: NodeEntry, units: SlotUnits, loans: Loans, wanted: Targets) -> None:
@@ -56,7 +56,7 @@ class _Turn(Turn):
 class PoolIndependent(SlotLender):
     """Lending between kinds of slot, whosever tasks they are."""
 
-    def turn(self, node: NodeEntry) -> Turn:
+    def turn(self, node: NodeEntry) -> NodeOffer:
         slots, loans = self.state.slots, self.loans
         demands = Demands(
             self.demand.tasks(_MAP) + self.line.copies_wanted(_MAP),

@@ -14,7 +14,7 @@ from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
 from sluice.core.ranking import Ranking
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.line import Key
+from sluice.policies.job_order import Key
 from sluice.policies.share_order import ShareOrder
 
 _MAP: Final = SlotKind.MAP

@@ -18,9 +18,9 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, OwnSlot
+from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.dynamicmr.turn import Turn
-from sluice.policies.line import Line
+from sluice.policies.job_order import JobOrder
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -29,7 +29,7 @@ LENT_MAX: Final = 100_000
 
 
 def with_prescheduling(
-    cases: Sequence[Case], line: Line, fractions: Fractions, lent_max: int = LENT_MAX
+    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int = LENT_MAX
 ) -> list[Case]:
     """The cases with those of prescheduling among them: 1, P1, P2, 2, P3, 3, 4.
 
@@ -55,13 +55,13 @@ class ExtraSlot:
     asks: Final = (BESIDE_DATA, _MAP)
     goes_beyond_line: Final = True
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: JobOrder) -> None:
         self._line = line
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         pick = self._line.pick_beside_data(turn.node, _MAP, pool)
         if pick is None:
             return None
@@ -76,16 +76,16 @@ class LentAhead:
     asks: Final = (BESIDE_DATA, _MAP)
     goes_beyond_line: Final = True
 
-    def __init__(self, line: Line, lent_max: int) -> None:
+    def __init__(self, line: JobOrder, lent_max: int) -> None:
         self._line = line
         self._lent_max = lent_max
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         if turn.loans.ahead >= self._lent_max or not turn.has_idle(_REDUCE, _MAP):
             return False
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         pick = self._line.pick_beside_data(turn.node, _MAP, pool)
         if pick is None:
             return None
@@ -100,15 +100,15 @@ class LentBack:
     asks: Final = (ANYWHERE, _REDUCE)
     goes_beyond_line: Final = True
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: JobOrder) -> None:
         self._line = line
 
-    def has_slot(self, turn: Turn) -> bool:
+    def has_slot(self, turn: NodeOffer) -> bool:
         if turn.loans.back >= turn.loans.ahead or turn.has_idle(_REDUCE, _REDUCE):
             return False
         return turn.has_idle(_MAP, _REDUCE) and self._line.has_waiting(_REDUCE)
 
-    def start(self, turn: Turn, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
         if pick is None:
             return None

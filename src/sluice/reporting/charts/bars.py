@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.reporting.quantities import count, duration
+from sluice.reporting.formatting import count, duration
 from sluice.reporting.trace import slot_indexes
 
 LANES_MAX = 96

@@ -12,7 +12,7 @@ from sluice.estimate.calibration import Calibration, Comparison
 from sluice.estimate.uncertainty import Interval
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import FAINT, PALETTE, finished, titled
-from sluice.reporting.quantities import share, shortened
+from sluice.reporting.formatting import share, shortened
 
 _SIDE = 460
 _RUNS_MAX = 4000  # more points than pixels tell nothing

@@ -24,7 +24,7 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
-from sluice.reporting.quantities import count, money, shortened, tenths
+from sluice.reporting.formatting import count, money, shortened, tenths
 
 CORNERS_MAX = 500
 CLASSES_MAX = 25

@@ -40,7 +40,7 @@ class Chart:
             raise InvalidInput(
                 f"no chart can be written as {path.suffix or 'a file without ending'!r}",
                 where=str(path),
-                mend=f"end the name in one of {', '.join(_FORMATS)}",
+                hint=f"end the name in one of {', '.join(_FORMATS)}",
             )
         content = draw(self.spec)
         try:
@@ -48,7 +48,7 @@ class Chart:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise InvalidInput(
-                f"it cannot be written: {reason}", where=str(path), mend="check the path"
+                f"it cannot be written: {reason}", where=str(path), hint="check the path"
             ) from error
 
     def png(self) -> bytes:

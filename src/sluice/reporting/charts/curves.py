@@ -23,7 +23,7 @@ from sluice.reporting.charts.theme import (
     titled,
 )
 from sluice.reporting.figures import RunFigures
-from sluice.reporting.quantities import count, duration
+from sluice.reporting.formatting import count, duration
 
 INSTANTS_MAX = 500
 _INTERVALS = 240

@@ -13,7 +13,7 @@ from sluice.reporting.charts.jobs_gantt import jobs_gantt
 from sluice.reporting.charts.slots_gantt import slots_gantt
 from sluice.reporting.charts.theme import TimeAxis, finished, titled
 from sluice.reporting.figures import RunFigures
-from sluice.reporting.quantities import count, duration, share
+from sluice.reporting.formatting import count, duration, share
 
 _VIEWS: dict[str, Callable[[RunFigures, TimeAxis], dict[str, Any]]] = {
     "jobs": jobs_gantt,
@@ -31,7 +31,7 @@ def chart_of(result: RunFigures, kind: str) -> Chart:
         return Chart(finished(_all_of_them(result, axis)))
     if kind not in _VIEWS:
         raise InvalidInput(
-            f"there is no chart {kind!r}", where="plot", mend=f"give one of {', '.join(KINDS)}"
+            f"there is no chart {kind!r}", where="plot", hint=f"give one of {', '.join(KINDS)}"
         )
     return Chart(finished(_VIEWS[kind](result, axis)))
 

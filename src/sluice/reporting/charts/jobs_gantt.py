@@ -21,8 +21,8 @@ from sluice.reporting.charts.theme import (
     titled,
 )
 from sluice.reporting.figures import RunFigures
+from sluice.reporting.formatting import NOTHING, count, duration, shortened
 from sluice.reporting.outcomes import JobOutcome
-from sluice.reporting.quantities import NOTHING, count, duration, shortened
 
 JOBS_MAX = 80
 _SPACIOUS_JOBS_MAX = 20

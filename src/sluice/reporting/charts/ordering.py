@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sluice.planning.ordering.shop import Outcome
+from sluice.planning.ordering.flow_arrays import Outcome
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
@@ -24,7 +24,7 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
-from sluice.reporting.quantities import count, duration, shortened
+from sluice.reporting.formatting import count, duration, shortened
 
 if TYPE_CHECKING:
     from sluice.reporting.ordering import OrderResult

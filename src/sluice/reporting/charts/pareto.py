@@ -25,7 +25,7 @@ from sluice.reporting.charts.theme import (
     finished,
     titled,
 )
-from sluice.reporting.quantities import NOTHING, count, duration, money, shortened
+from sluice.reporting.formatting import NOTHING, count, duration, money, shortened
 
 if TYPE_CHECKING:
     from sluice.reporting.plans import PlanResult

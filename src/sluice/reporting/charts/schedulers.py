@@ -11,7 +11,7 @@ from typing import Any
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, titled
 from sluice.reporting.comparison import Comparison
-from sluice.reporting.quantities import shortened
+from sluice.reporting.formatting import shortened
 
 _MEASURES = {
     "makespan_s": "makespan (s)",

@@ -20,7 +20,7 @@ from sluice.reporting.charts.theme import (
     titled,
 )
 from sluice.reporting.figures import RunFigures
-from sluice.reporting.quantities import duration, shortened
+from sluice.reporting.formatting import duration, shortened
 
 _LEGEND_JOBS_MAX = len(PALETTE)
 _LABEL_APART = 13  # pixels from one lane's name to the next

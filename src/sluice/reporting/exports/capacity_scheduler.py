@@ -41,7 +41,7 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
     """
     if not any(queue.share > 0 for queue in queues):
         raise InvalidInput(
-            "no queue has a share", where="capacity-scheduler.xml", mend="plan for at least one job"
+            "no queue has a share", where="capacity-scheduler.xml", hint="plan for at least one job"
         )
     lines = [
         '<?xml version="1.0"?>',

@@ -61,7 +61,7 @@ def _cluster(plan: Plan) -> Cluster:
         raise InvalidInput(
             f"the plan rents {sum(vms.values())} VMs, more than a workload file may name",
             where="--choose",
-            mend="choose a cheaper plan",
+            hint="choose a cheaper plan",
         )
     named = len(vms) > 1
     return Cluster(

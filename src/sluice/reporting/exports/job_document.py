@@ -52,7 +52,7 @@ def job_document(job: Job) -> dict[str, Any]:
 def _check_shape(job: Job) -> None:
     if not job.phases and job.run is None and job.profile is None:
         raise InvalidInput(
-            "nothing is known of its tasks", where=f"job {job.job_id!r}", mend="give its phases"
+            "nothing is known of its tasks", where=f"job {job.job_id!r}", hint="give its phases"
         )
     if job.phases and not job.is_map_reduce:
         names = [phase.name for phase in job.phases]
@@ -60,7 +60,7 @@ def _check_shape(job: Job) -> None:
         raise InvalidInput(
             f"it has {len(names)} phases: {', '.join(names[:_NAMES_TOLD])}{more}",
             where=f"job {job.job_id!r}",
-            mend="a workload file holds jobs of maps and the reduces that read them",
+            hint="a workload file holds jobs of maps and the reduces that read them",
         )
 
 

@@ -28,7 +28,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # Line breaks of any kind are folded outside double quotes.
+    # JobOrder breaks of any kind are folded outside double quotes.
     is_misread = plain_value(text) != text or not text.isprintable()
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if is_misread else None)
 

@@ -22,7 +22,7 @@ from sluice.reporting.reproductions.capacity_deadlines import tighter_deadlines
 from sluice.reporting.reproductions.capacity_instances import GENERATOR, drawn_problem
 from sluice.reporting.reproductions.capacity_simulation import simulation
 from sluice.reporting.reproductions.capacity_surfaces import two_classes
-from sluice.reporting.reproductions.reproduction import Cell, Evaluation, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Evaluation, Experiment, OnProgress
 
 _SIZES = (100, 500, 1000, 2500, 5000, 10_000)
 _SHARED = (20, 100, 200, 400, 600, 800, 1000)
@@ -39,13 +39,13 @@ def _cost_usd(problem: Problem, objective_usd: float) -> float:
     return objective_usd + float((problem.penalty_usd * problem.jobs_max).sum())
 
 
-def scalability(seeds: int, told: Told) -> Experiment:
+def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
     """Whole answers, 100 to 10,000 classes: the paper's figure on scalability."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
     for sort in (Sort.TEXT, Sort.TIGHT):
         for classes in _SIZES:
-            told(f"scalability: {sort.value}, {classes} classes")
+            on_progress(f"scalability: {sort.value}, {classes} classes")
             times_ms, gaps = [], []
             for seed in range(seeds):
                 problem = drawn_problem(seed, classes, sort, 0.8)
@@ -76,12 +76,12 @@ def scalability(seeds: int, told: Told) -> Experiment:
     )
 
 
-def capacity_only(seeds: int, told: Told) -> Experiment:
+def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
     """Admission off: all jobs must run, and only machines are asked for."""
     rows: list[dict[str, Cell]] = []
     points: list[tuple[float, float]] = []
     for classes in _SIZES:
-        told(f"capacity only: {classes} classes")
+        on_progress(f"capacity only: {classes} classes")
         times_ms = []
         for seed in range(seeds):
             problem = drawn_problem(seed, classes, Sort.TEXT, 0.8)
@@ -104,12 +104,12 @@ def capacity_only(seeds: int, told: Told) -> Experiment:
     )
 
 
-def cluster_sharing(seeds: int, told: Told) -> Experiment:
+def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
     """One cluster for all classes against one for each: figure 6."""
     rows: list[dict[str, Cell]] = []
     points: list[tuple[float, float]] = []
     for classes in _SHARED:
-        told(f"cluster sharing: {classes} classes")
+        on_progress(f"cluster sharing: {classes} classes")
         more = [_dedicated_more(seed, classes) for seed in range(seeds)]
         rows.append(
             {"classes": classes, "paper: % more": 0.48 if classes == _SHARED[-1] else None,
@@ -145,9 +145,9 @@ def _dedicated_more(seed: int, classes: int) -> float:
     return sum(map(whole_vms, needs)) / whole_vms(float(needs.sum())) - 1
 
 
-def concurrency(seeds: int, told: Told) -> Experiment:
+def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
     """One class at 10 to 30 jobs at once: figure 7."""
-    told("concurrency level")
+    on_progress("concurrency level")
     levels = list(range(10, 31))
     needs = [float(drawn_problem(seed, 1, Sort.TEXT, 0.0).vms_per_job[0]) for seed in range(seeds)]
     per_job = np.array([[whole_vms(need * jobs) / jobs for jobs in levels] for need in needs])
@@ -185,9 +185,9 @@ def concurrency(seeds: int, told: Told) -> Experiment:
 _TABLE_7 = ((28.17, "1"), (33.88, "2"), (20.47, "3"))
 
 
-def mean_checks(_seeds: int, told: Told) -> Experiment:
+def mean_checks(_seeds: int, on_progress: OnProgress) -> Experiment:
     """The means of table 7, worked out again from its rows."""
-    told("mean of table 7")
+    on_progress("mean of table 7")
     mean = fmean(error for error, _ in _TABLE_7)
     rows: list[dict[str, Cell]] = [
         {"row of table 7": name, "paper: MAPE %": error, "ours: MAPE %": None}

@@ -14,7 +14,7 @@ from sluice.planning.capacity.instances import DrawnClasses, Sort
 from sluice.planning.capacity.problem import Rent
 from sluice.reporting.reproductions.capacity_charts import lines_chart
 from sluice.reporting.reproductions.capacity_instances import GENERATOR, drawn_classes
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _STEP, _LAST = 5, 100  # percent
 _PAPER = (71.0, 80.0)  # alpha, beta
@@ -33,14 +33,14 @@ class Fit:
     deviation: float
 
 
-def tighter_deadlines(seeds: int, told: Told) -> Experiment:
+def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
     """Deadlines shortened in steps of 5 % until one cannot be met."""
     rows: list[dict[str, Cell]] = []
     curves: dict[str, Curve] = {}
     for classes in _SIZES:
         made: list[Curve] = []
         for seed in range(2 * seeds):
-            told(f"tighter deadlines: {classes} classes, instance {seed}")
+            on_progress(f"tighter deadlines: {classes} classes, instance {seed}")
             made.append(_ratios(*drawn_classes(seed, classes, Sort.TEXT, has_reserved=False)))
         rows.append(_row(classes, made))
         shown = sorted(map(_up_to_sixty, made), key=lambda curve: (len(curve), curve[-1][1]))

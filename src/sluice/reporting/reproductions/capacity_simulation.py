@@ -18,12 +18,12 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths, TaskLengths
 from sluice.planning.capacity.instances import Sort
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fair import Fair
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.yarn_like import YarnLike
 from sluice.reporting.reproductions.capacity_charts import bars_chart
 from sluice.reporting.reproductions.capacity_instances import GENERATOR, drawn_classes
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -31,14 +31,14 @@ _CLASSES, _JOBS = 3, 3  # light load: few jobs at once
 _SPREAD = 0.6  # the shortest task over the longest, so that their mean is 0.8 of it
 
 
-def simulation(seeds: int, told: Told) -> Experiment:
+def simulation(seeds: int, on_progress: OnProgress) -> Experiment:
     """Three classes, all jobs at once, on the containers that were planned for them."""
     rows: list[dict[str, Cell]] = []
     found_gaps: list[tuple[dict[str, Cell], float]] = []
     for bound in Bound:
         gaps: dict[str, list[float]] = {"typed": [], "shared": []}
         for seed in range(seeds):
-            told(f"simulation: bound {bound.value}, instance {seed}")
+            on_progress(f"simulation: bound {bound.value}, instance {seed}")
             for way, found in _gaps(seed, bound):
                 gaps[way] += found
         made = [(_row(bound, way, found), fmean(map(abs, found))) for way, found in gaps.items()]

@@ -10,7 +10,7 @@ from sluice.planning.capacity.greedy import allot
 from sluice.planning.capacity.problem import Problem, Rent
 from sluice.planning.capacity.two_classes import look_up
 from sluice.reporting.reproductions.capacity_charts import surfaces_chart
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
 _NEEDS, _LOW, _HIGH = np.array([2.0, 3.0]), np.array([4.0, 3.0]), np.array([10.0, 12.0])
@@ -20,13 +20,13 @@ _CONDITIONS = {"a": 12.0, "b": 30.0, "c": 48.0, "d": 60.0}
 Surface = list[tuple[float, float, float]]
 
 
-def two_classes(_seeds: int, told: Told) -> Experiment:
+def two_classes(_seeds: int, on_progress: OnProgress) -> Experiment:
     """Both surfaces under each condition on reserved machines, each point worked out twice."""
     rows: list[dict[str, Cell]] = []
     jobs: dict[str, Surface] = {}
     vms: dict[str, Surface] = {}
     for column, reserved in _CONDITIONS.items():
-        told(f"two classes: condition {column}")
+        on_progress(f"two classes: condition {column}")
         name = f"condition {column}: {reserved:.0f} reserved"
         jobs[name], vms[name], differing = _surfaces(column, reserved)
         levels_h1 = len({round(value, 9) for _, _, value in jobs[name]})
@@ -75,9 +75,9 @@ def _surfaces(column: str, reserved: float) -> tuple[Surface, Surface, int]:
                 vms_per_job=_NEEDS, penalty_usd=penalties, jobs_min=_LOW, jobs_max=_HIGH, rent=rent
             )
             cell, answer = look_up(problem), allot(problem)
-            told = (*cell.jobs, cell.reserved_vms, cell.on_demand_vms)
+            printed = (*cell.jobs, cell.reserved_vms, cell.on_demand_vms)
             found = (*answer.jobs, answer.reserved_vms, answer.on_demand_vms)
-            differing += cell.column != column or not np.allclose(told, found, rtol=1e-12)
+            differing += cell.column != column or not np.allclose(printed, found, rtol=1e-12)
             jobs.append((float(first), float(second), cell.jobs[0]))
             vms.append((float(first), float(second), cell.reserved_vms))
     return jobs, vms, differing

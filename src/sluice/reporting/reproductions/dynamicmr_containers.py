@@ -22,7 +22,7 @@ from sluice.reporting.reproductions.dynamicmr_workload import (
     batch,
     makespan_s,
 )
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _STEP_S: Final = 2.0  # of figure 4.18
 _SLOWSTARTS: Final = (1.0, 0.8, 0.05)
@@ -48,13 +48,13 @@ class _Runs:
         return fmean(self.peaks) / 1e6 if self.peaks else None
 
 
-def containers(seeds: int, told: Told) -> Experiment:
+def containers(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.17 over the two settings that the thesis does not tell, with 4.18 beside it."""
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, Estimate]] = {}
     for label, batches, runs in _workloads(seeds):
         for slowstart in _SLOWSTARTS:
-            told(f"fig-4.17: {label}, slowstart {slowstart:g}")
+            on_progress(f"fig-4.17: {label}, slowstart {slowstart:g}")
             lent = _runs("dynamicmr", label, batches, runs, slowstart=slowstart)
             # Without early reduces there is nothing to limit.
             for ramp in _RAMPS if slowstart < 1 else (None,):

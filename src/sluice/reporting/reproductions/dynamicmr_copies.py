@@ -19,7 +19,7 @@ from sluice.reporting.reproductions.dynamicmr_runs import (
     some,
 )
 from sluice.reporting.reproductions.dynamicmr_workload import batch, makespan_s
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _SLOW: Final[Mapping[str, Any]] = {"p_slow": 0.06, "slow_factor": (3.0, 6.0)}
 _HUNG: Final[Mapping[str, Any]] = {"p_hang": 0.005}
@@ -61,14 +61,16 @@ class _Runs:
     copies: list[int]
 
 
-def pending_first(seeds: int, told: Told) -> Experiment:
+def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.12."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, Estimate]]] = {}
     for world in _WORLDS:
         runs: dict[float, _Runs] = {}
         for fraction in world.fractions:
-            told(f"fig-4.12: {world.jobs} jobs, {world.name}, {fraction:.1f} of the jobs checked")
+            on_progress(
+                f"fig-4.12: {world.jobs} jobs, {world.name}, {fraction:.1f} of the jobs checked"
+            )
             runs[fraction] = _runs(world, fraction, some(seeds, world.one_in))
         rows += _rows(world, runs)
         lines[f"{world.jobs} jobs, {world.name}"] = [

@@ -19,7 +19,7 @@ from sluice.reporting.reproductions.dynamicmr_runs import (
     some,
 )
 from sluice.reporting.reproductions.dynamicmr_workload import BY_NAME, batch, with_disk
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _DISK_BOUND: Final = 0.40
 _EARLY: Final = {"slowstart": 0.05}
@@ -37,14 +37,14 @@ _PAPER_SPREAD: Final[Mapping[tuple[str, str], Cell]] = {
 Times = Mapping[tuple[int, int], list[float]]  # by configuration, a makespan for each seed
 
 
-def configurations(seeds: int, told: Told) -> Experiment:
+def configurations(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.10: static slots from 1/11 to 11/1 against both ways of lending."""
     rows: list[dict[str, Cell]] = []
     views = {}
     for name, jobs, settings, runs in _workloads(seeds):
         times: dict[str, Times] = {}
         for way, (scheduler, own) in _WAYS.items():
-            told(f"fig-4.10: {name}, {way}")
+            on_progress(f"fig-4.10: {name}, {way}")
             times[way] = _times_s(scheduler, {**settings, **own}, jobs, runs)
         rows += [_spread(name, way, times) for way in _WAYS]
         views[name] = {
@@ -142,7 +142,7 @@ _LINES: Final[Mapping[str, tuple[str, dict[str, float], Cell]]] = {
 }
 
 
-def fractions(seeds: int, told: Told) -> Experiment:
+def fractions(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.11: Sort at 10/2, by the share of idle slots that may be lent."""
     rows: list[dict[str, Cell]] = []
     views = {}
@@ -151,7 +151,7 @@ def fractions(seeds: int, told: Told) -> Experiment:
         static = Way(scheduler="static").makespans_s(jobs, seeds)
         lines: dict[str, list[tuple[float, Estimate]]] = {}
         for name, (varied, fixed, paper) in _LINES.items():
-            told(f"fig-4.11: {disk}, {name}")
+            on_progress(f"fig-4.11: {disk}, {name}")
             times = {
                 lent: Way(scheduler="dynamicmr", settings={**fixed, varied: lent}).makespans_s(
                     jobs, seeds

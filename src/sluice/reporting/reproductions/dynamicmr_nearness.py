@@ -24,7 +24,7 @@ from sluice.reporting.reproductions.dynamicmr_workload import (
     Benchmark,
     makespan_s,
 )
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 # It matters where blocks lie, and jobs wait for a node beside them.
 NEARNESS: Final[Mapping[str, Any]] = {"has_racks": True, "node_wait_s": 4.5, "rack_wait_s": 4.5}
@@ -49,12 +49,12 @@ class _Runs:
         return gain_percent(self.makespans_s, self.makespans_ahead_s)
 
 
-def prescheduling(seeds: int, told: Told) -> Experiment:
+def prescheduling(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figures 4.13 and 4.14: small jobs of each program, then a full cluster."""
     rows: list[dict[str, Cell]] = []
     views: dict[str, dict[str, dict[str, Estimate]]] = {}
     for maps in _SIZES:
-        told(f"fig-4.13: {maps} maps")
+        on_progress(f"fig-4.13: {maps} maps")
         runs = {
             one.name: _runs([_sized(one, maps).job()], seeds) for one in BENCHMARKS
         }  # fmt: skip
@@ -62,7 +62,7 @@ def prescheduling(seeds: int, told: Told) -> Experiment:
         rows.append(_row(f"all nine, {maps} maps", runs.values(), _PAPER))
         gains = {name: {"speed gained": of.gain} for name, of in runs.items()}
         views[f"One job of {maps} maps"] = gains
-    told("fig-4.13: a full cluster")
+    on_progress("fig-4.13: a full cluster")
     sort = _sized(BY_NAME["Sort"], _SIZES[-1])
     full = [sort.job(f"sort-{number}") for number in range(_FULL_JOBS)]
     rows.append(_row(f"{_FULL_JOBS} Sorts of {_SIZES[-1]} maps", [_runs(full, seeds)], None))

@@ -16,7 +16,7 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.policies.line import Named
+from sluice.policies.job_order import Named
 from sluice.reporting.reproductions.dynamicmr_charts import slots_chart
 from sluice.reporting.reproductions.dynamicmr_runs import DEFAULT_SLOTS, GENERATOR
 from sluice.reporting.reproductions.dynamicmr_workload import (
@@ -25,7 +25,7 @@ from sluice.reporting.reproductions.dynamicmr_workload import (
     simulated,
     worker_cluster,
 )
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 STEP_S: Final = 10.0
 SLOTS: Final = 108
@@ -153,12 +153,12 @@ def plateau(steps: Sequence[Instant], of: Callable[[Instant], bool]) -> tuple[fl
     )
 
 
-def three_pools(seeds: int, told: Told) -> Experiment:
+def three_pools(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.9."""
     rows: list[dict[str, Cell]] = []
     views: dict[str, list[Mapping[str, int]]] = {}
     for name, mode in _MODES.items():
-        told(f"fig-4.9: {name}")
+        on_progress(f"fig-4.9: {name}")
         runs = [watched(mode, seed) for seed in range(seeds)]
         rows += _rows(name, [policy for policy, _ in runs])
         took_s = fmean(one_s for _, one_s in runs)

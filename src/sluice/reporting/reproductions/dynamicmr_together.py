@@ -20,7 +20,7 @@ from sluice.reporting.reproductions.dynamicmr_runs import (
     some,
 )
 from sluice.reporting.reproductions.dynamicmr_workload import BENCHMARKS, batch
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Maker, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, Maker, OnProgress
 
 _WORLD: Final[Mapping[str, Any]] = {
     **NEARNESS,
@@ -46,12 +46,14 @@ _PAPER: Final[Mapping[tuple[str, bool], Cell]] = {
 }
 
 
-def _together(order: str, name: str, figure: str, seeds: int, told: Told) -> Experiment:
+def _together(
+    order: str, name: str, figure: str, seeds: int, on_progress: OnProgress
+) -> Experiment:
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, Estimate]] = {}
     best = _START
     for label, jobs, runs in _workloads(order, seeds):
-        told(f"{name}: {label}")
+        on_progress(f"{name}: {label}")
         times = _Times(order, jobs)
         if len(jobs) <= _SOUGHT_MAX:
             best = best_configuration(times.first_s)

@@ -20,7 +20,7 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

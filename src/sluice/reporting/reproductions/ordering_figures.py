@@ -26,19 +26,19 @@ from sluice.reporting.reproductions.ordering_measures import (
 )
 from sluice.reporting.reproductions.ordering_tables import SLOTS
 from sluice.reporting.reproductions.pareto_charts import bars_chart
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _SEARCH_S = 0.5
 _VARIED_JOBS, _VARIED_SEEDS_MAX = 100, 3
 _SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-def fig_3_4(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn
+def fig_3_4(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """The benchmarks, against the reverse of Johnson's order."""
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, float]] = {}
     for jobs in (10, 20, 30):
-        told(f"figure 3.4: {jobs} jobs")
+        on_progress(f"figure 3.4: {jobs} jobs")
         values = rules_of(benchmarks(jobs))
         values["search"] = _searched(benchmarks(jobs), 0)
         for name in (*RULES, "search"):
@@ -87,7 +87,7 @@ def _searched(problem: Problem, seed: int) -> Values:
     )
 
 
-def fig_3_5(seeds: int, told: Told) -> Experiment:
+def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
     """The Facebook workload, against the reverse of Johnson's order."""
     thesis = {"MK_JR": ("+15-19%", "poor"), "MK_TCT_JR": ("+10-15%", "~5")}
     rows: list[dict[str, Cell]] = []
@@ -95,7 +95,7 @@ def fig_3_5(seeds: int, told: Told) -> Experiment:
     for jobs in (50, 100, 150):
         gains: dict[str, list[dict[str, float]]] = {}
         for seed in range(seeds):
-            told(f"figure 3.5: {jobs} jobs, seed {seed}")
+            on_progress(f"figure 3.5: {jobs} jobs, seed {seed}")
             problem = facebook(jobs, random.Random(seed))
             values = rules_of(problem)
             values["search"] = _searched(problem, seed)
@@ -150,10 +150,10 @@ class _BoundRatios:
 
     @classmethod
     def of(cls, problem: Problem) -> _BoundRatios:
-        arena = arena_of(problem)
-        known = arena.loads
+        context = arena_of(problem)
+        known = context.loads
         order = mk_jr(known)
-        makespan_s, reverse_s = arena.values(order)[0], arena.values(reverse(known))[0]
+        makespan_s, reverse_s = context.values(order)[0], context.values(reverse(known))[0]
         safe, printed = safe_bounds(known, order), printed_bounds(known, order)
         return cls(
             lower=safe.makespan_lower_s / makespan_s,
@@ -163,11 +163,11 @@ class _BoundRatios:
         )
 
 
-def fig_3_6(seeds: int, told: Told) -> Experiment:
+def fig_3_6(seeds: int, on_progress: OnProgress) -> Experiment:
     """How near the bounds are to what they bound."""
     rows: list[dict[str, Cell]] = []
     for jobs in (50, 100, 150):
-        told(f"figure 3.6: {jobs} jobs")
+        on_progress(f"figure 3.6: {jobs} jobs")
         ratios = [_BoundRatios.of(facebook(jobs, random.Random(seed))) for seed in range(seeds)]
         for bound, thesis in (
             ("lower", "close"), ("printed", "close"), ("safe", None), ("printed_reverse", "close"),
@@ -205,7 +205,7 @@ _BOUNDS = {
 }
 
 
-def fig_3_7(seeds: int, told: Told) -> Experiment:
+def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
     """Orders made from averages, tasks that vary around them."""
     seeds = min(seeds, _VARIED_SEEDS_MAX)
     rows: list[dict[str, Cell]] = []
@@ -213,7 +213,7 @@ def fig_3_7(seeds: int, told: Told) -> Experiment:
     for name, made in _VARIED.items():
         gains: dict[float, list[dict[str, Values]]] = {}
         for spread in _SPREADS:
-            told(f"figure 3.7: {name}, {spread:.0%}")
+            on_progress(f"figure 3.7: {name}, {spread:.0%}")
             gains[spread] = list(_varied_speedups(made, spread, seeds))
         for measure, place in (("makespan", 0), ("TCT", 1)):
             for rule in RULES:
@@ -258,10 +258,10 @@ def _varied_speedups(
     for seed in range(seeds):
         problem = made(seed)
         known = loads_of(problem)
-        arena = arena_of(varied(problem, spread, random.Random(seed)))
-        base = arena.values(reverse(known))
+        context = arena_of(varied(problem, spread, random.Random(seed)))
+        base = context.values(reverse(known))
         yield {
             name: (base[0] / ours[0], base[1] / ours[1])
             for name, method in RULES.items()
-            for ours in (arena.values(FORMULAS[method](known)),)
+            for ours in (context.values(FORMULAS[method](known)),)
         }

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.arena import Arena
 from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.methods import FORMULAS, Method, solve
 from sluice.planning.ordering.problem import Problem
 from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.search_context import SearchContext
 
 Values = tuple[float, float]  # makespan and total completion, seconds
 
@@ -35,17 +35,17 @@ def rules_of(problem: Problem) -> dict[str, Values]:
     return {name: place.values(order) for name, order in orders.items()}
 
 
-def arena_of(problem: Problem, *, seconds: float | None = None) -> Arena:
+def arena_of(problem: Problem, *, seconds: float | None = None) -> SearchContext:
     """Where to run and to search orders; with compiled kernels where many tasks differ."""
-    arena = Arena(problem, Meter(time.perf_counter, seconds=seconds))
-    if arena.expects_s(1) > 0.05:  # noqa: PLR2004  # seconds; there are hundreds of orders to run
-        arena.hurry()
-    return arena
+    context = SearchContext(problem, Meter(time.perf_counter, seconds=seconds))
+    if context.expects_s(1) > 0.05:  # noqa: PLR2004  # seconds; there are hundreds of orders to run
+        context.use_compiled()
+    return context
 
 
 def searched(problem: Problem, objective: Objective, seconds: float, seed: int) -> Values:
     """What a walk of some seconds comes to."""
-    arena = arena_of(problem, seconds=seconds)
-    arena.hurry()  # a search by itself would not load compiled kernels for so short a time
-    best = solve(arena, Method.SEARCH, objective, random.Random(seed)).best
+    context = arena_of(problem, seconds=seconds)
+    context.use_compiled()  # a search by itself would not load compiled kernels for so short a time
+    best = solve(context, Method.SEARCH, objective, random.Random(seed)).best
     return best.makespan_s, best.total_s

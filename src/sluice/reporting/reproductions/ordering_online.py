@@ -29,13 +29,13 @@ from sluice.planning.ordering.workloads import (
     benchmarks,
     facebook,
 )
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fifo import Fifo
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.on_demand import OnDemand
 from sluice.policies.rounds import AdaptiveTimes, FixedTimes, Timing
-from sluice.policies.standing import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.reporting.reproductions.capacity_charts import lines_chart
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -138,7 +138,7 @@ def _spread(values: Sequence[float]) -> str:
     return f"{fmean(values):.2f} ± {pstdev(values):.2f}"
 
 
-def online(seeds: int, told: Told) -> Experiment:
+def online(seeds: int, on_progress: OnProgress) -> Experiment:
     """Release on demand and adaptive rounds against release on arrival, by load."""
     ways = {
         "ATI, makespan": mrorder(AdaptiveTimes, 10.0, "makespan"),
@@ -149,7 +149,7 @@ def online(seeds: int, told: Told) -> Experiment:
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
     for load in LOADS:
-        told(f"load {load:g}")
+        on_progress(f"load {load:g}")
         found = gains(ways, _stream(_facebook, load), seeds)
         for name, each in found.items():
             release, _, aim = name.partition(", ")
@@ -201,12 +201,12 @@ def _stream(made: Callable[[random.Random], Problem], load: float) -> Stream:
     return lambda draw: arriving(made(draw), load, draw)
 
 
-def table_3_4(seeds: int, told: Told) -> Experiment:
+def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
     """The best interval of fixed and of adaptive rounds."""
     taken = min(seeds, _TABLE_3_4_SEEDS_MAX)
     rows: list[dict[str, Cell]] = []
     for (jobs, name), (dt_s, percent) in _TABLE_3_4.items():
-        told(f"table 3.4: {jobs} jobs, {name}")
+        on_progress(f"table 3.4: {jobs} jobs, {name}")
         ways = {f"{dt:g}": mrorder(_TIMINGS[name], dt, "tct") for dt in INTERVALS_S}
         stream = _stream(partial(facebook, jobs), 2.0)
         percents = {
@@ -244,7 +244,7 @@ def table_3_4(seeds: int, told: Told) -> Experiment:
     )
 
 
-def fig_3_9(seeds: int, told: Told) -> Experiment:
+def fig_3_9(seeds: int, on_progress: OnProgress) -> Experiment:
     """MROrder at its default, both workloads, by load."""
     thesis = {"test bed": ("+11-31", "up to +24"), "Facebook": ("+3", "up to +176")}
     rows: list[dict[str, Cell]] = []
@@ -252,7 +252,7 @@ def fig_3_9(seeds: int, told: Told) -> Experiment:
     ways = {aim: mrorder(AdaptiveTimes, 10.0, aim) for aim in ("makespan", "tct")}
     for load in SWEPT_LOADS:
         for name, made in (("test bed", lambda _: benchmarks(20)), ("Facebook", _facebook)):
-            told(f"figure 3.9: {name}, load {load:g}")
+            on_progress(f"figure 3.9: {name}, load {load:g}")
             found = gains(ways, _stream(made, load), seeds)
             makespan = [100 * (one[0] - 1) for one in found["makespan"]]
             total = [100 * (one[1] - 1) for one in found["tct"]]
@@ -277,9 +277,9 @@ def fig_3_9(seeds: int, told: Told) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The thesis's arrivals are not told, so the load is swept. As there, Facebook jobs gain"
-            " about 3 % of makespan under load, and total completion the more the longer the queue"
-            " is; +176 % is out of reach of the mean, not of single draws. What the thesis gains"
+            "The thesis does not give the arrivals, so the load is swept. As there, Facebook jobs"
+            " gain about 3 % of makespan under load, and total completion gains more as the queue"
+            " grows; +176 % is out of reach of the mean, not of single draws. What the thesis gains"
             " in makespan on its test bed does not appear at any load: with a few large jobs,"
             " waiting for a round costs more than its order gains."
         ),

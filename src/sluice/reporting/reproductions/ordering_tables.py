@@ -22,7 +22,7 @@ from sluice.planning.ordering.workloads import (
 )
 from sluice.reporting.reproductions.ordering_measures import arena_of
 from sluice.reporting.reproductions.pareto_charts import growth_chart
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 SLOTS = f"{MAP_SLOTS} map and {REDUCE_SLOTS} reduce slots"
 
@@ -41,9 +41,9 @@ _TABLE_3_5 = {
 _THESIS_SHARES_PERCENT = (58, 9.6, 8.6, 8.4, 5.6, 4.3, 2.5, 1.3, 1.7)
 
 
-def order_matters(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn
+def order_matters(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """The best and the worst order of four jobs."""
-    told("order matters")
+    on_progress("order matters")
     found = enumerated(arena_of(benchmarks(4)), Objective.MAKESPAN)
     best_s, worst_s = found.best.makespan_s, found.makespan_s_max
     return Experiment(
@@ -64,9 +64,9 @@ def order_matters(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # noth
     )
 
 
-def table_3_2(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn
+def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """The benchmarks, with what the rules see in them."""
-    told("table 3.2")
+    on_progress("table 3.2")
     known = loads_of(benchmarks(len(BENCHMARKS)))
     places = {job: place + 1 for place, job in enumerate(rules.mk_jr(known))}
     shortest = {job: place + 1 for place, job in enumerate(rules.tct(known))}
@@ -92,14 +92,14 @@ def table_3_2(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing 
         rows=tuple(rows),
         why=(
             "Nine rows; the thesis speaks of ten benchmarks. Its test beds of 1 to 30 jobs are not"
-            " told, so that ours go round this table."
+            " on_progress, so that ours go round this table."
         ),
     )
 
 
-def table_3_3(seeds: int, told: Told) -> Experiment:
+def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
     """Sizes of the synthetic jobs, and the times that were drawn for them."""
-    told("table 3.3")
+    on_progress("table 3.3")
     drawn = [
         job for seed in range(seeds) for job in facebook(FACEBOOK_JOBS, random.Random(seed)).jobs
     ]
@@ -144,12 +144,12 @@ def _median(numbers: list[float]) -> float | None:
     return sorted(numbers)[len(numbers) // 2] if numbers else None
 
 
-def table_3_5(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn
+def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """Rules against the best order, and how long finding it takes."""
     rows: list[dict[str, Cell]] = []
     times: dict[str, list[tuple[float, float]]] = {"thesis: SIM": [], "SIM": [], "exact": []}
     for jobs, thesis in _TABLE_3_5.items():
-        told(f"table 3.5: {jobs} jobs")
+        on_progress(f"table 3.5: {jobs} jobs")
         row, sim_ms, exact_ms = _optimum(jobs)
         rows.append(
             {
@@ -194,24 +194,24 @@ def table_3_5(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing 
 def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     """Rule and optimum by measure, and the milliseconds of enumeration and of exact search."""
     problem = benchmarks(jobs)
-    arena = arena_of(problem)
-    arena.hurry()
-    enumerated(arena, Objective.TCT)  # so that nothing is compiled while it is timed
-    known = arena.loads
-    ruled = arena.values(rules.mk_jr(known))[0], arena.values(rules.tct(known))[1]
+    context = arena_of(problem)
+    context.use_compiled()
+    enumerated(context, Objective.TCT)  # so that nothing is compiled while it is timed
+    known = context.loads
+    ruled = context.values(rules.mk_jr(known))[0], context.values(rules.tct(known))[1]
     objectives = (Objective.MAKESPAN, Objective.TCT)
     began_s = time.perf_counter()
-    best = [enumerated(arena, objective).best for objective in objectives]
+    best = [enumerated(context, objective).best for objective in objectives]
     sim_s = (time.perf_counter() - began_s) / 2
     exact_s = 0.0
     for objective in objectives:
         place = arena_of(problem, seconds=60.0)
-        place.use(arena.kernels)
+        place.use(context.kernels)
         answer = solve(place, Method.EXACT, objective, random.Random(0))
         assert answer.is_proved, "the benchmarks are proved in a second"
         exact_s += place.meter.elapsed_s
-    told = {
+    by_rule = {
         "makespan": f"{ruled[0]:g}/{best[0].makespan_s:g}",
         "TCT": f"{ruled[1]:g}/{best[1].total_s:g}",
     }
-    return told, 1000 * sim_s, 1000 * exact_s / 2
+    return by_rule, 1000 * sim_s, 1000 * exact_s / 2

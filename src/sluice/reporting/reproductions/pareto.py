@@ -30,7 +30,7 @@ from sluice.reporting.reproductions.pareto_tuning import (
     task_adjustment,
 )
 from sluice.reporting.reproductions.pareto_workloads import WORKLOADS
-from sluice.reporting.reproductions.reproduction import Cell, Evaluation, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Evaluation, Experiment, OnProgress
 
 Draw = Callable[[int, int], Problem]  # jobs, seed
 
@@ -39,13 +39,13 @@ _PEER_JOBS = (10, 25)  # they take seconds
 _JOBS = (5, 10, 15, 20, 25)
 
 
-def search_time(seeds: int, told: Told) -> Experiment:
+def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
     """How long each search takes, up to 25 jobs: figure 13."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
     for name, made in WORKLOADS.items():
         for jobs in _JOBS:
-            told(f"search time: {name} {jobs}")
+            on_progress(f"search time: {name} {jobs}")
             row: dict[str, Cell] = {"workload": f"{name} {jobs}", "paper: own ms": "< 150"}
             row |= {"paper: others ms": "> 5000" if jobs == _JOBS[-1] else None}
             for way, took_ms in _times_ms(made(jobs, 0), seeds):
@@ -81,12 +81,12 @@ def _times_ms(problem: Problem, seeds: int) -> Iterator[tuple[str, float | None]
             yield way, peer_points(way, problem, 0)[1]
 
 
-def frontier_quality(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # peers take seconds, so one draw
+def frontier_quality(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # peers take seconds, so one draw
     """Frontiers of all searches for 10 jobs: figure 14."""
     rows: list[dict[str, Cell]] = []
     views: dict[str, Series] = {}
     for name, made in WORKLOADS.items():
-        told(f"frontier quality: {name}")
+        on_progress(f"frontier quality: {name}")
         series = views[f"10 jobs of {name}"] = _all_frontiers(made(10, 0), 0)
         rows += [
             {
@@ -130,7 +130,7 @@ def _all_frontiers(problem: Problem, seed: int) -> dict[str, Points]:
     return found
 
 
-def against_optimal(seeds: int, told: Told) -> Experiment:
+def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
     """Three jobs, every combination of VMs: figure 15."""
     rows: list[dict[str, Cell]] = []
     drawn: dict[str, Series] = {}
@@ -139,7 +139,7 @@ def against_optimal(seeds: int, told: Told) -> Experiment:
         times_ms: dict[str, list[float]] = {"exact": [], "slots": [], "all combinations": []}
         combinations = 0
         for problem in _small_ones(made, seeds):
-            told(f"against optimal: {name}")
+            on_progress(f"against optimal: {name}")
             began_s = time.perf_counter()
             optimal, tried = _enumerated(problem)
             times_ms["all combinations"].append(1000 * (time.perf_counter() - began_s))

@@ -21,7 +21,7 @@ from sluice.reporting.reproductions.pareto_workloads import (
     SECOND_S,
     WORKLOADS,
 )
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 _GREEDY = {
     "slots (free)": Search.SLOTS,
@@ -30,11 +30,11 @@ _GREEDY = {
 }
 
 
-def policies(seeds: int, told: Told) -> Experiment:
+def policies(seeds: int, on_progress: OnProgress) -> Experiment:
     """Slots against VMs: figures 11 and 12, and the table of the spec's section 8."""
     rows: list[dict[str, Cell]] = []
     for name, jobs, billing_s in _cases():
-        told(f"policies: {name} {jobs}")
+        on_progress(f"policies: {name} {jobs}")
         found = [_policy_figures(name, jobs, billing_s, seed) for seed in range(seeds)]
         for policy in _GREEDY:
             mine = [one[policy] for one in found]
@@ -104,14 +104,14 @@ def _policies_chart() -> Chart:
     return frontiers_chart("Frontiers by policy", "One seed, billed by the hour.", views)
 
 
-def limits(seeds: int, told: Told) -> Experiment:
+def limits(seeds: int, on_progress: OnProgress) -> Experiment:
     """How often the paper's deadline and budget can be met at all."""
     shown = 5 * seeds
     ways = {"exact": Search.EXACT, **_GREEDY}
     rows: list[dict[str, Cell]] = []
     for name, made in WORKLOADS.items():
         for jobs in (10, 25):
-            told(f"limits: {name} {jobs}")
+            on_progress(f"limits: {name} {jobs}")
             met = dict.fromkeys(ways, 0)
             for seed in range(shown):
                 problem = made(jobs, seed)

@@ -31,7 +31,7 @@ from sluice.planning.pareto.problem import (
 from sluice.planning.pareto.spills import MapShare, moved_bytes
 from sluice.reporting.reproductions.pareto_charts import bars_chart, frontiers_chart
 from sluice.reporting.reproductions.pareto_workloads import IO_OP_USD, problem_of
-from sluice.reporting.reproductions.reproduction import Cell, Experiment, Told
+from sluice.reporting.reproductions.reproduction import Cell, Experiment, OnProgress
 
 # Table 2: map tasks, reduce tasks, bytes read.
 JOBS = {"Twitter": (20, 10, 1.2e9), "Sort": (80, 10, 5e9), "Wordcount": (47, 10, 3.2e9)}
@@ -50,12 +50,12 @@ _ROUNDS = 3  # the best counts: others use the machine, too
 # --- the model of a job's time --------------------------------------------------------------------
 
 
-def model_accuracy(seeds: int, told: Told) -> Experiment:
+def model_accuracy(seeds: int, on_progress: OnProgress) -> Experiment:
     """The estimate against a greedy schedule of the same jobs: figure 10."""
     rows: list[dict[str, Cell]] = []
     groups = {}
     for name, (maps, reduces, _) in JOBS.items():
-        told(f"model accuracy: {name}")
+        on_progress(f"model accuracy: {name}")
         found = [_estimated(maps, reduces, seed) for seed in range(10 * seeds)]
         low_s, estimate_s, up_s, exact_s, real_s = map(fmean, zip(*found, strict=True))
         rows.append(
@@ -125,9 +125,9 @@ def greedy_s(lengths_s: Sequence[float], slots: int) -> float:
 # --- task counts ----------------------------------------------------------------------------------
 
 
-def task_adjustment(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # nothing is drawn here
+def task_adjustment(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn here
     """Frontiers of three sorts with given, climbed and scanned task counts: figure 17."""
-    told("task adjustment")
+    on_progress("task adjustment")
     problem = _sorts()
     series = {
         name: list(searched(replace(problem, options=Options(tasks=tuning)), Search.EXACT).points())
@@ -202,7 +202,7 @@ def _sorts() -> Problem:
 Found = tuple[BufferSetting, float]  # the setting, and the milliseconds to find it
 
 
-def buffer_tuning(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # one seed for all draws
+def buffer_tuning(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # one seed for all draws
     """I/O cost and search time of all ways to set the buffer: figures 18 and 19."""
     rows: list[dict[str, Cell]] = []
     groups: dict[str, dict[str, float]] = {}
@@ -210,7 +210,7 @@ def buffer_tuning(seeds: int, told: Told) -> Experiment:  # noqa: ARG001  # one 
         share = MapShare(output_bytes / maps, output_bytes / RECORD_BYTES[name] / maps)
         found = {}
         for way, find in _ways().items():
-            told(f"buffer tuning: {name}, {way}")
+            on_progress(f"buffer tuning: {name}, {way}")
             found[way] = _timed(find, share)
         default_usd = _usd(found["default"][0], share, maps)
         groups[name] = {}

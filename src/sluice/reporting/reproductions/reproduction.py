@@ -61,10 +61,9 @@ class Reproduction:
         }
 
 
-# What a reproduction offers: experiments by name, each made by (seeds, told) on demand. `told`
-# is called with a word on what is under way, for a progress line.
-Told = Callable[[str], None]
-Maker = Callable[[int, Told], Experiment]
+# Called with a short text on what is running, for a progress line.
+OnProgress = Callable[[str], None]
+Maker = Callable[[int, OnProgress], Experiment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +79,13 @@ class Evaluation:
     left_out: Mapping[str, str]
     seeds: int = 10
 
-    def run(self, names: Sequence[str], seeds: int | None, told: Told) -> Reproduction:
+    def run(self, names: Sequence[str], seeds: int | None, on_progress: OnProgress) -> Reproduction:
         """The named experiments (all for none), with their charts."""
         chosen = names or tuple(self.makers)
         made = []
         for name in chosen:
-            told(name)
-            made.append(self.makers[name](seeds or self.seeds, told))
+            on_progress(name)
+            made.append(self.makers[name](seeds or self.seeds, on_progress))
         return Reproduction(
             name=self.name, title=self.title, experiments=tuple(made), left_out=self.left_out
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sluice.reporting.quantities import NOTHING
+from sluice.reporting.formatting import NOTHING
 from sluice.reporting.reproductions.reproduction import Cell, Experiment, Reproduction
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ that hangs on it in one transaction, so that a crash leaves it there or not, and
 
 Writers come one at a time (SQLite has it so, PostgreSQL is asked for it by a lock of its own), so
 that "is it known?" and "then add it" cannot be torn apart by another. A run is known by its source
-and its id in that source. Told again with the same content it is left alone; told otherwise, what
-tells more stays. So a log may be read twice, by two at once, or first cut short and then whole.
+and its id in that source. If it is added again unchanged, nothing happens; if it differs, the
+version with more content stays. So a log may be read twice, by two at once, or first cut short.
 
 Nothing is dropped unless it is asked for.
 """

@@ -71,14 +71,14 @@ def address_of(given: str | None = None, environ: Mapping[str, str] | None = Non
 
 def _named(text: str, *, where: str) -> Address:
     if "\0" in text or not text.strip():
-        raise InvalidInput("it names no store", where=where, mend=_EXAMPLES)
+        raise InvalidInput("it names no store", where=where, hint=_EXAMPLES)
     if "://" not in text:
         path = Path(text).absolute()
         return Address(url=URL.create(_SQLITE, database=str(path)), is_named=True)
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise InvalidInput("it is no URL of a database", where=where, mend=_EXAMPLES) from None
+        raise InvalidInput("it is no URL of a database", where=where, hint=_EXAMPLES) from None
     return Address(url=_checked(url, where), is_named=True)
 
 
@@ -88,12 +88,12 @@ def _checked(url: URL, where: str) -> URL:
         raise InvalidInput(
             f"{url.drivername!r} is no kind of database that a store can be in",
             where=where,
-            mend=_EXAMPLES,
+            hint=_EXAMPLES,
         )
     if backend == _POSTGRESQL:
         return url.set(drivername="postgresql+psycopg")
     if url.host or not url.database or url.database == ":memory:" or url.query:
         raise InvalidInput(
-            "it names no file", where=where, mend="give the path of a file, as in sqlite:///runs.db"
+            "it names no file", where=where, hint="give the path of a file, as in sqlite:///runs.db"
         )
     return URL.create(_SQLITE, database=str(Path(url.database).absolute()))

@@ -59,7 +59,7 @@ class Profiles:
         address = address_of(url)
         if address.is_file and address.is_named and not address.path.exists():
             raise InvalidInput(
-                "there is no such store", where=str(address), mend="check the path, or import first"
+                "there is no such store", where=str(address), hint="check the path, or import first"
             )
         return cls.open(url, clock=clock)
 

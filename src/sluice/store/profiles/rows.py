@@ -156,7 +156,7 @@ def digest_of(run: Row, phases: Sequence[Row]) -> str:
 def _key(name: str, text: str) -> str:
     if not 1 <= len(text) <= KEY_LENGTH_MAX:
         raise InvalidInput(
-            f"{name} has {len(text)} characters", where=name, mend=f"give 1 to {KEY_LENGTH_MAX}"
+            f"{name} has {len(text)} characters", where=name, hint=f"give 1 to {KEY_LENGTH_MAX}"
         )
     return _storable(text)
 
@@ -173,13 +173,13 @@ def _storable(text: str) -> str:
 def _count(name: str, number: int | None) -> int | None:
     if number is None or 0 <= number <= INTEGER_MAX:
         return None if number is None else int(number)
-    raise InvalidInput(f"{name} is {number}", where=name, mend="give 0 to 2^63 - 1")
+    raise InvalidInput(f"{name} is {number}", where=name, hint="give 0 to 2^63 - 1")
 
 
 def _seconds(name: str, number: float | None) -> float | None:
     if number is None or math.isfinite(number):
         return None if number is None else float(number)
-    raise InvalidInput(f"{name} is {number}", where=name, mend="give a finite number of seconds")
+    raise InvalidInput(f"{name} is {number}", where=name, hint="give a finite number of seconds")
 
 
 def _json(value: Mapping[str, Any] | list[Any]) -> str:

@@ -59,7 +59,7 @@ def _version(connection: Connection, address: Address) -> str | None:
             raise InvalidInput(
                 "it is the database of another program",
                 where=str(address),
-                mend="name another file for the store",
+                hint="name another file for the store",
             )
         return None
     found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608  # the name is our own
@@ -68,6 +68,6 @@ def _version(connection: Connection, address: Address) -> str | None:
         raise InvalidInput(
             f"its schema is {version}, and this release knows those up to {VERSIONS[-1]}",
             where=str(address),
-            mend="use the newer release of Sluice that wrote it, or name another store",
+            hint="use the newer release of Sluice that wrote it, or name another store",
         )
     return version

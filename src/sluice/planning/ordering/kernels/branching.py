@@ -18,7 +18,7 @@ from collections.abc import MutableSequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.filling import reset
-from sluice.planning.ordering.kernels.moments import Moments, keep, take_up
+from sluice.planning.ordering.kernels.prefix_state import PrefixState, keep, take_up
 from sluice.planning.ordering.kernels.prefixes import Node, prefix_bound
 from sluice.planning.ordering.kernels.running import fall_in, run_maps, run_reduces
 
@@ -43,7 +43,7 @@ class Tree(NamedTuple):
     counts: MutableSequence[int]
 
 
-def branch(node: Node, moments: Moments, tree: Tree, nodes: int) -> int:
+def branch(node: Node, moments: PrefixState, tree: Tree, nodes: int) -> int:
     """Open up to so many more nodes. Returns the depth that is left, -1 when all is done."""
     jobs = len(node.order)
     counts = tree.counts
@@ -81,30 +81,30 @@ def _is_open(tree: Tree, value: float) -> bool:
     return value < tree.best[0] - tree.best[1]
 
 
-def _begin(node: Node, moments: Moments) -> None:
+def _begin(node: Node, moments: PrefixState) -> None:
     """Nothing is placed: all slots are free, and nobody is in line."""
-    reset(node.shop.maps, node.shop.slots[0])
-    reset(node.shop.reduces, node.shop.slots[1])
+    reset(node.flow.maps, node.flow.slots[0])
+    reset(node.flow.reduces, node.flow.slots[1])
     for number in range(3):
-        node.shop.line.counts[number] = 0
-    keep(node.shop, moments, 0, len(node.order))
+        node.flow.line.counts[number] = 0
+    keep(node.flow, moments, 0, len(node.order))
 
 
-def _step_down(node: Node, moments: Moments, tree: Tree, at: int) -> None:
+def _step_down(node: Node, moments: PrefixState, tree: Tree, at: int) -> None:
     """Place a child behind the prefix, run it up to the horizon, and open the node."""
     depth, job = tree.counts[0], tree.child[at]
     node.order[depth] = job
     node.is_placed[job] = 1
-    take_up(node.shop, moments, depth, len(node.order))
-    run_maps(node.shop.work, job, node.shop.maps, node.shop.course)
-    fall_in(node.shop, node.order, depth)
-    run_reduces(node.shop, node.order, tree.horizon_s[at])
-    keep(node.shop, moments, depth + 1, len(node.order))
+    take_up(node.flow, moments, depth, len(node.order))
+    run_maps(node.flow.work, job, node.flow.maps, node.flow.course)
+    fall_in(node.flow, node.order, depth)
+    run_reduces(node.flow, node.order, tree.horizon_s[at])
+    keep(node.flow, moments, depth + 1, len(node.order))
     tree.counts[0] = depth + 1
     _open(node, moments, tree)
 
 
-def _open(node: Node, moments: Moments, tree: Tree) -> None:
+def _open(node: Node, moments: PrefixState, tree: Tree) -> None:
     """Find the children that are worth a try, and sort them by their bounds."""
     jobs, depth = len(node.order), tree.counts[0]
     tree.width[depth] = 0
@@ -116,8 +116,8 @@ def _open(node: Node, moments: Moments, tree: Tree) -> None:
             continue
         node.order[depth] = job
         node.is_placed[job] = 1
-        take_up(node.shop, moments, depth, jobs)
-        run_maps(node.shop.work, job, node.shop.maps, node.shop.course)
+        take_up(node.flow, moments, depth, jobs)
+        run_maps(node.flow.work, job, node.flow.maps, node.flow.course)
         horizon_s = math.inf
         if depth + 1 < jobs:
             value, horizon_s = prefix_bound(node, depth + 1)
@@ -131,12 +131,12 @@ def _open(node: Node, moments: Moments, tree: Tree) -> None:
 def _whole_value(node: Node, tree: Tree) -> float:
     """The value of the whole order, whose last job's maps were run; kept if it is the best."""
     jobs = len(node.order)
-    fall_in(node.shop, node.order, jobs - 1)
-    run_reduces(node.shop, node.order, math.inf)
+    fall_in(node.flow, node.order, jobs - 1)
+    run_reduces(node.flow, node.order, math.inf)
     last_s = 0.0
     total_s = 0.0
     for place in range(jobs):
-        ended_s = node.shop.course.ended_s[node.order[place]]
+        ended_s = node.flow.course.ended_s[node.order[place]]
         last_s = max(last_s, ended_s)
         total_s += ended_s
     value = node.goal[0] * last_s + node.goal[1] * total_s

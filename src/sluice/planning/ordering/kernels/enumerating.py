@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.running import Shop, evaluate
+from sluice.planning.ordering.kernels.running import FlowArrays, evaluate
 
 
 class Extremes(NamedTuple):
@@ -25,14 +25,14 @@ class Extremes(NamedTuple):
     worst: MutableSequence[float]
 
 
-def try_orders(shop: Shop, extremes: Extremes, by_total: int, orders: int) -> int:
+def try_orders(flow: FlowArrays, extremes: Extremes, by_total: int, orders: int) -> int:
     """Try so many orders from the present one on, in the order of the dictionary.
 
     by_total: 1 to minimise total completion, 0 for the makespan.
     Returns 1 when the last one of all was tried.
     """
     for _ in range(orders):
-        last_s, total_s = evaluate(shop, extremes.order)
+        last_s, total_s = evaluate(flow, extremes.order)
         extremes.worst[0] = max(extremes.worst[0], last_s)
         extremes.worst[1] = max(extremes.worst[1], total_s)
         value, other = last_s, total_s

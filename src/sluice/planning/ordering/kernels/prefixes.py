@@ -25,7 +25,7 @@ from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.filling import Pool, copy_pool, give
-from sluice.planning.ordering.kernels.running import Shop, fall_in, run_reduces
+from sluice.planning.ordering.kernels.running import FlowArrays, fall_in, run_reduces
 
 
 class Node(NamedTuple):
@@ -41,7 +41,7 @@ class Node(NamedTuple):
     ends_s, works_s: sorted instants and works.
     """
 
-    shop: Shop
+    flow: FlowArrays
     aside: Pool
     order: MutableSequence[int]
     is_placed: MutableSequence[int]
@@ -62,7 +62,7 @@ class Node(NamedTuple):
 def prefix_bound(node: Node, depth: int) -> tuple[float, float]:
     """The least value of an order that begins with the first `depth` jobs, and their horizon.
 
-    The shop is at the moment that the prefix without its last job had left behind, but that job's
+    The flow is at the moment that the prefix without its last job had left behind, but that job's
     maps were run. It is left at the moment of the whole prefix: run up to the horizon.
     """
     horizon_s = _look_ahead(node)
@@ -78,12 +78,12 @@ def prefix_bound(node: Node, depth: int) -> tuple[float, float]:
 
 def _look_ahead(node: Node) -> float:
     """When the first of the rest could be ready; when each could, if it came next, is noted."""
-    work = node.shop.work
+    work = node.flow.work
     horizon_s = math.inf
     for job in range(len(node.order)):
         if node.is_placed[job] == 1:
             continue
-        copy_pool(node.shop.maps, node.aside)
+        copy_pool(node.flow.maps, node.aside)
         node.mapped_s[job] = 0.0
         for run in range(work.first[2 * job], work.first[2 * job + 1]):
             _, last_s = give(node.aside, work.tasks[run], work.length_s[run], math.inf)
@@ -94,9 +94,9 @@ def _look_ahead(node: Node) -> float:
 
 def _run_to(node: Node, depth: int, horizon_s: float) -> None:
     """Run the prefix's reduces that start before the horizon; note what work is left by job."""
-    line = node.shop.line
-    fall_in(node.shop, node.order, depth - 1)
-    run_reduces(node.shop, node.order, horizon_s)
+    line = node.flow.line
+    fall_in(node.flow, node.order, depth - 1)
+    run_reduces(node.flow, node.order, horizon_s)
     for job in range(len(node.order)):
         node.left_s[job] = 0.0
         if node.is_placed[job] == 0:
@@ -109,7 +109,7 @@ def _run_to(node: Node, depth: int, horizon_s: float) -> None:
 
 def _note_left(node: Node, position: int) -> None:
     """The reduce work that a job of the prefix has still to start."""
-    work, line, job = node.shop.work, node.shop.line, node.order[position]
+    work, line, job = node.flow.work, node.flow.line, node.order[position]
     left_s = line.left[position] * work.length_s[line.run[position]]
     for run in range(line.run[position] + 1, work.first[2 * job + 2]):
         left_s += work.tasks[run] * work.length_s[run]
@@ -118,13 +118,13 @@ def _note_left(node: Node, position: int) -> None:
 
 def _end_s(node: Node, position: int, horizon_s: float) -> float:
     """When a job of the prefix ends: exactly if all of it has started, else at the earliest."""
-    shop, line, job = node.shop, node.shop.line, node.order[position]
+    flow, line, job = node.flow, node.flow.line, node.order[position]
     if node.left_s[job] <= 0.0:
-        return shop.course.ended_s[job]
-    waves = -(-line.left[position] // shop.slots[1])
-    from_s = max(horizon_s, shop.course.ready_s[job])
-    end_s = from_s + waves * shop.work.length_s[line.run[position]]
-    return max(end_s, shop.course.ended_s[job])
+        return flow.course.ended_s[job]
+    waves = -(-line.left[position] // flow.slots[1])
+    from_s = max(horizon_s, flow.course.ready_s[job])
+    end_s = from_s + waves * flow.work.length_s[line.run[position]]
+    return max(end_s, flow.course.ended_s[job])
 
 
 def _last_end_s(node: Node, depth: int, horizon_s: float) -> float:
@@ -137,7 +137,7 @@ def _last_end_s(node: Node, depth: int, horizon_s: float) -> float:
         left_s += node.left_s[job]
         if node.is_placed[job] == 0:
             last_s = max(last_s, node.mapped_s[job] + node.span_s[job])
-    return max(last_s, level_s(node.shop.reduces, horizon_s, left_s))
+    return max(last_s, level_s(node.flow.reduces, horizon_s, left_s))
 
 
 def _johnson_s(node: Node) -> float:
@@ -145,14 +145,14 @@ def _johnson_s(node: Node) -> float:
 
     Work beyond the least of the rest needs at least its even share; the least one, what it needs.
     """
-    map_slots, reduce_slots = node.shop.slots[0], node.shop.slots[1]
+    map_slots, reduce_slots = node.flow.slots[0], node.flow.slots[1]
     least_s = math.inf
     for job in range(len(node.order)):
         if node.is_placed[job] == 0 and node.map_work_s[job] > 0.0:
             least_s = min(least_s, node.map_work_s[job])
     if least_s == math.inf:
         return 0.0
-    mapped_s = level_s(node.shop.maps, 0.0, least_s) - least_s / map_slots
+    mapped_s = level_s(node.flow.maps, 0.0, least_s) - least_s / map_slots
     done_s = 0.0
     for place in range(len(node.order)):
         job = node.johnson[place]
@@ -177,7 +177,7 @@ def _total_by_maps_s(node: Node, depth: int, horizon_s: float) -> float:
         job = node.by_maps[place]
         if node.is_placed[job] == 0:
             work_s += node.map_work_s[job]
-            total_s += max(node.ends_s[count], level_s(node.shop.maps, 0.0, work_s))
+            total_s += max(node.ends_s[count], level_s(node.flow.maps, 0.0, work_s))
             total_s += node.span_s[job]
             count += 1
     return total_s
@@ -204,7 +204,7 @@ def _total_by_reduces_s(node: Node, depth: int, horizon_s: float) -> float:
     work_s = 0.0
     for place in range(count):
         work_s += node.works_s[place]
-        total_s += max(node.ends_s[place], level_s(node.shop.reduces, horizon_s, work_s))
+        total_s += max(node.ends_s[place], level_s(node.flow.reduces, horizon_s, work_s))
     return total_s
 
 

@@ -55,7 +55,7 @@ class Line(NamedTuple):
     counts: MutableSequence[int]
 
 
-class Shop(NamedTuple):
+class FlowArrays(NamedTuple):
     """Work, slots of each kind, and room to run the work in."""
 
     work: Work
@@ -66,22 +66,22 @@ class Shop(NamedTuple):
     line: Line
 
 
-def evaluate(shop: Shop, order: Sequence[int]) -> tuple[float, float]:
+def evaluate(flow: FlowArrays, order: Sequence[int]) -> tuple[float, float]:
     """Run all jobs of an order: the last of their ends and the sum of their ends, seconds.
 
-    The instants stand in the course of the shop.
+    The instants stand in the course of the flow.
     """
     jobs = len(order)
-    reset(shop.maps, shop.slots[0])
-    reset(shop.reduces, shop.slots[1])
+    reset(flow.maps, flow.slots[0])
+    reset(flow.reduces, flow.slots[1])
     for position in range(jobs):
-        run_maps(shop.work, order[position], shop.maps, shop.course)
-    line_up(shop, order, jobs)
-    run_reduces(shop, order, math.inf)
+        run_maps(flow.work, order[position], flow.maps, flow.course)
+    line_up(flow, order, jobs)
+    run_reduces(flow, order, math.inf)
     last_s = 0.0
     total_s = 0.0
     for position in range(jobs):
-        ended_s = shop.course.ended_s[order[position]]
+        ended_s = flow.course.ended_s[order[position]]
         last_s = max(last_s, ended_s)
         total_s += ended_s
     return last_s, total_s
@@ -99,9 +99,9 @@ def run_maps(work: Work, job: int, pool: Pool, course: Course) -> None:
     course.ended_s[job] = course.ready_s[job]
 
 
-def line_up(shop: Shop, order: Sequence[int], jobs: int) -> None:
+def line_up(flow: FlowArrays, order: Sequence[int], jobs: int) -> None:
     """Put the first jobs of an order in line for their reduces, by the instants of readiness."""
-    work, line, ready_s = shop.work, shop.line, shop.course.ready_s
+    work, line, ready_s = flow.work, flow.line, flow.course.ready_s
     count = 0
     for position in range(jobs):
         job = order[position]
@@ -118,9 +118,9 @@ def line_up(shop: Shop, order: Sequence[int], jobs: int) -> None:
     _note_first_behind(line, jobs)
 
 
-def fall_in(shop: Shop, order: Sequence[int], position: int) -> None:
+def fall_in(flow: FlowArrays, order: Sequence[int], position: int) -> None:
     """Put one more job in line; those before it may have begun."""
-    work, line, ready_s = shop.work, shop.line, shop.course.ready_s
+    work, line, ready_s = flow.work, flow.line, flow.course.ready_s
     counts = line.counts
     job = order[position]
     first = work.first[2 * job + 1]
@@ -144,9 +144,9 @@ def _note_first_behind(line: Line, jobs: int) -> None:
         line.first_behind[place] = min(line.coming[place], line.first_behind[place + 1])
 
 
-def run_reduces(shop: Shop, order: Sequence[int], until_s: float) -> None:
+def run_reduces(flow: FlowArrays, order: Sequence[int], until_s: float) -> None:
     """Start the reduces that start before an instant; who has more to start is still in line."""
-    pool, line, ready_s = shop.reduces, shop.line, shop.course.ready_s
+    pool, line, ready_s = flow.reduces, flow.line, flow.course.ready_s
     counts = line.counts
     while counts[2] > 0 or counts[1] < counts[0]:
         now_s = pool.at_s[pool.ends[0]]
@@ -161,12 +161,12 @@ def run_reduces(shop: Shop, order: Sequence[int], until_s: float) -> None:
         before_s = until_s
         if line.first_behind[counts[1]] < line.waiting[0]:
             before_s = min(until_s, ready_s[order[line.coming[counts[1]]]])
-        _run_first(shop, order, before_s)
+        _run_first(flow, order, before_s)
 
 
-def _run_first(shop: Shop, order: Sequence[int], before_s: float) -> None:
+def _run_first(flow: FlowArrays, order: Sequence[int], before_s: float) -> None:
     """Start reduces of the job that waits first, while that is before an instant."""
-    work, line, pool, course = shop.work, shop.line, shop.reduces, shop.course
+    work, line, pool, course = flow.work, flow.line, flow.reduces, flow.course
     position = line.waiting[0]
     job = order[position]
     run = line.run[position]

@@ -1,0 +1,54 @@
+"""How many jobs of each class to take, and how many VMs to rent for them."""
+
+from __future__ import annotations
+
+from sluice.api.sources import Source, workload_of
+from sluice.estimate.bounds import Bound
+from sluice.model.errors import InvalidInput
+from sluice.planning.capacity.plan import Unreachable, plan
+from sluice.reporting.capacity import CapacityResult, UnreachableResult
+
+_BOUNDS = {bound.value: bound for bound in Bound}
+
+
+def capacity(
+    source: Source, *, bound: str = "up", integer: bool = False
+) -> CapacityResult | UnreachableResult:
+    """The cheapest jobs and VMs that meet every deadline, for the classes of a workload.
+
+    bound: low, avg or up, how long jobs are taken to be; up makes deadlines hard.
+    integer: in whole jobs, VMs and containers.
+    `status` of the result is "infeasible_deadline" where no capacity meets some deadline.
+    Raises InvalidInput naming class and field.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     '''{version: 1, prices: {on_demand_vm_usd: 20, reserved_vm_usd: 8, reserved_vms: 13},
+    ...     classes: [{id: q1, penalty_usd: 30, jobs_min: 3, jobs_max: 10, vms_per_job: 2}]}'''
+    ... )
+    >>> capacity(workload).document()["objective_usd"]
+    -91.0
+    >>> capacity(workload, integer=True).document()["objective_usd"]
+    -86.0
+    """
+    if bound not in _BOUNDS:
+        raise InvalidInput(
+            f"{bound!r} is no bound", where="--bound", hint=f"give {', '.join(_BOUNDS)}"
+        )
+    workload = workload_of(source)
+    if workload.is_from_logs and not workload.classes:
+        raise InvalidInput(
+            "classes is missing",
+            where=workload.source,
+            hint="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
+        )
+    answer = plan(
+        workload.classes,
+        workload.capacity_prices,
+        bound=_BOUNDS[bound],
+        is_whole=integer,
+        source=workload.source,
+    )
+    if isinstance(answer, Unreachable):
+        return UnreachableResult(answer)
+    return CapacityResult(answer)

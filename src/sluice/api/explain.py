@@ -1,0 +1,64 @@
+"""Explain a job or node of a recorded run, or of a simulation."""
+
+from __future__ import annotations
+
+from sluice.api.simulate import Scheduling, simulated
+from sluice.api.sources import GivenSettings, Source
+from sluice.bootstrap import live_run
+from sluice.core.scheduler import Scheduler
+from sluice.core.story import Story
+from sluice.core.story import story as story_of
+from sluice.core.why import Why
+from sluice.core.why import why as why_of
+
+
+def why(
+    job_id: str,
+    *,
+    source: Source | None = None,
+    run_id: str | None = None,
+    at_s: float | None = None,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: GivenSettings = (),
+    seed: int = 0,
+) -> Why:
+    """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
+
+    run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
+    Raises InvalidInput where there is no such job or run.
+    """
+    how = Scheduling(tasks, release, admission, settings, seed)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
+    return why_of(job_id, scheduler.state, scheduler.policies.tasks)
+
+
+def story(
+    subject: str,
+    *,
+    source: Source | None = None,
+    run_id: str | None = None,
+    at_s: float | None = None,
+    tasks: str = "fifo",
+    release: str = "input",
+    admission: str = "all",
+    settings: GivenSettings = (),
+    seed: int = 0,
+) -> Story:
+    """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
+    how = Scheduling(tasks, release, admission, settings, seed)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
+    return story_of(subject, scheduler.state)
+
+
+def _scheduler_at(
+    source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling
+) -> Scheduler:
+    if source is None:
+        scheduler = live_run.replayed(live_run.recorded(run_id), until_s=at_s)
+    else:
+        scheduler = simulated(source, how, until_s=at_s)[0]
+    if at_s is not None:
+        scheduler.pass_time(at_s)
+    return scheduler

@@ -1,0 +1,141 @@
+"""In which order to submit jobs to a cluster that runs them first in, first out."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+from sluice import bootstrap
+from sluice.api.sources import Source
+from sluice.bootstrap.plan_inputs import laid_out
+from sluice.ingest.builder import WorkloadBuilder
+from sluice.ingest.document import read_document
+from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+from sluice.planning.ordering.aims import Objective
+from sluice.planning.ordering.meter import Meter
+from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.problem import problem_of
+from sluice.planning.ordering.search_context import SearchContext
+from sluice.reporting.ordering import OrderResult
+
+SECONDS = 10.0
+OnProgress = Callable[[str], None]
+_Named = TypeVar("_Named", bound=Enum)
+
+
+def order(
+    source: Source,
+    *,
+    method: str = "auto",
+    objective: str = "makespan",
+    seconds: float | None = None,
+    evaluations: int | None = None,
+    seed: int = 0,
+    map_slots: int | None = None,
+    reduce_slots: int | None = None,
+    on_message: OnProgress = lambda _: None,
+    on_progress: OnProgress | None = None,
+) -> OrderResult:
+    """An order of the workload's jobs for a cluster that runs them first in, first out.
+
+    method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks.
+    objective: makespan, tct or both.
+    seconds: for exact, search and auto; 10 unless told, or none where evaluations are limited.
+    evaluations: orders to look at; with the same seed they lead to the same answer.
+    map_slots, reduce_slots: instead of those of the workload's cluster.
+    on_message: is told what could not be looked up of former runs.
+    on_progress: is told what is under way.
+    All jobs count as submitted at 0. Raises InvalidInput naming job and field.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     "{version: 1, cluster: {map_slots: 1, reduce_slots: 1}, jobs: ["
+    ...     "{id: a, maps: {tasks: 1, avg_s: 5}, reduces: {tasks: 1, avg_s: 2}},"
+    ...     "{id: b, maps: {tasks: 1, avg_s: 1}, reduces: {tasks: 1, avg_s: 6}}]}"
+    ... )
+    >>> found = order(workload)
+    >>> found.order, found.makespan_s, found.is_proved
+    (('b', 'a'), 9.0, True)
+    """
+    how = _known("--method", method, Method)
+    aim = _known("--objective", objective, Objective)
+    if seconds is None and evaluations is None:
+        seconds = SECONDS
+    _check_limits(seconds, evaluations)
+    raw, workload = _read(source, on_message)
+    if workload.cluster is None and None in {map_slots, reduce_slots}:
+        raise InvalidInput(
+            "cluster is missing",
+            where=workload.source,
+            hint="add `cluster: {map_slots: ..., reduce_slots: ...}`, or give --map-slots and"
+            " --reduce-slots",
+        )
+    problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
+    meter = Meter(time.perf_counter, seconds=seconds, evaluations=evaluations)
+    context = SearchContext(problem, meter, on_progress=on_progress)
+    answer = solve(context, how, aim, random.Random(seed))
+    return OrderResult(
+        workload=workload,
+        problem=problem,
+        loads=context.loads,
+        answer=answer,
+        seed=seed,
+        search_s=meter.elapsed_s,
+        evaluations=meter.evaluations,
+        raw=raw,
+        notes=tuple(_notes(workload, is_given=None not in (map_slots, reduce_slots))),
+    )
+
+
+def _known(flag: str, name: str, kind: type[_Named]) -> _Named:
+    names = [one.value for one in kind]
+    if name not in names:
+        raise InvalidInput(f"{name!r} is unknown", where=flag, hint=suggestion(name, names))
+    return kind(name)
+
+
+def _check_limits(seconds: float | None, evaluations: int | None) -> None:
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InvalidInput(
+            f"seconds is {seconds}", where="--seconds", hint="give a finite number above 0"
+        )
+    if evaluations is not None and (isinstance(evaluations, bool) or evaluations < 1):
+        raise InvalidInput(
+            f"evaluations is {evaluations}",
+            where="--evaluations",
+            hint="give a whole number of at least 1",
+        )
+
+
+def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | None, Workload]:
+    """The plain value, where there is one, and the workload with all lengths that are known."""
+    if isinstance(source, Workload):
+        return None, laid_out(bootstrap.with_profiles(source), on_message)
+    name = str(source)
+    document = read_document(read_source(name), source=source_name(name))
+    workload = WorkloadBuilder(document, source_folder(name)).workload()
+    assert isinstance(document.value, dict), "a workload was read from it"
+    return document.value, laid_out(bootstrap.with_profiles(workload), on_message)
+
+
+def _notes(workload: Workload, *, is_given: bool) -> list[str]:
+    """What of the workload the model leaves out."""
+    notes = []
+    cluster = workload.cluster
+    if cluster is not None and not cluster.is_totals and not is_given:
+        notes.append(
+            f"the slots of {len(cluster.nodes)} nodes are taken together: where a task runs"
+            " does not count here"
+        )
+    if any(job.submitted_at_s > 0 for job in workload.jobs):
+        notes.append("submitted_at_s is left out: all jobs count as submitted at 0")
+    if any(phase.fetch is not None for job in workload.jobs for phase in job.phases):
+        notes.append("shuffle lengthens every reduce, as in simulate")
+    return notes

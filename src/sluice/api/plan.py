@@ -1,0 +1,247 @@
+"""Plans for a budget and a deadline: which slots, machines and settings each job should get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from sluice import bootstrap
+from sluice.api.sources import Source
+from sluice.bootstrap.plan_inputs import laid_out, last_prediction_error
+from sluice.estimate.bounds import SingleWave
+from sluice.ingest.builder import WorkloadBuilder
+from sluice.ingest.document import Document, read_document
+from sluice.ingest.price_lists import load_price_list
+from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.model.limits import Limits
+from sluice.model.machines import Offer, PriceList, Rent
+from sluice.model.prices import Prices
+from sluice.model.workload import Workload
+from sluice.planning.pareto.answer import Search, answered
+from sluice.planning.pareto.problem import (
+    BufferTuning,
+    IoModel,
+    Options,
+    PlannedJob,
+    Problem,
+    TaskTuning,
+)
+from sluice.reporting.plans import Off, PlanResult
+
+_TASKS = {"tasks": TaskTuning.SCAN, "tasks-hill": TaskTuning.HILL}
+_BUFFERS = {
+    "buffers": BufferTuning.CLOSED_FORM,
+    "buffers-random": BufferTuning.RANDOM,
+    "buffers-rrs": BufferTuning.RECURSIVE_RANDOM,
+}
+
+
+def plan(
+    source: Source,
+    *,
+    search: str = "exact",
+    tune: Collection[str] = (),
+    waves: bool = False,
+    prices: str | PriceList | None = None,
+    rents: Sequence[str] = ("on-demand",),
+    single_wave: str = "estimated",
+    io_model: str = "paper",
+    seed: int = 0,
+    on_message: Callable[[str], None] = lambda _: None,
+) -> PlanResult:
+    """The plans that no other beats in makespan and budget, held against the file's limits.
+
+    search: exact, or the paper's greedy slots, slots-printed, vms.
+    tune: any of tasks or tasks-hill, and buffers, buffers-random or buffers-rrs.
+    waves: under `limits.vms_max` let jobs wait for each other.
+    prices: a price list, its file, or "example"; each job then picks a type of VM on one of these
+    rents: reserved, on-demand, spot.
+    single_wave: "exact" takes a phase that fits its slots for as long as its longest task.
+    io_model: "merge" charges the merging of spills.  seed: of random searches for buffers.
+    on_message: is told what could not be looked up of former runs.
+    Raises InvalidInput naming job and field.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     '''{version: 1, cluster: {map_slots_per_vm: 2, reduce_slots_per_vm: 2},
+    ...     prices: {vm_hour_usd: 1.0}, jobs: [{id: A, maps: {tasks: 5, avg_s: 600, max_s: 900},
+    ...     reduces: {tasks: 4, avg_s: 1200, max_s: 1500}}]}'''
+    ... )
+    >>> found = plan(workload)
+    >>> [(plan["makespan_s"], plan["budget_usd"]) for plan in found.document()["plans"]]
+    [(3000.0, 3.0), (3300.0, 2.0)]
+    >>> sluice.simulate(found.chosen(2), tasks="fair").makespan_s
+    2400.0
+    """
+    tasks, buffers = _tuning(tune)
+    options = Options(
+        tasks=tasks,
+        buffers=buffers,
+        single_wave=SingleWave(_known("--single-wave", single_wave, _values(SingleWave))),
+        io_model=IoModel(_known("--io-model", io_model, _values(IoModel))),
+        seed=seed,
+    )
+    how = Search(_known("--search", search, _values(Search)))
+    document, workload = _read(source, on_message)
+    problem = problem_of(workload, options, prices=_price_list(prices), rents=_rents(rents))
+    if waves and problem.limits.vms_max is None:
+        raise InvalidInput(
+            "jobs need not wait, for limits.vms_max is not given",
+            where="--waves",
+            hint="give limits: {vms_max: ...} in the file",
+        )
+    return PlanResult(
+        problem=problem,
+        answer=answered(problem, how, in_waves=waves),
+        search=how,
+        workload=workload,
+        raw=None if document is None else _members(document),
+        off=tuple(
+            Off(one.job_id, one.predicted_s, one.measured_s, one.error)
+            for one in last_prediction_error(workload, on_message)
+        ),
+    )
+
+
+def problem_of(
+    workload: Workload,
+    options: Options,
+    *,
+    prices: PriceList | None = None,
+    rents: Sequence[Rent] = (Rent.ON_DEMAND,),
+) -> Problem:
+    """What a workload asks of planning. Raises InvalidInput naming what it does not tell."""
+    if not workload.jobs:
+        raise InvalidInput(
+            "jobs is missing or empty", where=workload.source, hint="give at least one job"
+        )
+    offers, charged = _offered(workload, prices, rents)
+    jobs = []
+    for job in workload.jobs:
+        try:
+            jobs.append(PlannedJob.of(job))
+        except InvalidInput as error:
+            if workload.is_from_logs:
+                error = InvalidInput(
+                    error.what, where=error.where, hint="take --from-log-set shape=map-reduce"
+                )
+            raise error.within(workload.source) from None
+    try:
+        return Problem(
+            jobs=tuple(jobs),
+            offers=offers,
+            prices=charged,
+            limits=workload.limits or Limits(),
+            options=options,
+            has_types=prices is not None,
+        )
+    except InvalidInput as error:
+        raise error.within(workload.source) from None
+
+
+def _offered(
+    workload: Workload, listed: PriceList | None, rents: Sequence[Rent]
+) -> tuple[tuple[Offer, ...], Prices]:
+    """The VMs to choose from, and what else is charged."""
+    if listed is not None:
+        offers = listed.on_terms(tuple(rents))
+        if not offers:
+            known = dict.fromkeys(offer.rent.value for offer in listed.offers)
+            raise InvalidInput(
+                f"the price list has no VM on {' or '.join(rent.value for rent in rents)} terms",
+                where="--rent",
+                hint=f"it has {', '.join(known)}",
+            )
+        return offers, _listed_prices(workload.prices, listed)
+    missing = _missing(workload)
+    if missing:
+        raise InvalidInput(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+            where=workload.source,
+            hint="give them by --from-log-set, or give --prices"
+            if workload.is_from_logs
+            else "say what a VM holds and costs, or give --prices",
+        )
+    assert workload.vm is not None, "it is not missing"
+    assert workload.prices is not None, "they are not missing"
+    offer = Offer(
+        vm_type="vm",
+        rent=Rent.ON_DEMAND,
+        shape=workload.vm,
+        hour_usd=workload.prices.vm_hour_usd,
+    )
+    return (offer,), workload.prices
+
+
+def _missing(workload: Workload) -> list[str]:
+    missing = []
+    if workload.vm is None:
+        missing.append("cluster.map_slots_per_vm or cluster.reduce_slots_per_vm")
+    if workload.prices is None:
+        missing.append("prices.vm_hour_usd")
+    return missing
+
+
+def _listed_prices(given: Prices | None, listed: PriceList) -> Prices:
+    """What the list tells wins over what the file tells."""
+    told = {
+        name: value
+        for name in ("billing_s", "io_op_usd", "io_bytes_per_op")
+        if (value := getattr(listed, name)) is not None
+    }
+    return replace(given or Prices(vm_hour_usd=0.0), **told)
+
+
+def _read(source: Source, on_message: Callable[[str], None]) -> tuple[Document | None, Workload]:
+    """The document, where there is one, and the workload with all lengths that are known."""
+    if isinstance(source, Workload):
+        return None, laid_out(bootstrap.with_profiles(source), on_message)
+    name = str(source)
+    document = read_document(read_source(name), source=source_name(name))
+    workload = WorkloadBuilder(document, source_folder(name)).workload()
+    return document, laid_out(bootstrap.with_profiles(workload), on_message)
+
+
+def _members(document: Document) -> dict[str, object]:
+    assert isinstance(document.value, dict), "a workload was read from it"
+    return document.value
+
+
+def _price_list(prices: str | PriceList | None) -> PriceList | None:
+    return load_price_list(prices) if isinstance(prices, str) else prices
+
+
+def _rents(names: Sequence[str]) -> tuple[Rent, ...]:
+    known = _values(Rent)
+    chosen = tuple(dict.fromkeys(Rent(_known("--rent", name, known)) for name in names))
+    if not chosen:
+        raise InvalidInput("no terms are named", where="--rent", hint=f"give {', '.join(known)}")
+    return chosen
+
+
+def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
+    """The options that the words of --tune stand for."""
+    known = [*_TASKS, *_BUFFERS]
+    for word in words:
+        _known("--tune", word, known)
+    for kind in (_TASKS, _BUFFERS):
+        both = [word for word in kind if word in words]
+        if len(both) > 1:
+            raise InvalidInput(
+                f"{both[1]} is given beside {both[0]}", where="--tune", hint="give one of the two"
+            )
+    tasks = next((_TASKS[word] for word in _TASKS if word in words), TaskTuning.FIXED)
+    buffers = next((_BUFFERS[word] for word in _BUFFERS if word in words), BufferTuning.DEFAULT)
+    return tasks, buffers
+
+
+def _values(names: type[Search | IoModel | SingleWave | Rent]) -> list[str]:
+    return [str(name.value) for name in names]
+
+
+def _known(flag: str, word: str, known: Sequence[str]) -> str:
+    if word not in known:
+        raise InvalidInput(f"{word!r} is not known", where=flag, hint=suggestion(word, known))
+    return word

@@ -1,0 +1,146 @@
+"""History: logs into the profile store, what the store knows, and what it is to forget."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sluice.bootstrap.profiles import nearest_profile
+from sluice.ingest.logs.digest import log_digest
+from sluice.ingest.logs.formats import AUTO, check_options, read_logs
+from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.report import LogRead, Skipped
+from sluice.model.errors import InvalidInput
+from sluice.reporting.history import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
+from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
+
+OnProgress = Callable[[str], None]
+
+
+def import_logs(
+    paths: Sequence[str | Path],
+    *,
+    format: str = AUTO,  # noqa: A002  # the users' word for it
+    settings: Sequence[str] = (),
+    store: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> Imported:
+    """Read logs, or folders of logs, and keep their runs in the profile store.
+
+    A run that is known already is kept once, as the log tells it that tells most.
+    format: "auto" tells by content.  settings: options of formats, "key=value".
+    store: path or URL of the profile store, by default the account's own.
+    on_progress: is told each path before its turn, and each log after it was read.
+    Of several paths one that cannot be used is told in the result, and the others are imported.
+    Raises InvalidInput where no path can be used, for an unknown format or option.
+    """
+    if not paths:
+        raise InvalidInput("no log is named", where="PATH", hint="name a log, or a folder of logs")
+    options = read_options(settings, "--set")
+    check_options(options, format)
+    report = on_progress or (lambda _: None)
+    logs: list[ImportedLog] = []
+    failures: list[InvalidInput] = []
+    with Profiles.open(store) as profiles:
+        for path in dict.fromkeys(map(str, paths)):
+            report(path)
+            try:
+                for read in read_logs([path], format, options):
+                    logs.append(_kept(read, profiles))
+                    report(read.path)
+            except InvalidInput as error:
+                failures.append(error)
+                logs.append(ImportedLog.unread(path, error))
+        if failures and not any(log.is_read for log in logs):
+            raise failures[0]
+        return Imported(logs=tuple(logs), store=str(profiles.address))
+
+
+def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
+    if read.format in SIZES_ONLY or not read.runs:
+        return ImportedLog.of(read, Added())
+    refused: list[Skipped] = []
+    added = profiles.add(
+        read.runs,
+        log_digest(Path(read.path)),
+        on_refused=lambda error: refused.append(Skipped(0, f"{error.where}: {error.what}")),
+    )
+    return ImportedLog.of(read, added, tuple(refused))
+
+
+def profiles(name: str | None = None, *, store: str | None = None) -> StoredProfiles:
+    """What the store knows: all profiles, or one.
+
+    store: path or URL of the profile store, by default the account's own.
+    Raises InvalidInput, with the nearest name, where there is no such profile.
+    """
+    with Profiles.existing(store) as opened:
+        _check_name(name, opened)
+        return _told(name, opened)
+
+
+def forget(
+    name: str | None = None,
+    *,
+    keep_runs: int | None = None,
+    older_than_days: float | None = None,
+    run_ids: Sequence[str] = (),
+    store: str | None = None,
+) -> StoredProfiles:
+    """Drop runs from the store, and tell which they were, beside what is left.
+
+    keep_runs: drop all but so many of the newest of the profile, or of each.
+    older_than_days: drop what was learned before.  run_ids: drop these runs of the profile.
+    With a name alone the profile is dropped. One of them at a time.
+    Raises InvalidInput where there is no such profile or run.
+    """
+    given = [keep_runs is not None, older_than_days is not None, bool(run_ids)]
+    if sum(given) > 1:
+        raise InvalidInput(
+            "several ways to choose what to forget", where="forget", hint="give one of them"
+        )
+    with Profiles.existing(store) as opened:
+        _check_name(name, opened)
+        gone: list[Forgotten]
+        if keep_runs is not None:
+            gone = opened.keep_runs(keep_runs, name)
+        elif older_than_days is not None:
+            gone = opened.forget_older(older_than_days, name)
+        else:
+            gone = _forget_by_name(name, run_ids, opened)
+        left = _told(name, opened)
+        return StoredProfiles(profiles=left.profiles, store=left.store, forgotten=tuple(gone))
+
+
+def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) -> list[Forgotten]:
+    if name is None:
+        raise InvalidInput("no profile is named", where="NAME", hint="say which is to be forgotten")
+    known = [run.run_id for run in opened.runs(name)]
+    for run_id in run_ids:
+        if run_id not in known:
+            raise InvalidInput(
+                f"profile {name!r} has no run {run_id[:200]!r}",
+                where="--forget-run",
+                hint=f"`sluice profiles {shlex.quote(name)}` lists them",
+            )
+    return opened.forget(name, run_ids or None)
+
+
+def _check_name(name: str | None, opened: Profiles) -> None:
+    if name is None:
+        return
+    names = opened.names()
+    if name not in names:
+        hint = nearest_profile(name, names)
+        raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
+
+
+def _told(name: str | None, opened: Profiles) -> StoredProfiles:
+    by_name: dict[str, list[StoredRun]] = {}
+    for stored in opened.stored(name):
+        by_name.setdefault(stored.run.profile, []).append(stored)
+    return StoredProfiles(
+        profiles={each: tuple(runs) for each, runs in sorted(by_name.items())},
+        store=str(opened.address),
+    )

@@ -1,0 +1,20 @@
+"""Check a workload file, and print the schema of its format."""
+
+from __future__ import annotations
+
+from sluice.api.sources import Source, read_workload
+from sluice.ingest.schema import json_schema
+from sluice.model.workload import Workload
+
+
+def validate(source: Source) -> Workload:
+    """The workload, if everything about it is in order. Raises InvalidInput where it is not.
+
+    Profiles by name are left as they are: whether the store knows them is another question.
+    """
+    return read_workload(source)
+
+
+def schema() -> dict[str, object]:
+    """The JSON Schema of the workload file."""
+    return json_schema()

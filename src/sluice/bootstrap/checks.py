@@ -1,0 +1,117 @@
+"""What must hold before anything runs, in virtual time or for real: else it could never end.
+
+A complaint names the job and the field; nothing has been started or written by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sluice.core.scheduler import Scheduler
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.workload import Workload
+from sluice.simulation.settings import SimulationSettings
+
+ENTRIES_MAX = 2 * 10**7  # what a simulation keeps of attempts; each takes half a kilobyte
+
+
+def check_simulable(
+    workload: Workload, scheduler: Scheduler, settings: SimulationSettings, *, has_lengths: bool
+) -> None:
+    """Refuse what no simulation can tell of, or not within a machine's memory.
+
+    has_lengths: recorded lengths are given beside the workload.
+    Raises InvalidInput naming job and field.
+    """
+    cluster = workload.required_cluster()
+    if not workload.jobs:
+        raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
+    for job in workload.jobs:
+        _check_lengths(job, workload.source)
+    check_slots(workload.jobs, cluster, scheduler, workload.source)
+    _check_size(workload, cluster, is_apart=settings.tells_tasks_apart or has_lengths)
+
+
+def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, source: str) -> None:
+    """Refuse work that could never start: a kind of slot of which the cluster has none.
+
+    Raises InvalidInput naming job and field.
+    """
+    uses = getattr(scheduler.policies.tasks, "uses", "typed slots")
+    if uses == "resources":
+        return
+    if uses == "slots of either kind":
+        _check_lending(jobs, cluster, scheduler, source)
+        return
+    slots = {kind: cluster.slots(kind) for kind in SlotKind}
+    for job in jobs:
+        for phase in job.phases:
+            kind = phase.kind if uses == "typed slots" else SlotKind.CONTAINER
+            if not slots[kind]:
+                raise InvalidInput(
+                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
+                    f" and {kind.value}_slots of the cluster is 0",
+                    where=source,
+                    hint=f"give the cluster {kind.value} slots, or the job no {phase.name} tasks",
+                )
+
+
+def _check_lending(
+    jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, source: str
+) -> None:
+    """The same where a task may borrow a slot of the other kind, if the fractions allow it."""
+    can_run = scheduler.policies.tasks.can_run  # type: ignore[attr-defined]  # every lender has it
+    fractions = {SlotKind.MAP: "pct_reduce", SlotKind.REDUCE: "pct_map"}
+    for job in jobs:
+        for phase in job.phases:
+            kind = phase.kind
+            if not can_run(kind, cluster.nodes):
+                raise InvalidInput(
+                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
+                    f" {kind.value}_slots of the cluster is 0, and {fractions[kind]} and the slot"
+                    " weights leave them not one other slot to borrow",
+                    where=source,
+                    hint=f"give the cluster {kind.value} slots, a greater {fractions[kind]},"
+                    " or nodes of more slots",
+                )
+
+
+def _check_lengths(job: Job, source: str) -> None:
+    """Every phase must be there, with lengths: what a real run finds out, nobody knows here."""
+    unknown = [phase for phase in job.phases if phase.lengths is None]
+    if job.phases and not unknown:
+        return
+    field = f"{unknown[0].name}s" if unknown else "maps"
+    what = f"{field} has no lengths" if unknown else f"{field} is missing"
+    because = ""
+    if job.profile is not None:
+        because = f", and no profile {job.profile!r} is stored"
+    elif job.run is not None:
+        because = ", and `run` does not tell how long tasks take"
+    raise InvalidInput(
+        f"{what}{because}",
+        where=f"{source}, job {job.job_id!r}",
+        hint="give tasks and lengths, as in maps: {tasks: 8, avg_s: 10}",
+    )
+
+
+def _check_size(workload: Workload, cluster: Cluster, *, is_apart: bool) -> None:
+    """Alike tasks that start together on a node are kept as one entry, others one by one."""
+    room = max(1, *(node.slots(SlotKind.CONTAINER) for node in cluster.nodes))
+    entries = sum(
+        phase.tasks if is_apart or isinstance(phase.lengths, ListedLengths)
+        # The least that it can be: all slots of the largest node filled at once.
+        else -(-phase.tasks // room)
+        for job in workload.jobs
+        for phase in job.phases
+    )  # fmt: skip
+    if entries > ENTRIES_MAX:
+        raise InvalidInput(
+            f"its tasks make some {entries:,} separate starts, and a simulation can keep"
+            f" {ENTRIES_MAX:,} of them",
+            where=f"{workload.source}, jobs",
+            hint="give fewer tasks or more slots, or alike lengths (avg_s, and no jitter)",
+        )

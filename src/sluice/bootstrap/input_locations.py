@@ -1,0 +1,81 @@
+"""Which virtual node wrote the files that a run reads, as the journals of earlier runs tell it.
+
+A part file lies where the attempt ran whose output it is. Files that no run of Sluice wrote lie
+nowhere in particular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
+from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.ids import JobId, NodeId
+from sluice.store.rows import EntryKind, entries
+from sluice.store.runs import RunInfo, Runs
+
+RUNS_LOOKED_AT = 20
+
+
+def nodes_of_files(
+    prepared: Iterable[PreparedJob], runs: Runs, state_of: Callable[[RunInfo], ClusterState]
+) -> dict[str, NodeId]:
+    """For each input file of the jobs that an earlier run wrote: the node that wrote it.
+
+    state_of: the state at the end of a recorded run.
+    """
+    paths = {Path(split.path) for each in prepared for split in each.splits}
+    wanted = {path.parent for path in paths}
+    found: dict[str, NodeId] = {}
+    for run in islice(runs.newest(), RUNS_LOOKED_AT):
+        if not wanted:
+            break
+        # A run of another release, or a damaged one, tells nothing; that stops no new run.
+        with suppress(StoreCorrupt, InvalidInput):
+            for folder, parts in _written(run, wanted, state_of):
+                wanted.discard(folder)
+                found |= {str(folder / name): node for name, node in parts.items()}
+    return {str(path): found[str(path)] for path in sorted(paths) if str(path) in found}
+
+
+def _written(
+    run: RunInfo, wanted: set[Path], state_of: Callable[[RunInfo], ClusterState]
+) -> Iterator[tuple[Path, Mapping[str, NodeId]]]:
+    """Folders among the wanted ones that the run wrote, with the node of each part file."""
+    outputs = {job_id: folder for job_id, folder in _outputs(run) if folder in wanted}
+    if not outputs:
+        return
+    state = state_of(run)
+    for job_id, folder in outputs.items():
+        yield folder, _parts(state, job_id)
+
+
+def _outputs(run: RunInfo) -> Iterator[tuple[JobId, Path]]:
+    """Jobs of the run whose output stands in its place, and where that is."""
+    folders: dict[JobId, Path] = {}
+    for entry in entries(run.folder):
+        if entry.kind is EntryKind.PREPARED:
+            job_id, record = entry.prepared()
+            folders[job_id] = Path(record["output"])
+        elif entry.kind is EntryKind.COMMITTED:
+            job_id = JobId(entry.payload)
+            if job_id in folders:
+                yield job_id, folders[job_id]
+
+
+def _parts(state: ClusterState, job_id: JobId) -> dict[str, NodeId]:
+    """By name of the part file: the node of the attempt whose output it is."""
+    last = len(state.jobs[job_id].phases) - 1
+    return {
+        f"part-{attempt.key.task:05d}": attempt.node.node_id
+        for attempt in state.closed
+        if attempt.key.job_id == job_id
+        and attempt.key.phase == last
+        and attempt.state is AttemptState.DONE
+        and not attempt.is_moot
+    }

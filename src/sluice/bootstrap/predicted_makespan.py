@@ -1,0 +1,48 @@
+"""How long a live run should take: its jobs in the simulator, with the gaps that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sluice.bootstrap.scheduler import simulation_settings
+from sluice.core.scheduler import Scheduler
+from sluice.estimate.gaps import Gaps, delayed
+from sluice.ingest.settings import Settings
+from sluice.model.cluster import Cluster
+from sluice.model.job import Job, Phase
+from sluice.simulation.driver import Simulation
+
+
+def predicted_makespan_s_of(
+    jobs: Sequence[Job],
+    gaps: Gaps,
+    *,
+    scheduler: Scheduler,
+    cluster: Cluster,
+    settings: Settings,
+    seed: int,
+) -> float:
+    """Makespan in the simulator, of jobs whose lengths are known.
+
+    scheduler: a fresh one, with the policies of the run, without heartbeats as live nodes are.
+    """
+    world = replace(simulation_settings(settings), heartbeat_s=0.0)
+    slower = [_delayed(job, gaps.between_s) for job in jobs]
+    Simulation(scheduler, cluster, slower, settings=world, seed=seed).run()
+    ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
+    # Nodes and interpreters start once, and all jobs wait for them together.
+    return max(ends) - min(job.submitted_at_s for job in jobs) + gaps.start_s
+
+
+def _delayed(job: Job, gap_s: float) -> Job:
+    if not gap_s:
+        return job
+    phases = tuple(_delayed_phase(phase, gap_s) for phase in job.phases)
+    return replace(job, phases=phases)
+
+
+def _delayed_phase(phase: Phase, gap_s: float) -> Phase:
+    if phase.lengths is None:
+        return phase
+    return replace(phase, lengths=delayed(phase.lengths, gap_s))

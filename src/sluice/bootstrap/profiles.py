@@ -1,0 +1,226 @@
+"""What was learned goes into the profile store, and comes back as lengths of jobs to come.
+
+Learning is a by-product: a run whose measurements cannot be kept has run all the same, and one
+whose past cannot be read runs without a prediction. Both are said. A verb that cannot do without
+lengths is refused instead.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sluice.core.state import ClusterState
+from sluice.estimate.gaps import Gaps, gaps
+from sluice.estimate.recalled import recalled_phases, with_recalled_lengths
+from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.suggestions import suggestion
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.history import PastRun
+from sluice.model.job import Job, SlotKind
+from sluice.model.workload import Workload
+from sluice.reporting.past_runs import (
+    SOURCE,
+    WORK,
+    RunFacts,
+    past_runs,
+    profile_name,
+    work_digest,
+)
+from sluice.store.rows import RunHeader
+
+if TYPE_CHECKING:
+    from sluice.store.profiles import Profiles
+
+RUNS_RECALLED = 20  # older ones tell of other times
+
+OnMessage = Callable[[str], None]
+
+
+def with_profiles(workload: Workload) -> Workload:
+    """The workload, its jobs' profiles by name replaced by what the store holds under them.
+
+    The store is opened only if a job asks for it. Raises InvalidInput, naming the job and the
+    nearest profile, where there is none of that name; and what opening the store raises.
+    """
+    if not any(map(_wants_profile, workload.jobs)):
+        return workload
+    from sluice.store.profiles import Profiles
+
+    with Profiles.open() as profiles:
+        # Many jobs of a workload may share a profile.
+        names = dict.fromkeys(str(job.profile) for job in workload.jobs if _wants_profile(job))
+        known = {name: profiles.newest(name, RUNS_RECALLED) for name in names}
+        jobs = tuple(_with_profile(job, known, profiles, workload.source) for job in workload.jobs)
+    return replace(workload, jobs=jobs)
+
+
+def _wants_profile(job: Job) -> bool:
+    return job.profile is not None and _is_open(job)
+
+
+def _is_open(job: Job) -> bool:
+    return not job.phases or any(phase.lengths is None for phase in job.phases)
+
+
+def _with_profile(
+    job: Job, known: dict[str, list[PastRun]], profiles: Profiles, source: str
+) -> Job:
+    if not _wants_profile(job):
+        return job
+    where = f"{source}, job {job.job_id!r}"
+    name = str(job.profile)
+    runs = [_in_order(run) for run in known[name] if run.phases]
+    if not runs:
+        raise _no_profile(name, profiles, where)
+    try:
+        phases = with_recalled_lengths(job.phases, runs) if job.phases else recalled_phases(runs)
+        return replace(job, phases=phases)
+    except InvalidInput as error:
+        raise error.within(f"{where}, profile {name!r}") from None
+
+
+def _in_order(run: PastRun) -> PastRun:
+    """The phases in an order in which they can run again, waiting for what they waited for then."""
+    return replace(run, phases=tuple(in_order(run.phases, is_seen=True)))
+
+
+def _no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
+    names = profiles.names()
+    if name in names:
+        return InvalidInput(
+            f"no run of profile {name!r} has ended well", where=where, hint="give lengths instead"
+        )
+    return InvalidInput(
+        f"no profile {name!r} is stored in {profiles.address}",
+        where=where,
+        hint=nearest_profile(name, names),
+    )
+
+
+def nearest_profile(name: str, names: Sequence[str]) -> str:
+    """How to mend the name of a profile that is not stored.
+
+    >>> nearest_profile("wordcuont", ["wordcount", "sort"])
+    'perhaps wordcount was meant'
+    """
+    if not names:
+        return "import a log, or run a workload; the store is empty"
+    near = suggestion(name, names)
+    # It may be left out of a list of keys, but not here.
+    return "`sluice profiles` lists those that are stored" if near == "take it out" else near
+
+
+# --- jobs that really run -------------------------------------------------------------------------
+
+
+def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
+    """The jobs, with lengths where they had none and the store tells them.
+
+    By the profile that a job names; else by the newest run of a job of the same id and commands
+    that ended well, in which every phase was measured.  tell: is told where the store cannot be
+    read; then no lengths are known.
+    """
+    wanted = list(jobs)
+    if not any(map(_is_open, wanted)):
+        return wanted
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            return [_recalled(job, profiles) for job in wanted]
+    except SluiceError as error:
+        on_message(f"nothing is predicted, for the profile store cannot be read: {error}")
+        return wanted
+
+
+def _recalled(job: Job, profiles: Profiles) -> Job:
+    if not _is_open(job):
+        return job
+    runs = profiles.newest(profile_name(job), RUNS_RECALLED)
+    if job.profile is None:
+        runs = same_work(job, runs)[:1]
+    try:
+        return replace(job, phases=with_recalled_lengths(job.phases, runs)) if runs else job
+    except InvalidInput:
+        return job  # a profile of other phases tells nothing of these
+
+
+def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:
+    """Those of the runs that ran the same commands in the same phases."""
+    if job.run is None:
+        return []
+    work, names = work_digest(job.run), {phase.name for phase in job.phases}
+    return [
+        run
+        for run in runs
+        if run.source == SOURCE
+        and run.configuration.get(WORK) == work
+        and names <= {phase.name for phase in run.phases}
+    ]
+
+
+def past_gaps(jobs: Iterable[Job], on_message: OnMessage) -> Gaps:
+    """The time between tasks in former runs of these jobs; none where there are no such runs.
+
+    It is the engine's rather than a job's, so that all runs tell of it together.
+    on_message: is told where the store cannot be read; then nothing is known.
+    """
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            return gaps(
+                run
+                for job in jobs
+                for run in same_work(job, profiles.newest(profile_name(job), RUNS_RECALLED))
+            )
+    except SluiceError as error:
+        on_message(f"the prediction leaves out the time between tasks: {error}")
+        return Gaps()
+
+
+def learn(
+    state: ClusterState, *, run_id: str, header: RunHeader, cluster: Cluster, on_message: OnMessage
+) -> None:
+    """Keep what the jobs of a real run took. A second time changes nothing.
+
+    on_message: is told where the store does not take it; the run is none the worse for it.
+    """
+    runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster)
+    if not runs:
+        return
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            profiles.add(runs)
+    except SluiceError as error:
+        on_message(f"what this run measured was not kept in the profile store: {error}")
+
+
+def measured_runs(
+    state: ClusterState, *, run_id: str, header: RunHeader, cluster: Cluster
+) -> list[PastRun]:
+    """The jobs of a real run that ended, as the store keeps them."""
+    facts = RunFacts(
+        run_id=run_id,
+        started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
+        machine_type=machine_type(),
+        slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
+    )
+    return past_runs(state.jobs.values(), state.closed, facts)
+
+
+def machine_type() -> str:
+    """This machine as history tells it, such as "x86_64, 8 processors".
+
+    >>> machine_type().endswith(" processors")
+    True
+    """
+    return f"{platform.machine() or 'unknown'}, {os.cpu_count() or 1} processors"

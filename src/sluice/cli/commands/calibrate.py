@@ -1,0 +1,138 @@
+"""Verbs about predictions: how good they are, and what makes them better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+
+if TYPE_CHECKING:
+    from sluice.reporting.calibration import CalibrationReport
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", show_default=False, help="Profile store: a path or a URL, not the account's."
+    ),
+]
+
+
+@app.command()
+def calibrate(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", show_default=False, help="One profile; default: all."),
+    ] = None,
+    *,
+    leave_out: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What a prediction may not see: the run, its whole setting, or nothing.",
+        ),
+    ] = "run",
+    level: Annotated[
+        float, typer.Option(metavar="SHARE", help="How often intervals are to hold.")
+    ] = 0.9,
+    store: Store = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Hold predictions against what runs really took: error, bias, coverage of the intervals.
+
+    Each run is predicted from the others of its profile, so that no prediction has seen its answer.
+
+    Example: sluice calibrate wordcount --plot calibration.html
+    """
+    from sluice.api import calibrate as api
+    from sluice.cli.progress import spinner
+
+    files = Files.checked("-", plot=plot)
+    with spinner("calibrating") as on_progress:
+        report = api.calibrate(
+            name, store=store, leave_out=leave_out, level=level, on_progress=on_progress
+        )
+    if plot is not None:
+        files.save(report.plot())
+    if as_json:
+        print_document(report.document())
+    else:
+        _print_report(report, is_one=name is not None)
+    return DONE
+
+
+def _print_report(report: CalibrationReport, *, is_one: bool) -> None:
+    from sluice.reporting.calibration import profile_views, views
+
+    if not report.calibration.profiles:
+        talk("The profile store is empty: run a workload, or import a log.")
+        return
+    print_views(*(profile_views(report) if is_one else views(report)))
+
+
+@app.command("profile-run")
+def profile_run(
+    file: given.File,
+    *,
+    slots: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            show_default=False,
+            help="Slot counts; default: 1, 2, 4, .. to twice the processors.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Runs at each count.", parser=given.whole("--repeats", low=1)
+        ),
+    ] = 1,
+    io_bytes_per_s: Annotated[
+        float | None,
+        typer.Option(
+            "--io-bytes-per-s",
+            metavar="BYTES",
+            show_default=False,
+            help="What the disks move, where the demand for them is to be told.",
+        ),
+    ] = None,
+    store: Store = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run each job alone at several slot counts, find the best, and keep what was measured.
+
+    The jobs run in a sandbox: their outputs are not touched, and nothing is left of it.
+
+    Example: sluice profile-run wordcount.yaml --slots 1,2,4
+    """
+    from sluice.api import profile_run as api
+    from sluice.cli.live import live_watcher
+    from sluice.reporting.sandbox import views
+
+    counts = None if slots is None else _counts(slots)
+    with live_watcher() as watcher:
+        report = api.profile_run(
+            file,
+            slots=counts,
+            repeats=repeats,
+            io_bytes_per_s=io_bytes_per_s,
+            store=store,
+            watcher=watcher,
+        )
+    if as_json:
+        print_document(report.document())
+    else:
+        print_views(*views(report))
+    return DONE if report.is_whole else NO
+
+
+def _counts(text: str) -> list[int]:
+    read = given.whole("--slots", low=1, high=1000)
+    return [read(part.strip()) for part in text.split(",")]

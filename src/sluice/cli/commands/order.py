@@ -1,0 +1,172 @@
+"""The verb that finds an order of submission."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import console, print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE
+from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.reporting.ordering import OrderResult
+
+_BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
+_EVALUATIONS_MAX = 10**12
+
+
+def seconds(flag: str) -> Callable[[str], float]:
+    """Reads a length of time above 0. What it returns raises InvalidInput."""
+
+    def read(text: str) -> float:
+        try:
+            length_s = float(text)
+        except ValueError:
+            length_s = math.nan
+        if not 0 < length_s < math.inf:
+            raise InvalidInput(
+                f"{text[:80]!r} is no length of time", where=flag, hint="give seconds, above 0"
+            )
+        return length_s
+
+    return read
+
+
+@app.command()
+def order(
+    file: given.FileOrLog = None,
+    *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
+        ),
+    ] = "auto",
+    objective: Annotated[
+        str, typer.Option(metavar="NAME", help="What to minimise: makespan, tct or both.")
+    ] = "makespan",
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            parser=seconds("--seconds"),
+            show_default=False,
+            help="For search, auto and exact; 10 unless --evaluations is given.",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--evaluations", low=1, high=_EVALUATIONS_MAX),
+            show_default=False,
+            help="Orders to look at; the same seed then gives the same answer.",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    seed: given.Seed = 0,
+    map_slots: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--map-slots", low=1, high=10**7),
+            show_default=False,
+            help="Instead of the file's; a file of job lines has none.",
+            rich_help_panel=_CLUSTER,
+        ),
+    ] = None,
+    reduce_slots: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--reduce-slots", low=1, high=10**7),
+            show_default=False,
+            help="Instead of the file's.",
+            rich_help_panel=_CLUSTER,
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT",
+            show_default=False,
+            help="Write the workload with its jobs in this order.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Find the order in which to submit jobs to a cluster that runs them first in, first out.
+
+    Example: sluice order jobs.yaml --objective both --seconds 5 --out ordered.yaml
+    """
+    from sluice.api import order as api
+    from sluice.cli.progress import spinner
+
+    workload = given_workload("order", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, plot=plot, out=out)
+    with spinner("looking for an order") as on_progress:
+        result = api.order(
+            workload.source,
+            method=method,
+            objective=objective,
+            seconds=seconds,
+            evaluations=evaluations,
+            seed=seed,
+            map_slots=map_slots,
+            reduce_slots=reduce_slots,
+            on_message=talk,
+            on_progress=on_progress or talk,
+        )
+    if out is not None:
+        _write(result, files, workload.told)
+    if plot is not None:
+        files.save(result.plot())
+    if as_json:
+        print_document(workload.noted(result.document()))
+    else:
+        _print_result(result)
+        workload.talk()
+    for note in result.notes:
+        talk(f"note: {note}")
+    return DONE
+
+
+def _write(result: OrderResult, files: Files, source: str) -> None:
+    """Write the workload in its new order, and say what to do with it."""
+    from sluice.reporting.exports.workload_text import moved, workload_text
+
+    assert files.out is not None, "it was asked for"
+    document = moved(
+        result.reordered_document(),
+        folder=result.workload.folder,
+        to=str(Path(files.out).parent),
+    )
+    comment = f"Made by: sluice order {source} --method {result.answer.method.value}"
+    files.save_out(workload_text(document, name=files.out, comment=comment))
+    talk(f"Next: sluice simulate {shlex.quote(files.out)}")
+
+
+def _print_result(result: OrderResult) -> None:
+    from sluice.reporting.ordering_views import frontier_table, order_panel, order_table
+
+    views = [order_table(result, width=console().width)]
+    if result.answer.frontier is not None:
+        views.append(frontier_table(result))
+    print_views(*views, order_panel(result))

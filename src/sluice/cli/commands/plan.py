@@ -1,0 +1,240 @@
+"""The verb that plans for a budget and a deadline, and puts a plan to work."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.reporting.plans import PlanResult
+
+_CHOICE, _MACHINES, _MODEL, _FILES = "A plan put to work", "Machines", "Model", "Files"
+_PLANS_MAX = 10**9
+_ALL, _NONE = "all", "none"
+
+
+@app.command()
+def plan(
+    file: given.FileOrLog = None,
+    *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    search: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="exact, or the paper's greedy slots, slots-printed or vms."
+        ),
+    ] = "exact",
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            show_default=False,
+            help="What else to decide: tasks (or tasks-hill), buffers (or buffers-random, -rrs).",
+        ),
+    ] = None,
+    waves: Annotated[
+        bool, typer.Option("--waves", help="Under limits.vms_max, let jobs wait for each other.")
+    ] = False,
+    plans: Annotated[
+        str,
+        typer.Option(metavar="all|none|N", help="How many plans tell their jobs under --json."),
+    ] = _ALL,
+    choose: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--choose", low=1, high=_PLANS_MAX),
+            show_default=False,
+            help="Write the workload with plan N in it; 1 is the fastest.",
+            rich_help_panel=_CHOICE,
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT",
+            show_default=False,
+            help="Where to; else FILE's name with -plan-N, beside it.",
+            rich_help_panel=_CHOICE,
+        ),
+    ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT.xml",
+            show_default=False,
+            help="Write plan N for Hadoop: fair-scheduler.xml or capacity-scheduler.xml.",
+            rich_help_panel=_CHOICE,
+        ),
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRICES",
+            show_default=False,
+            help='Price list of VM types to choose from; "example" is one that comes along.',
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    rent: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Terms to rent on: reserved, on-demand, spot.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = "on-demand",
+    single_wave: Annotated[
+        str,
+        typer.Option(
+            metavar="estimated|exact",
+            help="How long a phase takes that fits its slots.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "estimated",
+    io_model: Annotated[
+        str,
+        typer.Option(
+            metavar="paper|merge",
+            help="What spilling moves; merge counts the merging of spills.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "paper",
+    seed: given.Seed = 0,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """List the plans worth choosing for a budget and a deadline: what each job gets, how long all
+    take, what it costs; and put one of them to work.
+
+    Example: sluice plan jobs.yaml --tune tasks --plot plans.html
+    """
+    told = _told(plans)
+    workload = given_workload("plan", file, from_log, from_log_format, from_log_set)
+    out = _out(workload.file, choose, out)
+    files = Files.checked(workload.kept, plot=plot, export=export, out=out)
+    _check_export(export, choose)
+    from sluice.api import plan as api
+
+    result = api.plan(
+        workload.source,
+        search=search,
+        tune=_words(tune or ""),
+        waves=waves,
+        prices=prices,
+        rents=_words(rent),
+        single_wave=single_wave,
+        io_model=io_model,
+        seed=seed,
+        on_message=talk,
+    )
+    document = result.document(told) if as_json else None
+    if choose is not None and len(result):
+        _put_to_work(result, choose, files, workload.told)
+    elif choose is not None:
+        talk("Nothing is written: there is no plan to choose.")
+    if plot is not None:
+        files.save(result.plot())
+    for warning in result.warnings:
+        talk(f"warning: {warning}")
+    if document is not None:
+        print_document(workload.noted(document))
+    else:
+        _print_plans(result, choose)
+        workload.talk()
+    return NO if result.is_no else DONE
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _told(plans: str) -> int | None:
+    """How many plans tell their jobs; None for all."""
+    if plans == _ALL:
+        return None
+    return 0 if plans == _NONE else given.whole("--plans", high=_PLANS_MAX)(plans)
+
+
+def _out(file: str, choose: int | None, out: str | None) -> str | None:
+    """Where the chosen workload goes. Raises InvalidInput where that cannot be known."""
+    if choose is None:
+        if out is not None:
+            raise InvalidInput(
+                "it is given without --choose", where="--out", hint="say which plan to write"
+            )
+        return None
+    if out is None and file == "-":
+        raise InvalidInput(
+            "it is not given, and what was read is no file with a name",
+            where="--out",
+            hint="name a file",
+        )
+    if out is not None:
+        return out
+    path = Path(file)
+    return str(path.with_name(f"{path.stem}-plan-{choose}{path.suffix}"))
+
+
+def _check_export(export: str | None, choose: int | None) -> None:
+    if export is None:
+        return
+    if choose is None:
+        raise InvalidInput(
+            "it is given without --choose", where="--export", hint="say which plan to write"
+        )
+    _kind(export)
+
+
+def _kind(export: str) -> str:
+    """Which scheduler a file is for, by its name."""
+    name = Path(export).name.lower()
+    kinds = [kind for kind in ("fair", "capacity") if kind in name]
+    if len(kinds) != 1:
+        raise InvalidInput(
+            f"{export} does not say for which scheduler",
+            where="--export",
+            hint="name it fair-scheduler.xml or capacity-scheduler.xml",
+        )
+    return kinds[0]
+
+
+def _put_to_work(result: PlanResult, number: int, files: Files, source: str) -> None:
+    """Write the chosen plan as a workload, and for Hadoop where that was asked for."""
+    from sluice.reporting.exports.workload_text import moved, workload_text
+
+    assert files.out is not None, "it was made up if it was not given"
+    document = moved(
+        result.chosen_document(number),
+        folder=result.workload.folder,
+        to=str(Path(files.out).parent),
+    )
+    comment = f"{result.title(number)}\nMade by: sluice plan {source} --choose {number}"
+    files.save_out(workload_text(document, name=files.out, comment=comment))
+    if files.export is not None:
+        is_fair = _kind(files.export) == "fair"
+        files.save_export(
+            result.fair_scheduler(number) if is_fair else result.capacity_scheduler(number)
+        )
+    talk(f"Next: sluice simulate {shlex.quote(files.out)} --tasks fair")
+
+
+def _print_plans(result: PlanResult, choose: int | None) -> None:
+    from sluice.reporting.plan_tables import allocation_table, plan_panel, plans_table
+
+    if len(result):
+        print_views(plans_table(result), allocation_table(result, choose or result.knee or 1))
+    print_views(plan_panel(result))

@@ -1,0 +1,205 @@
+"""Verbs about what ran before: logs in, profiles out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.reporting.history import Imported, StoredProfiles
+
+_FORGET = "Forget"
+_DAYS_MAX = 10**5
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        show_default=False,
+        help="Profile store: a path, or postgresql://...; else SLUICE_STORE, or the account's.",
+    ),
+]
+
+Export = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OUT", show_default=False, help="Write a table of phases: .csv or .parquet."
+    ),
+]
+KeepRuns = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        show_default=False,
+        parser=given.whole("--keep-runs"),
+        help="Forget all but the newest N runs of NAME, or of each profile.",
+        rich_help_panel=_FORGET,
+    ),
+]
+OlderThan = Annotated[
+    int | None,
+    typer.Option(
+        metavar="DAYS",
+        show_default=False,
+        parser=given.whole("--older-than", high=_DAYS_MAX),
+        help="Forget runs that were learned more than DAYS days ago.",
+        rich_help_panel=_FORGET,
+    ),
+]
+Forget = Annotated[bool, typer.Option("--forget", help="Forget NAME.", rich_help_panel=_FORGET)]
+ForgetRun = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RUN_ID",
+        show_default=False,
+        help="Forget this run of NAME; may be repeated.",
+        rich_help_panel=_FORGET,
+    ),
+]
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", show_default=False, help="Logs, or folders of logs."),
+    ],
+    *,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="jhist, rumen, sls, spark, swim, swf, batsim or sluice; auto tells by content.",
+        ),
+    ] = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            show_default=False,
+            help="An option of a format; may be repeated.",
+        ),
+    ] = None,
+    store: Store = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Learn from the logs of other systems: their runs go into the profile store.
+
+    A log may be imported again, or once more when it has grown: each run is kept once.
+
+    Example: sluice import /var/log/hadoop/done --format jhist
+    """
+    from sluice.api import profiles as api
+    from sluice.cli.progress import spinner
+
+    with spinner("importing") as on_progress:
+        imported = api.import_logs(
+            paths, format=format_, settings=settings or [], store=store, on_progress=on_progress
+        )
+    if as_json:
+        print_document(imported.document())
+    else:
+        _print_imported(imported)
+    return DONE if imported.is_whole else NO
+
+
+def _print_imported(imported: Imported) -> None:
+    from sluice.reporting.profiles import imported_views
+
+    print_views(*imported_views(imported))
+    if any(log.added.new or log.added.replaced for log in imported.logs):
+        talk("Next: sluice profiles")
+
+
+@app.command()
+def profiles(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", show_default=False, help="One profile; default: all."),
+    ] = None,
+    *,
+    export: Export = None,
+    keep_runs: KeepRuns = None,
+    older_than: OlderThan = None,
+    forget: Forget = False,
+    forget_run: ForgetRun = None,
+    store: Store = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """List what is known of jobs that ran, or the runs of one of them.
+
+    Nothing is ever forgotten unless one of the options below asks for it.
+
+    Example: sluice profiles wordcount --export wordcount.csv
+    """
+    from sluice.api import profiles as api
+    from sluice.reporting.history import check_export
+
+    files = Files.checked("-", export=export)
+    if export is not None:
+        check_export(export)
+    choices = {
+        "--keep-runs": keep_runs is not None,
+        "--older-than": older_than is not None,
+        "--forget": forget,
+        "--forget-run": bool(forget_run),
+    }
+    if _is_to_forget(choices, name):
+        told = api.forget(
+            name,
+            keep_runs=keep_runs,
+            older_than_days=older_than,
+            run_ids=forget_run or (),
+            store=store,
+        )
+    else:
+        told = api.profiles(name, store=store)
+    if files.export is not None:
+        told.export(files.export)
+        talk(f"export: {files.export}")
+    if as_json:
+        print_document(told.document())
+    else:
+        _print_profiles(told, name)
+    return DONE
+
+
+def _is_to_forget(choices: dict[str, bool], name: str | None) -> bool:
+    """Whether anything is. Raises InvalidInput for flags that do not go together."""
+    chosen = [flag for flag, is_given in choices.items() if is_given]
+    if len(chosen) > 1:
+        raise InvalidInput(
+            f"it is given beside {chosen[0]}", where=chosen[1], hint="give one of the two"
+        )
+    if chosen and chosen[0].startswith("--forget") and name is None:
+        raise InvalidInput(
+            "it forgets a profile, and none is named", where=chosen[0], hint="give its NAME, too"
+        )
+    return bool(chosen)
+
+
+def _print_profiles(told: StoredProfiles, name: str | None) -> None:
+    from sluice.reporting.profiles import about_profile, profiles_table, runs_table
+
+    for profile, runs in Counter(gone.profile for gone in told.forgotten).items():
+        talk(f"forgotten: {runs} {'run' if runs == 1 else 'runs'} of {profile}")
+    if not told.profiles:
+        if not told.forgotten:
+            talk("The profile store is empty: run a workload, or import a log.")
+        return
+    if name is None:
+        print_views(profiles_table(told))
+        return
+    kept = told.profiles[name]
+    print_views(runs_table(kept), *about_profile(kept))

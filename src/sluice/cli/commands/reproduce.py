@@ -1,0 +1,80 @@
+"""The verb that runs published evaluations again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE
+
+if TYPE_CHECKING:
+    from sluice.reporting.reproductions.reproduction import Reproduction
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", show_default=False, help="pareto, capacity, ordering or dynamicmr."
+        ),
+    ],
+    *,
+    experiment: Annotated[
+        list[str] | None,
+        typer.Option(metavar="E", show_default=False, help="Run only this one; may be repeated."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="Seeds of each experiment.",
+            parser=given.whole("--seeds", low=1, high=1000),
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", show_default=False, help="Draw each experiment's chart there."
+        ),
+    ] = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run a paper's evaluation again, and set what comes out beside what the paper says.
+
+    Example: sluice reproduce ordering --experiment table-3.5 --out figures
+    """
+    from sluice.api import reproduce as api
+    from sluice.cli.files import checked_folder
+    from sluice.cli.progress import spinner
+    from sluice.reporting.reproductions.views import views
+
+    folder = None if out is None else checked_folder("--out", out)
+    with spinner(f"reproducing {name}") as on_progress:
+        made = api.reproduce(
+            name, experiments=experiment or (), seeds=seeds, on_progress=on_progress
+        )
+    if folder is not None:
+        _draw(made, folder)
+    if as_json:
+        print_document(made.document())
+    else:
+        print_views(*views(made))
+    return DONE
+
+
+def _draw(made: Reproduction, folder: Path) -> None:
+    """Each chart as a page that can be explored, and as a picture."""
+    folder.mkdir(exist_ok=True)
+    for experiment in made.experiments:
+        if experiment.chart is None:
+            continue
+        for ending in (".html", ".png"):
+            experiment.chart.save(folder / f"{made.name}-{experiment.name}{ending}")
+        talk(f"chart: {folder / f'{made.name}-{experiment.name}.html'}")

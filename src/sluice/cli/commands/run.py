@@ -1,0 +1,79 @@
+"""`run`: a workload's jobs for real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import WithSettings, app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+
+if TYPE_CHECKING:
+    from sluice.reporting.result import RunResult
+
+
+@app.command(cls=WithSettings)
+def run(
+    file: given.File,
+    *,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the tasks.")] = "local",
+    nodes: given.Nodes = None,
+    map_slots: given.MapSlots = None,
+    reduce_slots: given.ReduceSlots = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue FILE's last run, if it did not finish.")
+    ] = False,
+    tasks: given.Tasks = "fifo",
+    release: given.Release = "input",
+    admission: given.Admission = "all",
+    settings: given.Set = None,
+    seed: given.Seed = 0,
+    trace: given.Trace = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run a workload's jobs for real, under the policies that simulate knows.
+
+    Example: sluice run wordcount.yaml --nodes 2
+    """
+    from sluice.api import run as api
+    from sluice.cli.live import live_watcher
+
+    files = Files.checked(file, trace=trace, plot=plot)
+    with live_watcher() as watcher:
+        result = api.run(
+            file,
+            engine=engine,
+            nodes=nodes,
+            map_slots=map_slots,
+            reduce_slots=reduce_slots,
+            tasks=tasks,
+            release=release,
+            admission=admission,
+            settings=settings or [],
+            seed=seed,
+            resume=resume,
+            watcher=watcher,
+        )
+    files.write(result)
+    if as_json:
+        print_document(result.document())
+    else:
+        _print_run(result)
+    if result.extra["was_finished"]:
+        talk("This run had finished before; nothing was done now.")
+        return DONE
+    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
+    return DONE if is_whole else NO
+
+
+def _print_run(result: RunResult) -> None:
+    from sluice.cli.commands.simulate import print_result
+    from sluice.cli.live import run_views
+
+    print_result(result)
+    print_views(*run_views(result))

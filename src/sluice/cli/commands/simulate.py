@@ -1,0 +1,118 @@
+"""`simulate` and `compare`: a workload in virtual time, under one scheduler or several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import console, print_document, print_views
+from sluice.cli.application import WithSettings, app
+from sluice.cli.failures import DONE
+from sluice.cli.files import Files
+from sluice.cli.given_workload import given_workload
+from sluice.cli.hints import talk_about
+
+if TYPE_CHECKING:
+    from sluice.reporting.result import RunResult
+
+
+@app.command(cls=WithSettings)
+def simulate(
+    file: given.FileOrLog = None,
+    *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    tasks: given.Tasks = "fifo",
+    release: given.Release = "input",
+    admission: given.Admission = "all",
+    settings: given.Set = None,
+    seed: given.Seed = 0,
+    lengths_from: given.LengthsFrom = None,
+    trace: given.Trace = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Run a workload in virtual time: when each job would start and end, and how busy slots are.
+
+    Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.15 --plot out.html
+
+    Example: sluice simulate --from-log history/ --tasks fair
+    """
+    from sluice.api import simulate as api
+    from sluice.cli.progress import simulation_bar
+
+    workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, trace=trace, plot=plot)
+    with simulation_bar() as on_progress:
+        result = api.simulate(
+            workload.source,
+            tasks=tasks,
+            release=release,
+            admission=admission,
+            settings=settings or [],
+            seed=seed,
+            lengths_from=lengths_from,
+            on_progress=on_progress,
+        )
+    files.write(result)
+    if as_json:
+        print_document(workload.noted(result.document()))
+        return DONE
+    print_result(result)
+    workload.talk()
+    flags = {"tasks": tasks, "release": release, "admission": admission, "seed": seed}
+    talk_about(result, workload.file, flags, settings or [])
+    return DONE
+
+
+@app.command(cls=WithSettings)
+def compare(
+    file: given.FileOrLog = None,
+    *,
+    from_log: given.FromLog = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    schedulers: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help="Task policies, or RELEASE+TASKS."),
+    ] = "fifo,fair",
+    seeds: given.Seeds = 10,
+    settings: given.Set = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Simulate a workload under several schedulers, and set them side by side.
+
+    Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
+    """
+    from sluice.api import simulate as api
+    from sluice.cli.progress import comparison_bar
+    from sluice.reporting.tables import comparison_table
+
+    workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
+    files = Files.checked(workload.kept, plot=plot)
+    names = [name.strip() for name in schedulers.split(",") if name.strip()]
+    with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as on_progress:
+        comparison = api.compare(
+            workload.source, names, seeds=seeds, settings=settings or [], on_progress=on_progress
+        )
+    if plot is not None:
+        from sluice.reporting.charts.schedulers import schedulers_chart
+
+        files.save(schedulers_chart(comparison))
+    if as_json:
+        print_document(workload.noted(comparison.document()))
+    else:
+        print_views(comparison_table(comparison))
+        workload.talk()
+    return DONE
+
+
+def print_result(result: RunResult) -> None:
+    """Print the jobs and the summary of a run."""
+    from sluice.reporting.tables import job_table, summary_panel
+
+    print_views(job_table(result, width=console().width), summary_panel(result))

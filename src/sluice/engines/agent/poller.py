@@ -1,0 +1,70 @@
+"""Waiting on many channels at once, in one thread."""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Callable
+
+from sluice.engines.agent.channel import Channel
+
+
+class Poller:
+    """Calls back for the channels on which something has arrived, and sends on what waits."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._writers: list[Channel] = []
+
+    def watch(self, channel: Channel, act: Callable[[], None]) -> None:
+        """Have `act` called whenever lines may have arrived, and unsent messages sent on."""
+        assert channel.read_fd is not None
+        self.watch_fd(channel.read_fd, act)
+        if channel.write_fd is not None:
+            self._writers.append(channel)
+
+    def watch_fd(self, descriptor: int, act: Callable[[], None]) -> None:
+        """Have `act` called whenever there is something to read."""
+        self._selector.register(descriptor, selectors.EVENT_READ, act)
+
+    def mute(self, channel: Channel) -> None:
+        """Call back no more for a channel that is at its end."""
+        self._unwatch(channel.read_fd)
+
+    def close(self, channel: Channel) -> None:
+        """Part with a channel; may be called again."""
+        self._unwatch(channel.read_fd)
+        if channel in self._writers:
+            self._writers.remove(channel)
+            self._unwatch(channel.write_fd)
+        channel.close()
+
+    def turn(self, wait_s: float | None) -> None:
+        """Send what is to be sent, wait at most `wait_s` (None: for ever) for something to happen,
+        and call it back.
+        """
+        self._send()
+        for key, _ in self._selector.select(wait_s):
+            # An earlier call of this turn may have closed it, or even taken its number anew.
+            if self._selector.get_map().get(key.fd) is key:
+                key.data()
+
+    def shut(self) -> None:
+        """Give back what the waiting itself needed; the channels are their owners' to close."""
+        self._selector.close()
+
+    def _unwatch(self, descriptor: int | None) -> None:
+        if descriptor is not None and descriptor in self._selector.get_map():
+            self._selector.unregister(descriptor)
+
+    def _send(self) -> None:
+        """Flush, and wait for room to write only where something is left."""
+        watched = self._selector.get_map()
+        for channel in self._writers:
+            channel.flush()
+            fd = channel.write_fd
+            if fd is None or channel.has_unsent == (fd in watched):
+                continue
+            if channel.has_unsent:
+                self._selector.register(fd, selectors.EVENT_WRITE, channel.flush)
+            else:
+                self._selector.unregister(fd)

@@ -1,0 +1,101 @@
+"""What a driver remembers beside the scheduler's state, and the one way events go in.
+
+The driver passes every event to `DriverState.handle`, live and in a replay, so that what
+is remembered after a crash is what was remembered before it: which task left which files, which
+jobs are not settled yet, and when the scheduler wants to be woken.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from sluice.core.commands import Command, Wake
+from sluice.core.entries import JobEntry
+from sluice.core.events import Event, JobSubmitted, TaskFinished, Tick
+from sluice.core.scheduler import Scheduler
+from sluice.core.transitions import JobState
+from sluice.engines.work_source import JobOutputs, TaskOutput
+from sluice.model.ids import JobId
+
+
+class DriverState:
+    """Keeps the books of one run beside its scheduler.
+
+    unsettled: jobs told of whose output is neither committed nor removed.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.state = scheduler.state
+        self.unsettled: dict[JobId, JobEntry] = {}
+        self._outputs: dict[JobId, dict[int, dict[int, TaskOutput]]] = {}
+        self._wakes: list[float] = []  # a heap, without doubles thanks to:
+        self._alarms: set[float] = set()
+
+    def handle(self, event: Event) -> list[Command]:
+        """Let the scheduler handle the event, and write down what concerns the driver."""
+        if isinstance(event, TaskFinished):
+            self._record_output(event)
+        commands = self.scheduler.handle(event)
+        if isinstance(event, Tick):
+            self._clear_alarms(event.at_s)
+        elif isinstance(event, JobSubmitted):
+            entry = self.state.jobs[event.job.job_id]
+            self.unsettled[entry.job_id] = entry
+        for command in commands:
+            if isinstance(command, Wake):
+                self._set_alarm(command.at_s)
+        return commands
+
+    def _set_alarm(self, at_s: float) -> None:
+        # One at this very instant has been answered already: it is what is being handled.
+        if at_s > self.state.now_s and at_s not in self._alarms:
+            self._alarms.add(at_s)
+            heapq.heappush(self._wakes, at_s)
+
+    def _clear_alarms(self, now_s: float) -> None:
+        while self._wakes and self._wakes[0] <= now_s:
+            self._alarms.discard(heapq.heappop(self._wakes))
+
+    def _record_output(self, event: TaskFinished) -> None:
+        attempt = self.state.running.get(event.key)
+        if attempt is None or attempt.is_moot:
+            return  # late, repeated, or the twin of one that was first
+        key = event.key
+        phases = self._outputs.setdefault(key.job_id, {})
+        output = TaskOutput(key, attempt.launch.node_id, event.outputs)
+        phases.setdefault(key.phase, {})[key.task] = output
+
+    def outputs(self, job_id: JobId) -> JobOutputs:
+        """What the done tasks of a job left. A task that runs again stands there until then."""
+        return self._outputs.get(job_id, {})
+
+    def inputs_ready(self, job_id: JobId, phase: int) -> bool:
+        """Whether all that a phase reads is there; with slow-start its tasks may be early."""
+        phases = self.state.jobs[job_id].phases
+        return all(phases[earlier].is_done for earlier in phases[phase].phase.after)
+
+    def ended(self) -> list[JobEntry]:
+        """Jobs to settle: they have ended and, but for done ones, nothing of them runs."""
+        state = self.state
+        if len(self.unsettled) == len(state.deferred) + len(state.waiting) + len(state.active):
+            return []
+        busy = {key.job_id for key in state.running}
+        return [
+            entry
+            for entry in self.unsettled.values()
+            if entry.has_ended and (entry.state is JobState.DONE or entry.job_id not in busy)
+        ]
+
+    def settle(self, job_id: JobId) -> None:
+        """The job's output is committed or removed: forget about it."""
+        self.unsettled.pop(job_id, None)
+        self._outputs.pop(job_id, None)
+
+    def wake_at_s(self) -> float | None:
+        """When the scheduler wants a Tick, if nothing else happens."""
+        return self._wakes[0] if self._wakes else None
+
+    def is_woken(self, now_s: float) -> bool:
+        """Whether the scheduler wants a Tick now."""
+        return bool(self._wakes) and self._wakes[0] <= now_s

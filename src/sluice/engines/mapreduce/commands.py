@@ -1,0 +1,97 @@
+"""Commands as mapper, combiner and reducer: the interface of Hadoop Streaming.
+
+Wherever nothing has to be done to the lines on their way, one process writes straight into the
+next; only what must be cut for several reduces, or by the ends of a split, passes through here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO
+
+from sluice.engines.mapreduce.mapping import Combine, Feed, blocks_of, spill_sorted
+from sluice.engines.mapreduce.partition import Partitioner
+from sluice.engines.mapreduce.reducing import merged
+from sluice.engines.mapreduce.spill import Segment, count_lines
+from sluice.engines.mapreduce.task_context import TaskContext
+
+
+def run_map(context: TaskContext) -> None:
+    """One map task: a split through the mapper, into a spill file or a part file."""
+    step = context.spec.step
+    if not context.spec.reduces:
+        _write_part(context)
+    elif context.spec.reduces == 1 and not step.combiner and step.mapper:
+        _spill_straight(context)
+    else:
+        spill_sorted(
+            context, lambda partitioner: _produce(context, partitioner), _combiner(context)
+        )
+
+
+def run_reduce(context: TaskContext) -> None:
+    """One reduce task: the merged segments through the reducer, into a part file."""
+    merge = merged(context)
+    reducer = context.spec.step.reducer
+    assert reducer is not None
+    with context.part_file() as part:
+        stdin = merge.stdout if merge is not None else DEVNULL
+        context.start_user("reducer", reducer, stdin=stdin, stdout=part)
+        context.processes.finish()
+
+
+def _start_mapper(context: TaskContext, stdout: int | IO[bytes]) -> tuple[Popen[bytes], Feed]:
+    assert context.spec.step.mapper is not None
+    mapper = context.start_user("mapper", context.spec.step.mapper, stdin=PIPE, stdout=stdout)
+    return mapper, Feed(mapper, context.input_blocks())
+
+
+def _write_part(context: TaskContext) -> None:
+    with context.part_file() as part:
+        _, feed = _start_mapper(context, part)
+        feed.finish()
+        context.processes.finish()
+
+
+def _spill_straight(context: TaskContext) -> None:
+    """One partition, nothing to combine: the mapper writes into `sort`, and that is the spill."""
+    with context.spill_path.open("w+b") as file:
+        mapper, feed = _start_mapper(context, PIPE)
+        context.start_sort(stdin=mapper.stdout, stdout=file)
+        feed.finish()
+        context.processes.finish()
+        size_bytes = file.seek(0, os.SEEK_END)
+        context.hand_over_spill(file, [Segment(0, size_bytes, count_lines(context.spill_path))])
+
+
+def _produce(context: TaskContext, partitioner: Partitioner) -> None:
+    if context.spec.step.mapper is None:
+        for block in context.input_blocks():
+            partitioner.write(block)
+        return
+    mapper, feed = _start_mapper(context, PIPE)
+    assert mapper.stdout is not None
+    for block in blocks_of(mapper.stdout):
+        partitioner.write(block)
+    feed.finish()
+    context.processes.finish(mapper)
+
+
+def _combiner(context: TaskContext) -> Combine | None:
+    return _combine if context.spec.step.combiner else None
+
+
+def _combine(context: TaskContext, run: Iterator[bytes], sink: IO[bytes]) -> None:
+    assert context.spec.step.combiner is not None
+    process = context.start_user("combiner", context.spec.step.combiner, stdin=PIPE, stdout=PIPE)
+    feed = Feed(process, run)
+    assert process.stdout is not None
+    for block in blocks_of(process.stdout):
+        sink.write(block)
+    feed.finish()
+    context.processes.finish(process)
+    # A combiner that left early leaves lines unread; they belong to this partition, not the next.
+    for _ in run:
+        pass

@@ -1,0 +1,292 @@
+"""Planning a real job: from what the file says to phases, splits and orders for every task.
+
+The phases are "map" and "reduce", then "map-2", "reduce-2" and so on for the further steps of an
+mrjob class; a step without reducer has no reduce phase. The first map phase has one task for each
+split; a later one has a task for each part file of the step before. Part files between steps are
+kept in the job's staging folder, as Hadoop keeps them in its shared file system: the loss of a node
+does not lose them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sluice.core.codec import as_plain, from_plain
+from sluice.engines.mapreduce.commit import Staging, output_exists
+from sluice.engines.mapreduce.inputs import input_files
+from sluice.engines.mapreduce.probe import inspect_python
+from sluice.engines.mapreduce.splits import Split, cut
+from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
+from sluice.model.errors import InvalidInput
+from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
+
+NAME_CHARACTERS_MAX = 60
+
+Locations = Mapping[tuple[int, int], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedJob:
+    """A job that can be run: `job` has its real phases, `work` says what each task does.
+
+    name: names files for it; of this job of this run only.
+    splits: inputs of the first map phase; none if there is no data (that phase has one task then).
+    reduces: reduce tasks of each step that has a reducer.
+    """
+
+    job: Job
+    name: str
+    staging: Staging
+    steps: tuple[Step, ...]
+    splits: tuple[Split, ...]
+    reduces: int
+
+    def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
+        """What an attempt at this task is to do, as plain JSON values.
+
+        inputs: for each (phase position, task) that comes before, the `outputs` of its winner.
+        """
+        run = _run_of(self.job)
+        side, number = _roles(self.steps)[phase]
+        step = self.steps[number]
+        order = TaskSpec(
+            job_id=self.job.job_id,
+            job_name=self.name,
+            phase=phase,
+            phase_name=self.job.phases[phase].name,
+            task=task,
+            side=side,
+            step=step,
+            reduces=self.reduces if step.has_reducer else 0,
+            folder=str(Path(run.folder).absolute()),
+            staging=str(self.staging.attempts),
+            env=dict(run.env),
+            split=self._split(phase, task, inputs) if side == "map" else None,
+            sources=tuple(self._sources(phase, inputs)) if side == "reduce" else (),
+        )
+        return order.to_json()
+
+    def _split(self, phase: int, task: int, inputs: Locations) -> Split | None:
+        if phase == 0:
+            return self.splits[task] if self.splits else None
+        (path,) = inputs[phase - 1, task]
+        return Split(path=path, start=0, end=None, made_by=(phase - 1, task))
+
+    def _sources(self, phase: int, inputs: Locations) -> Iterator[Source]:
+        for task in range(self.job.phases[phase - 1].tasks):
+            (path,) = inputs[phase - 1, task]
+            yield Source(phase=phase - 1, task=task, path=path)
+
+    def to_json(self) -> dict[str, Any]:
+        """All that a restarted run cannot find out anew, for the journal."""
+        return {
+            "name": self.name,
+            "staging": str(self.staging.folder),
+            "output": str(self.staging.output),
+            "steps": [asdict(step) for step in self.steps],
+            "splits": [asdict(split) for split in self.splits],
+            "reduces": self.reduces,
+            "phases": [as_plain(phase) for phase in self.job.phases],
+        }
+
+    @classmethod
+    def from_json(cls, job: Job, record: Mapping[str, Any]) -> PreparedJob:
+        """The same prepared job after a restart; looks at no file, so changes nothing."""
+        steps = tuple(Step.from_json(step) for step in record["steps"])
+        splits = tuple(Split.from_json(split) for split in record["splits"])
+        return cls(
+            job=replace(job, phases=tuple(from_plain(Phase, plain) for plain in record["phases"])),
+            name=record["name"],
+            staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
+            steps=steps,
+            splits=splits,
+            reduces=record["reduces"],
+        )
+
+
+def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
+    """Check all that can be checked before anything runs, and lay out the tasks.
+
+    run_id: letters and digits that tell this run from others of the same file.
+    Raises InvalidInput naming the job and its input, output, command or Python object. Writes
+    nothing: `begin_job` makes the staging folder.
+    """
+    run, where = _run_of(job), f"job {job.job_id!r}"
+    _check_folder(run, where)
+    output = Path(run.folder, run.output).absolute()
+    if os.path.lexists(output):
+        raise output_exists(output, where=where)
+    files = input_files(run.folder, run.input, where=where)
+    steps = _python_steps(run, where) if run.python else (_command_step(run, where),)
+    splits = tuple(_splits(files, run.split_bytes, where))
+    reduces = _wanted_reduces(job)
+    name = job_name(job.job_id, run_id)
+    return PreparedJob(
+        # Resolved, from wherever it is started, so that a later run knows it again.
+        job=replace(
+            job,
+            run=replace(run, folder=str(Path(run.folder).resolve())),
+            phases=_phases(job, steps, len(splits), reduces),
+        ),
+        name=name,
+        staging=Staging.beside(output, name),
+        steps=steps,
+        splits=splits,
+        reduces=reduces,
+    )
+
+
+def begin_job(prepared: PreparedJob) -> None:
+    """Make the staging folder: before the first launch, and again after a restart."""
+    prepared.staging.begin()
+
+
+def commit_job(prepared: PreparedJob, outputs: Locations) -> Path:
+    """Turn the winners of the last phase into the output; returns its folder.
+
+    outputs: as for `PreparedJob.work`. Safe to repeat, after any interruption too.
+    Raises InvalidInput if something else stands there now; WorkFailed with blames if part files
+    are lost.
+    """
+    last = len(prepared.job.phases) - 1
+    tasks = range(prepared.job.phases[last].tasks)
+    winners = [outputs[last, task][0] for task in tasks]
+    prepared.staging.commit(winners, phase=last)
+    return prepared.staging.output
+
+
+def abort_job(prepared: PreparedJob) -> None:
+    """Leave no trace of a job that failed or was taken back; safe to repeat."""
+    prepared.staging.abort()
+
+
+def job_name(job_id: str, run_id: str = "") -> str:
+    """A name for files: what of the id fits, and a digest that keeps different ids apart.
+
+    >>> job_name("etl/7: Häufig")
+    'etl_7__H_ufig-5592f7ad'
+    """
+    fit = re.sub(r"[^A-Za-z0-9]", "_", job_id)[:NAME_CHARACTERS_MAX]
+    digest = hashlib.sha256(job_id.encode()).hexdigest()[:8]
+    return f"{fit}-{digest}" + (f"-{run_id}" if run_id else "")
+
+
+def _run_of(job: Job) -> RunSpec:
+    assert job.run is not None
+    return job.run
+
+
+def _check_folder(run: RunSpec, where: str) -> None:
+    name = Path(run.output).name
+    if not name or name == "..":
+        raise InvalidInput(
+            f"output {run.output!r} names no new folder", where=where, hint="name a new folder"
+        )
+
+
+def _splits(files: list[tuple[str, int]], split_bytes: int, where: str) -> Iterator[Split]:
+    if split_bytes < 1:
+        raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
+    if sum(-(-size_bytes // split_bytes) for _, size_bytes in files) > TASKS_MAX:
+        raise InvalidInput(
+            f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
+            where=where,
+            hint="give larger splits",
+        )
+    for path, size_bytes in files:
+        yield from cut(path, size_bytes, split_bytes)
+
+
+def _wanted_reduces(job: Job) -> int:
+    given = [phase.tasks for phase in job.phases if phase.kind is SlotKind.REDUCE]
+    return given[0] if given else 1
+
+
+def _python_steps(run: RunSpec, where: str) -> tuple[Step, ...]:
+    assert run.python is not None
+    return inspect_python(str(Path(run.folder).absolute()), run.python, dict(run.env), where=where)
+
+
+def _command_step(run: RunSpec, where: str) -> Step:
+    if run.mapper is None and run.reducer is None:
+        raise InvalidInput(
+            "run has no mapper and no reducer", where=where, hint="add `mapper:` or `python:`"
+        )
+    return Step(
+        style="commands",
+        mapper=_found(run, "mapper", run.mapper, where),
+        combiner=_found(run, "combiner", run.combiner, where),
+        reducer=_found(run, "reducer", run.reducer, where),
+        has_mapper=run.mapper is not None,
+        has_combiner=run.combiner is not None,
+        has_reducer=run.reducer is not None,
+    )
+
+
+def _found(
+    run: RunSpec, part: str, argv: tuple[str, ...] | None, where: str
+) -> tuple[str, ...] | None:
+    """The command with its program's full path, which is looked up as a shell would."""
+    if argv is None:
+        return None
+    if not argv:
+        raise InvalidInput(f"{part} is empty", where=where, hint="give a command line")
+    program = argv[0]
+    path = dict(run.env).get("PATH", os.environ.get("PATH"))
+    # A program named with a folder is relative to the workload file, where it will run.
+    named = str(Path(run.folder, program).absolute()) if "/" in program else program
+    found = shutil.which(named, path=path)
+    if found is None and program in {"python", "python3"}:
+        found = sys.executable  # not every machine has both names; this one surely is a Python
+    if found is None:
+        beside = Path(run.folder, program).is_file()
+        raise InvalidInput(
+            f"{part} {program!r} is not found, or may not be executed",
+            where=where,
+            hint=f"write ./{program} and make it executable"
+            if beside
+            else "give a program on PATH",
+        )
+    return (found, *argv[1:])
+
+
+def _roles(steps: Sequence[Step]) -> list[tuple[str, int]]:
+    """For each phase its side, and the number of its step."""
+    return [
+        (side, number)
+        for number, step in enumerate(steps)
+        for side in (("map", "reduce") if step.has_reducer else ("map",))
+    ]
+
+
+def _phases(job: Job, steps: Sequence[Step], splits: int, reduces: int) -> tuple[Phase, ...]:
+    phases: list[Phase] = []
+    for side, number in _roles(steps):
+        name = side if number == 0 else f"{side}-{number + 1}"
+        before = phases[-1].tasks if phases else max(1, splits)
+        phase = Phase(
+            name=name,
+            kind=SlotKind.MAP if side == "map" else SlotKind.REDUCE,
+            tasks=before if side == "map" else reduces,
+            after=(len(phases) - 1,) if phases else (),
+        )
+        phases.append(_with_profile(phase, job.phases))
+    return tuple(phases)
+
+
+def _with_profile(phase: Phase, given: Sequence[Phase]) -> Phase:
+    """What the file says of a phase of that name; its lengths only if they are of as many tasks."""
+    for told in given:
+        if told.name == phase.name and told.kind is phase.kind:
+            kept = replace(told, tasks=phase.tasks, after=phase.after, tasks_max=None)
+            agrees = told.tasks == phase.tasks
+            return kept if agrees else replace(kept, lengths=None, fetch=None)
+    return phase

@@ -1,0 +1,108 @@
+"""The second half of every map that works on lines: partition, sort, combine, spill."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from subprocess import PIPE, Popen
+from typing import IO, BinaryIO
+
+from sluice.engines.mapreduce.partition import Partitioner, partitions
+from sluice.engines.mapreduce.spill import Segment
+from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
+from sluice.engines.mapreduce.task_context import TaskContext
+
+Combine = Callable[[TaskContext, Iterator[bytes], IO[bytes]], None]
+Produce = Callable[[Partitioner], None]
+
+
+def blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """What comes out of a pipe, in big blocks, until its end."""
+    while block := stream.read(BLOCK_BYTES):
+        yield block
+
+
+def spill_sorted(context: TaskContext, produce: Produce, combine: Combine | None) -> None:
+    """Sort what `produce` writes, combine each partition's run, and hand the spill over."""
+    sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
+    assert sorter.stdin is not None
+    assert sorter.stdout is not None
+    partitioner = Partitioner(context.spec.reduces, sorter.stdin)
+    produce(partitioner)
+    partitioner.close()
+    sorted_segments(context, blocks_of(sorter.stdout), combine=combine)
+
+
+def sorted_segments(
+    context: TaskContext,
+    blocks: Iterator[bytes],
+    *,
+    combine: Combine | None = None,
+    mark: bytes = b"\n",
+) -> None:
+    """Sorted, prefixed lines into a spill that is handed over; a record is one `mark`."""
+    with context.spill_path.open("w+b") as file:
+        segments = [Segment(0, 0, 0)] * context.spec.reduces
+        for number, run in partitions(whole_lines(blocks), context.spec.reduces):
+            lines = run if combine is None else _combined(context, run, combine)
+            segments[number] = _write_segment(file, lines, mark)
+            context.watch.check()
+        context.processes.finish()
+        context.hand_over_spill(file, _placed(segments))
+
+
+def _write_segment(file: BinaryIO, run: Iterator[bytes], mark: bytes) -> Segment:
+    start, records = file.tell(), 0
+    for block in run:
+        file.write(block)
+        records += block.count(mark)
+    return Segment(start, file.tell() - start, records)
+
+
+def _combined(context: TaskContext, run: Iterator[bytes], combine: Combine) -> Iterator[bytes]:
+    """What the combiner makes of a run, sorted anew: nobody forces it to keep the order."""
+    sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
+    assert sorter.stdin is not None
+    assert sorter.stdout is not None
+    combine(context, run, sorter.stdin)
+    sorter.stdin.close()
+    yield from blocks_of(sorter.stdout)
+    context.processes.finish(sorter)
+
+
+def _placed(segments: list[Segment]) -> list[Segment]:
+    """Empty segments stand nowhere; give them the place where they would."""
+    placed, end = [], 0
+    for segment in segments:
+        placed.append(segment if segment.length else Segment(end, 0, 0))
+        end += segment.length
+    return placed
+
+
+class Feed(threading.Thread):
+    """Writes blocks to a process that may leave early, while its output is read elsewhere."""
+
+    def __init__(self, process: Popen[bytes], blocks: Iterator[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._process = process
+        self._blocks = blocks
+        self._failure: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        """The thread's work."""
+        assert self._process.stdin is not None
+        try:
+            with self._process.stdin as stdin:
+                for block in self._blocks:
+                    stdin.write(block)
+        except BrokenPipeError:
+            return  # it has seen enough; its exit code says whether that was a failure
+        except BaseException as failure:  # noqa: BLE001  # raised again where the thread is awaited
+            self._failure = failure
+
+    def finish(self) -> None:
+        """Wait for the last byte; raises what kept the blocks from being read."""
+        self.join()
+        if self._failure is not None:
+            raise self._failure

@@ -1,0 +1,96 @@
+"""Steps of an mrjob class, run in a forked child of an interpreter that has loaded it already.
+
+The class reads and writes lines through its own protocols, which decide the wire format; the lines
+are partitioned, sorted and merged like those of commands. Source: mrjob 0.7.4, `MRJob.run_mapper`,
+`run_combiner` and `run_reducer`, which are what its own runners call.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any
+
+from sluice.engines.mapreduce.loading import load
+from sluice.engines.mapreduce.mapping import spill_sorted
+from sluice.engines.mapreduce.partition import Partitioner
+from sluice.engines.mapreduce.reducing import merged
+from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
+from sluice.engines.mapreduce.task_context import TaskContext
+
+
+def run_map(context: TaskContext) -> None:
+    """One map task of a step."""
+    if not context.spec.reduces:
+        with context.part_file() as part:
+            _map(context, part.write)
+        return
+    combine = _combine if context.spec.step.has_combiner else None
+    spill_sorted(context, lambda partitioner: _produce(context, partitioner), combine)
+
+
+def run_reduce(context: TaskContext) -> None:
+    """One reduce task of a step."""
+    merge = merged(context)
+    lines = merge.stdout if merge is not None else io.BytesIO()
+    assert lines is not None
+    with context.part_file() as part:
+        _run(context, "reducer", lines, part.write)
+
+
+def _produce(context: TaskContext, partitioner: Partitioner) -> None:
+    _map(context, partitioner.write)
+
+
+def _map(context: TaskContext, write: Callable[[bytes], object]) -> None:
+    if context.spec.step.has_mapper:
+        _run(context, "mapper", _lines(context.input_blocks()), write)
+    else:
+        for block in context.input_blocks():
+            write(block)
+
+
+def _combine(context: TaskContext, run: Iterator[bytes], sink: IO[bytes]) -> None:
+    _run(context, "combiner", _lines(run), sink.write)
+    for _ in run:  # lines that the combiner left unread belong to this partition, not the next
+        pass
+
+
+def _run(
+    context: TaskContext, part: str, lines: Iterable[bytes], write: Callable[[bytes], object]
+) -> None:
+    step = context.spec.step
+    assert step.python is not None
+    job: Any = load(context.spec.folder, step.python)([f"--step-num={step.number}", f"--{part}"])
+    out = _Gathered(write)
+    job.sandbox(stdin=lines, stdout=out, stderr=sys.stderr.buffer)
+    getattr(job, f"run_{part}")(step.number)
+    out.flush()
+
+
+def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    for block in whole_lines(blocks):
+        yield from io.BytesIO(block)  # cuts at newlines only, unlike `splitlines`
+
+
+class _Gathered:
+    """Takes the small pieces that a job writes, and passes them on a megabyte at a time."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write_on = write
+        self._pieces: list[bytes] = []
+        self._bytes = 0
+
+    def write(self, piece: bytes) -> None:
+        """As of a file."""
+        self._pieces.append(piece)
+        self._bytes += len(piece)
+        if self._bytes > BLOCK_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """As of a file."""
+        self._write_on(b"".join(self._pieces))
+        self._pieces.clear()
+        self._bytes = 0

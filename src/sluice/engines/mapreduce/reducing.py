@@ -1,0 +1,87 @@
+"""The first half of every reduce: fetch its segment of each map's output, and merge them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import BinaryIO
+
+from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
+from sluice.engines.mapreduce.splits import BLOCK_BYTES
+from sluice.engines.mapreduce.task_context import TaskContext
+from sluice.engines.mapreduce.task_spec import Source
+
+FETCH_SHARE = 1 / 3  # of a reduce's progress, as Hadoop tells it
+OUR_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def fetch(context: TaskContext) -> list[Path]:
+    """Copies of all segments of this reduce that hold anything, in the order of the maps.
+
+    Raises WorkFailed blaming every map whose output is missing or broken.
+    """
+    fetched: list[Path] = []
+    lost: list[tuple[Source, Exception]] = []
+    for number, source in enumerate(context.spec.sources):
+        target = context.folder / f"segment-{number:06}"
+        try:
+            if _fetch_one(context, source, target):
+                fetched.append(target)
+        except (OSError, SpillBroken, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in OUR_DISK:
+                raise
+            lost.append((source, error))
+        context.watch.fraction = FETCH_SHARE * (number + 1) / len(context.spec.sources)
+    if lost:
+        first, reason = lost[0]
+        raise WorkFailed(
+            f"{len(lost)} map outputs are lost; {first.path!r}: {reason}",
+            [(source.phase, source.task) for source, _ in lost],
+        )
+    context.fetched()
+    return fetched
+
+
+def _fetch_one(context: TaskContext, source: Source, target: Path) -> bool:
+    with Path(source.path).open("rb") as file:
+        segment = read_index(file)[context.spec.task]
+        if not segment.length:
+            return False
+        with target.open("wb") as copy:
+            _copy(context, file, segment, copy)
+    context.counters["shuffle_bytes"] += segment.length
+    context.counters["input_bytes"] += segment.length
+    context.counters["input_records"] += segment.records
+    return True
+
+
+def _copy(context: TaskContext, file: BinaryIO, segment: Segment, copy: BinaryIO) -> None:
+    position, left = segment.offset, segment.length
+    while left:
+        copied = os.sendfile(copy.fileno(), file.fileno(), position, min(left, 16 * BLOCK_BYTES))
+        if not copied:
+            raise SpillBroken("was cut short while it was read")
+        position, left = position + copied, left - copied
+        context.watch.moved_bytes += copied
+        context.watch.check()
+
+
+def merged(context: TaskContext) -> Popen[bytes] | None:
+    """A process that writes all lines of this reduce, sorted; None where there are none."""
+    segments = fetch(context)
+    if not segments:
+        return None
+    process = merge_files(context, segments)
+    context.watch.follow(process, 2 * context.counters["input_bytes"])
+    return process
+
+
+def merge_files(context: TaskContext, paths: Sequence[Path]) -> Popen[bytes]:
+    """A process that writes the lines of files that are sorted already, sorted."""
+    merge_list = context.folder / "merge-list"
+    merge_list.write_bytes(b"".join(os.fsencode(path) + b"\0" for path in paths))
+    return context.start_sort(stdin=None, stdout=PIPE, merge_list=merge_list)

@@ -1,0 +1,121 @@
+"""What one task is asked to do: the value that crosses from planning to the forked attempt.
+
+It travels as plain JSON values, through the engine and its agents, so both ends are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sluice.engines.mapreduce.splits import Split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an earlier task left its output, and which task that was."""
+
+    phase: int
+    task: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The user's code of one map and reduce pair, in one of three styles.
+
+    style: "commands" (argument vectors), "functions" or "mrjob" (`python` names the object).
+    has_*: which parts there are; a step without reducer writes its maps' output as it comes.
+    number: position among the steps of an mrjob class.
+    sorts_values: lines are sorted as a whole, not by key alone (mrjob's SORT_VALUES).
+    """
+
+    style: str
+    python: str | None = None
+    mapper: tuple[str, ...] | None = None
+    combiner: tuple[str, ...] | None = None
+    reducer: tuple[str, ...] | None = None
+    has_mapper: bool = True
+    has_combiner: bool = False
+    has_reducer: bool = False
+    number: int = 0
+    sorts_values: bool = False
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Step:
+        """The step that `dataclasses.asdict` and JSON made `record` of."""
+        commands = {
+            part: tuple(record[part]) if record[part] is not None else None
+            for part in ("mapper", "combiner", "reducer")
+        }
+        return cls(**{**record, **commands})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """One task of a real job.
+
+    phase, task: position of the phase in the job, and of the task in the phase.
+    side: "map" or "reduce".  reduces: reduce tasks that the maps' output is cut for, 0 for none.
+    split: input of a map; None where there is no data at all.
+    sources: for a reduce, the outputs of all maps, in task order.
+    folder: the working folder of user code.  staging: where part files are written.
+    """
+
+    job_id: str
+    job_name: str
+    phase: int
+    phase_name: str
+    task: int
+    side: str
+    step: Step
+    reduces: int
+    folder: str
+    staging: str
+    env: Mapping[str, str]
+    split: Split | None = None
+    sources: tuple[Source, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `kind` tells an agent which runner it is for."""
+        return {"kind": "mapreduce", **asdict(self)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
+        """The order that `to_json` made `record` of; other keys are the engine's own."""
+        known = {name: record[name] for name in cls.__slots__}
+        split = known["split"]
+        return cls(
+            **{
+                **known,
+                "step": Step.from_json(known["step"]),
+                "split": split and Split.from_json(split),
+                "sources": tuple(Source(**source) for source in known["sources"]),
+            }
+        )
+
+    def user_env(self, attempt_id: str) -> dict[str, str]:
+        """What user code finds in its environment beside what is there already.
+
+        The names in lower case are those of Hadoop Streaming, so that scripts made for it run.
+        """
+        described = {
+            "SLUICE_JOB": self.job_id,
+            "SLUICE_PHASE": self.phase_name,
+            "SLUICE_TASK": str(self.task),
+            "SLUICE_ATTEMPT": attempt_id,
+            "mapreduce_job_name": self.job_id,
+            "mapreduce_task_id": f"{self.job_name}-{self.phase}-{self.task}",
+            "mapreduce_task_attempt_id": attempt_id,
+            "mapreduce_task_partition": str(self.task),
+            "mapreduce_task_ismap": "true" if self.side == "map" else "false",
+            "mapreduce_job_reduces": str(self.reduces),
+        }
+        if self.split is not None:
+            described["mapreduce_map_input_file"] = self.split.path
+            described["mapreduce_map_input_start"] = str(self.split.start)
+            if self.split.end is not None:
+                length_bytes = self.split.end - self.split.start
+                described["mapreduce_map_input_length"] = str(length_bytes)
+        return {**described, **self.env}

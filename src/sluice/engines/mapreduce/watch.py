@@ -1,0 +1,141 @@
+"""Watching an attempt while it works: how far it is, and whether it writes too much.
+
+The data flows between processes without passing through us wherever it can, so nobody counts
+bytes as they pass. A thread looks a few times a second instead: at the sizes of the files that
+the attempt is writing, and at what the kernel says its processes have read and written. A last
+look at the end catches what was written since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from sluice.engines.mapreduce.errors import WorkFailed
+
+LOOK_EVERY_S = 0.1
+TELL_EVERY_LOOKS = 4
+
+
+class Watch:
+    """Reports progress and holds an attempt to `limits["output_bytes"]`, its bytes on disk."""
+
+    def __init__(self, place: Mapping[str, Any], folder: Path) -> None:
+        self._fd: int | None = place.get("progress_fd")
+        self._limit: int | None = (place.get("limits") or {}).get("output_bytes")
+        self._folders = [folder]
+        self._files: list[Path] = []
+        self._processes: list[Popen[bytes]] = []
+        self._moved: dict[int, int] = {}
+        self._followed: tuple[int, int, float] | None = None
+        self._told = (-1.0, -1)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self.moved_bytes = 0  # by our own hands
+        self.fraction = 0.0
+        self.broken: str | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; returns when the thread has ended."""
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def add_file(self, path: Path) -> None:
+        """Count a file outside the attempt's own folder too."""
+        self._files.append(path)
+
+    def add_process(self, process: Popen[bytes]) -> None:
+        """Count what a process moves, and end it when the attempt writes too much."""
+        self._processes.append(process)
+
+    def drop_process(self, process: Popen[bytes]) -> None:
+        """That process has ended; its number may soon be another's."""
+        self._processes.remove(process)
+
+    def follow(self, process: Popen[bytes], total_bytes: int) -> None:
+        """From here on, progress is how much of `total_bytes` that process has read."""
+        self._followed = (process.pid, max(1, total_bytes), self.fraction)
+
+    @property
+    def too_much(self) -> str:
+        """What is said of an attempt that breaks the limit."""
+        return f"wrote more than {self._limit} bytes, its limit"
+
+    def check(self) -> None:
+        """Raise WorkFailed if the attempt has written too much; cheap enough for every block."""
+        if self.broken is not None:
+            raise WorkFailed(self.broken)
+
+    def last_look(self) -> None:
+        """Measure once more, at the end of all work; raises WorkFailed as `check` does."""
+        self._measure()
+        self.check()
+        self.fraction = 1.0
+        self._tell()
+
+    def _look_on(self) -> None:
+        looks = 0
+        while not self._ended.wait(LOOK_EVERY_S):
+            looks += 1
+            self._measure()
+            if looks % TELL_EVERY_LOOKS == 0:
+                self._tell()
+
+    def _measure(self) -> None:
+        if self._limit is None or self.broken is not None:
+            return
+        if self._bytes_on_disk() > self._limit:
+            self.broken = self.too_much
+            for process in list(self._processes):
+                process.kill()
+
+    def _bytes_on_disk(self) -> int:
+        paths = [*self._files]
+        for folder in self._folders:
+            paths.extend(folder.rglob("*"))
+        return sum(_size_bytes(path) for path in paths)
+
+    def _tell(self) -> None:
+        for process in list(self._processes):
+            self._moved[process.pid] = max(_moved_bytes(process), self._moved.get(process.pid, 0))
+        if self._followed is not None:
+            pid, total_bytes, before = self._followed
+            share = min(1.0, self._moved.get(pid, 0) / total_bytes)
+            self.fraction = max(self.fraction, before + (1 - before) * share)
+        moved = self.moved_bytes + sum(self._moved.values())
+        # No news is told as silence: that is how an agent sees that an attempt is stuck.
+        if self._fd is None or (self.fraction, moved) == self._told:
+            return
+        self._told = (self.fraction, moved)
+        line = json.dumps({"fraction": round(self.fraction, 4), "bytes": moved}) + "\n"
+        try:
+            os.write(self._fd, line.encode())
+        except OSError:
+            self._fd = None  # nobody listens any more; the work goes on
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0  # `sort` removes its temporary files whenever it likes
+
+
+def _moved_bytes(process: Popen[bytes]) -> int:
+    """Bytes a living process has read and written, pipes included; 0 where nobody knows."""
+    try:
+        text = Path(f"/proc/{process.pid}/io").read_text("ascii")
+    except OSError:
+        return 0
+    fields = dict(line.split(": ") for line in text.splitlines())
+    return int(fields.get("rchar", 0)) + int(fields.get("wchar", 0))

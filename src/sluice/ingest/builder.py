@@ -1,0 +1,198 @@
+"""One document on its way to a workload, and what is found wrong with it.
+
+A file that is wrong in several places is told so in up to five complaints, first in the file first.
+Jobs are held to their shape and turned into the model's one at a time, so that a million of them
+never stand in memory in two forms, and reading stops at the fifth wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Any, NoReturn
+
+from pydantic import TypeAdapter, ValidationError
+
+from sluice.ingest.classes import (
+    admission_settings,
+    capacity_prices,
+    class_of,
+    in_its_class,
+)
+from sluice.ingest.clusters import cluster_of, pool_of, vm_of
+from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_pool
+from sluice.ingest.document import Document
+from sluice.ingest.errors import (
+    SORTED_MAX,
+    TOLD_MAX,
+    FieldError,
+    Refusal,
+    raise_complaints,
+    shown,
+)
+from sluice.ingest.file_schema.jobs import JobShape
+from sluice.ingest.file_schema.workload import WorkloadShape
+from sluice.ingest.jobs import job_of
+from sluice.ingest.translation import complaints, hint_of
+from sluice.model.classes import CapacityPrices, JobClass
+from sluice.model.cluster import Cluster, Pool
+from sluice.model.job import Job
+from sluice.model.limits import Limits
+from sluice.model.prices import Prices
+from sluice.model.workload import JOBS_MAX, Workload
+
+_JOB = TypeAdapter(JobShape).validator
+_VM_PRICES = {"vm_hour_usd", "billing_s", "io_op_usd", "io_bytes_per_op"}
+
+
+class WorkloadBuilder:
+    """Takes a document in. `workload` gives the value or raises InvalidInput, once."""
+
+    def __init__(self, document: Document, folder: str) -> None:
+        self._document = document
+        self._folder = folder
+        self._found: list[FieldError] = []
+
+    def workload(self) -> Workload:
+        """The workload. Raises InvalidInput about the first places that are wrong."""
+        members = self._members()
+        raw_jobs = self._raw_jobs(members)
+        shape = self._shape({**members, "jobs": None})
+        cluster, pools = self._cluster(shape), self._pools(shape)
+        leaves = leaf_queues(shape.queues or ())
+        classes, rents = self._classes(shape), self._capacity_prices(shape)
+        known = {str(pool.pool_id) for pool in pools}
+        # Where pools are named, jobs may also be of a class; without any, pools need no naming.
+        jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
+        if self._found:
+            self._refuse()
+        return Workload(
+            cluster=cluster,
+            jobs=tuple(in_its_class(job, classes) for job in jobs) if classes else jobs,
+            pools=pools,
+            prices=_prices(shape),
+            classes=tuple(classes.values()),
+            capacity_prices=rents,
+            limits=_limits(shape),
+            vm=None if shape.cluster is None else vm_of(shape.cluster),
+            settings={**admission_settings(rents), **(shape.settings or {})},
+            source=self._document.source,
+            folder=self._folder,
+        )
+
+    def _refuse(self) -> NoReturn:
+        raise_complaints(self._document, self._found)
+
+    def _members(self) -> dict[str, Any]:
+        value = self._document.value
+        if not isinstance(value, dict):
+            what = "is empty" if value is None else f"is {shown(value)}, not a mapping"
+            self._found.append(FieldError((), what, "start it with `version: 1` and give jobs"))
+            self._refuse()
+        return value
+
+    def _raw_jobs(self, members: dict[str, Any]) -> list[object]:
+        raw = members.get("jobs")
+        if raw is None:
+            return []
+        hint = hint_of(WorkloadShape, ("jobs",))
+        if not isinstance(raw, list):
+            self._found.append(FieldError(("jobs",), f"is {shown(raw)}, not a list", hint))
+            return []
+        if len(raw) > JOBS_MAX:
+            self._found.append(FieldError(("jobs",), f"holds {len(raw)} jobs", hint))
+            return []
+        return raw
+
+    def _shape(self, members: dict[str, Any]) -> WorkloadShape:
+        """Everything but the jobs; where it is wrong, the first wrong jobs are told as well."""
+        try:
+            shape = WorkloadShape.model_validate(members)
+        except ValidationError as error:
+            self._found += complaints(error, WorkloadShape, ())
+            self._jobs(self._raw_jobs(self._members()), (), ())
+            self._refuse()
+        self._found += islice(complaints_about(shape), SORTED_MAX)
+        return shape
+
+    def _cluster(self, shape: WorkloadShape) -> Cluster | None:
+        if shape.cluster is None:
+            return None
+        try:
+            return cluster_of(shape.cluster)
+        except Refusal as error:
+            self._found.append(error.under(("cluster",)))
+            return None
+
+    def _pools(self, shape: WorkloadShape) -> tuple[Pool, ...]:
+        pools: list[Pool] = []
+        for index, pool in enumerate(shape.pools or ()):
+            try:
+                pools.append(pool_of(pool))
+            except Refusal as error:
+                self._found.append(error.under(("pools", index)))
+        return tuple(pools)
+
+    def _classes(self, shape: WorkloadShape) -> dict[str, JobClass]:
+        classes: dict[str, JobClass] = {}
+        for index, one in enumerate(shape.classes or ()):
+            try:
+                classes[one.id] = class_of(one)
+            except Refusal as error:
+                self._found.append(error.under(("classes", index)))
+        return classes
+
+    def _capacity_prices(self, shape: WorkloadShape) -> CapacityPrices | None:
+        try:
+            return capacity_prices(shape.prices)
+        except Refusal as error:
+            self._found.append(error.under(("prices",)))
+            return None
+
+    def _jobs(
+        self, raw_jobs: list[object], pools: Collection[str], leaves: Collection[str]
+    ) -> tuple[Job, ...]:
+        jobs: dict[str, Job] = {}
+        wrong = 0
+        for index, raw in enumerate(raw_jobs):
+            found = list(self._take_job(raw, jobs, pools, leaves))
+            self._found += (one._replace(path=("jobs", index, *one.path)) for one in found)
+            wrong += bool(found)
+            if wrong == TOLD_MAX:
+                break
+        return tuple(jobs.values())
+
+    def _take_job(
+        self,
+        raw: object,
+        jobs: dict[str, Job],
+        pools: Collection[str],
+        leaves: Collection[str],
+    ) -> Iterator[FieldError]:
+        """Add a job to `jobs`, or tell what is wrong with it; paths begin at the job."""
+        try:
+            job = job_of(_JOB.validate_python(raw), folder=self._folder)
+        except ValidationError as error:
+            yield from complaints(error, JobShape, ())
+            return
+        except Refusal as error:
+            yield error.complaint
+            return
+        if job.job_id in jobs:
+            yield FieldError(("id",), "stands twice", "name each job once")
+        stray = unknown_pool(job, pools, leaves)
+        if stray is not None:
+            yield stray
+        jobs[job.job_id] = job
+
+
+def _prices(shape: WorkloadShape) -> Prices | None:
+    given = shape.prices
+    if given is None or given.vm_hour_usd is None:
+        return None
+    told = given.model_dump(include=_VM_PRICES, exclude_none=True)
+    return Prices(**told)
+
+
+def _limits(shape: WorkloadShape) -> Limits | None:
+    return None if shape.limits is None else Limits(**shape.limits.model_dump(exclude_none=True))

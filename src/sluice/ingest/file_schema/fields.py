@@ -1,0 +1,83 @@
+"""The kinds of fields a workload file has, with their limits.
+
+Numbers are strict: no text, no booleans, nothing infinite. A whole number may be written `3.0`, as
+JSON Schema has it. Bounds keep sums and products of what a file says finite.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from sluice.model.cluster import NODES_MAX, SLOTS_MAX
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import ID_LENGTH_MAX, checked_id
+from sluice.model.job import TASKS_MAX
+
+SECONDS_MAX = 1e12
+AMOUNT_MAX = 1e15
+COUNT_MAX = 10**9
+BYTES_MAX = 2**50
+
+PRINTABLE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
+
+
+class Shape(BaseModel):
+    """Base of all shapes: unknown keys and look-alike types are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=False
+    )
+
+
+def _whole(value: object) -> object:
+    return int(value) if type(value) is float and value.is_integer() else value
+
+
+def _identity(text: str) -> str:
+    try:
+        return checked_id(text, what="id")
+    except InvalidInput as error:
+        what = error.what.removeprefix("id ")
+        raise PydanticCustomError("refused", "{what}", {"what": what, "hint": error.hint}) from None
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError(
+            "refused", "{what}", {"what": "holds a NUL character", "hint": "take it out"}
+        )
+    return text
+
+
+# The bounds stand beside the type, not at the field: there a `| None` would hide them from
+# pydantic, which would then check them in Python and leave them out of the schema.
+_FromFloat = BeforeValidator(_whole)
+Slots = Annotated[int, Field(ge=0, le=SLOTS_MAX), _FromFloat]
+SlotsAboveZero = Annotated[int, Field(ge=1, le=SLOTS_MAX), _FromFloat]
+NodesAboveZero = Annotated[int, Field(ge=1, le=NODES_MAX), _FromFloat]
+Tasks = Annotated[int, Field(ge=0, le=TASKS_MAX), _FromFloat]
+TasksAboveZero = Annotated[int, Field(ge=1, le=TASKS_MAX), _FromFloat]
+Count = Annotated[int, Field(ge=0, le=COUNT_MAX), _FromFloat]
+CountAboveZero = Annotated[int, Field(ge=1, le=COUNT_MAX), _FromFloat]
+BytesAboveZero = Annotated[int, Field(ge=1, le=BYTES_MAX), _FromFloat]
+Version = Annotated[int, Field(ge=1, le=1), _FromFloat]
+Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX)]
+SecondsAboveZero = Annotated[float, Field(gt=0, le=SECONDS_MAX)]
+Amount = Annotated[float, Field(ge=0, le=AMOUNT_MAX)]
+AmountAboveZero = Annotated[float, Field(gt=0, le=AMOUNT_MAX)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Identity = Annotated[
+    str,
+    AfterValidator(_identity),
+    Field(
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": ID_LENGTH_MAX,
+            "pattern": PRINTABLE_PATTERN,
+        }
+    ),
+]
+Text = Annotated[str, AfterValidator(_without_nul)]

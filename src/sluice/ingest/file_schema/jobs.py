@@ -1,0 +1,217 @@
+"""Jobs as a file writes them: phase profiles in four forms, demands, and what really runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from sluice.ingest.file_schema.fields import (
+    AMOUNT_MAX,
+    PRINTABLE_PATTERN,
+    Amount,
+    AmountAboveZero,
+    BytesAboveZero,
+    Seconds,
+    SecondsAboveZero,
+    Shape,
+    Tasks,
+    TasksAboveZero,
+    Text,
+)
+from sluice.model.ids import ID_LENGTH_MAX
+from sluice.model.job import TASKS_MAX
+
+_ONE_FORM: JsonDict = {
+    "dependentSchemas": {
+        "avg_s": {"not": {"anyOf": [{"required": [n]} for n in ("durations_s", "rows")]}},
+        "durations_s": {"not": {"required": ["rows"]}},
+        "work_s": {"not": {"anyOf": [{"required": [n]} for n in ("avg_s", "durations_s", "rows")]}},
+        "fixed_s": {
+            "not": {"anyOf": [{"required": [n]} for n in ("avg_s", "durations_s", "rows")]}
+        },
+    },
+    "dependentRequired": {"max_s": ["avg_s"]},
+}
+
+# A row of a table is written as a list; only its items are strict.
+Row = Annotated[
+    tuple[
+        TasksAboveZero,
+        SecondsAboveZero,
+        SecondsAboveZero,
+    ],
+    Field(strict=False),
+]
+
+
+class LengthsShape(Shape):
+    """Lengths of tasks in one of four forms: a phase without its tasks, as `shuffle` is."""
+
+    model_config = ConfigDict(json_schema_extra=_ONE_FORM)
+
+    avg_s: Seconds | None = Field(None, description="the average length in seconds, above 0")
+    max_s: Seconds | None = Field(None, description="the longest length in seconds, at least avg_s")
+    durations_s: list[Seconds] | None = Field(
+        None, max_length=TASKS_MAX, description="a list with the seconds of each task, above 0"
+    )
+    fixed_s: Seconds | None = Field(
+        None, description="the seconds that each task takes however many there are, 0 or more"
+    )
+    work_s: Seconds | None = Field(None, description="the seconds that all tasks share, 0 or more")
+    max_factor: float | None = Field(
+        None, ge=1, le=1e6, description="the longest task over the average, 1 or more"
+    )
+    rows: list[Row] | None = Field(
+        None, min_length=1, description="a list of [tasks, avg_s, max_s] with rising task counts"
+    )
+
+
+class PhaseShape(LengthsShape):
+    """Tasks of one kind, and their lengths."""
+
+    tasks: Tasks | None = Field(None, description="how many tasks, a whole number from 0 to 10^8")
+    tasks_max: TasksAboveZero | None = Field(
+        None, description="the most tasks to plan with, 1 or more"
+    )
+    units: AmountAboveZero = Field(1.0, description="resource units that one task takes, above 0")
+    unit_weight: AmountAboveZero = Field(1.0, description="the weight of these units, above 0")
+
+
+class ResourcesShape(Shape):
+    """What one task takes, in the units of the nodes."""
+
+    cpu: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+    io: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+    memory: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+    network: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+
+
+class DemandShape(Shape):
+    """What one task takes in each phase."""
+
+    map: ResourcesShape = Field(default=ResourcesShape(), description="resources of a map")
+    shuffle: ResourcesShape = Field(
+        default=ResourcesShape(), description="resources of a reduce that shuffles"
+    )
+    reduce: ResourcesShape = Field(default=ResourcesShape(), description="resources of a reduce")
+    shuffle_per_map: ResourcesShape = Field(
+        default=ResourcesShape(),
+        description="what a shuffling reduce takes more for each map that is placed",
+    )
+
+
+class MapOutputShape(Shape):
+    """What all maps of a job write together."""
+
+    bytes: Amount = Field(description="the bytes that all maps write, 0 or more")
+    records: Amount = Field(description="the records that all maps write, 0 or more")
+
+
+_BufferBytes = Annotated[float, Field(ge=1, le=AMOUNT_MAX)]
+
+
+class BufferDefaultShape(Shape):
+    """One buffer setting."""
+
+    bytes: _BufferBytes = Field(1e8, description="the bytes of a map's buffer, 1 or more")
+    metadata_share: float = Field(0.05, gt=0, lt=1, description="a share between 0 and 1")
+    spill_threshold: float = Field(0.8, gt=0, lt=1, description="a share between 0 and 1")
+
+
+_Between = Annotated[float, Field(gt=0, lt=1)]
+
+
+class BufferShape(Shape):
+    """The least and the greatest of each buffer setting to try, and the one to start from."""
+
+    bytes: list[_BufferBytes] | None = Field(
+        None, min_length=2, max_length=2, description="[least, greatest] in bytes, 1 or more"
+    )
+    metadata_share: list[_Between] | None = Field(
+        None, min_length=2, max_length=2, description="[least, greatest], between 0 and 1"
+    )
+    spill_threshold: list[_Between] | None = Field(
+        None, min_length=2, max_length=2, description="[least, greatest], between 0 and 1"
+    )
+    default: BufferDefaultShape | None = Field(
+        None, description="a mapping as in {bytes: 1e8, metadata_share: 0.05, spill_threshold: 0.8}"
+    )
+
+
+class RunShape(Shape):
+    """What really runs: command lines without a shell, or Python."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["mapper"]}, {"required": ["python"]}]}
+    )
+
+    input: list[Annotated[Text, Field(min_length=1)]] = Field(
+        min_length=1, description="a list of files, folders or patterns"
+    )
+    output: Text = Field(min_length=1, description="the folder to write, which must not exist")
+    mapper: Text | None = Field(None, description="a command line: lines in, key TAB value out")
+    combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
+    reducer: Text | None = Field(None, description="a command line: sorted lines in, lines out")
+    python: Text | None = Field(
+        None, description="FILE.py or FILE.py:NAME, as in wordcount.py:WordCount"
+    )
+    split_bytes: BytesAboveZero = Field(
+        32 * 1024 * 1024, description="the bytes of a split, 1 or more"
+    )
+    env: dict[str, Text] = Field({}, description="names and texts of the environment")
+
+
+class JobShape(Shape):
+    """One submitted piece of work."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"not": {"required": ["deadline_s", "deadline_at_s"]}}
+    )
+
+    # Converting the job checks its id; to do it here too would cost a second for a million jobs.
+    id: str = Field(
+        description="the name of the job, 1 to 200 printable characters",
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": ID_LENGTH_MAX,
+            "pattern": PRINTABLE_PATTERN,
+        },
+    )
+    pool: str | None = Field(None, description="the id of the pool or leaf queue that it stands in")
+    submitted_at_s: Seconds = Field(
+        0.0, description="seconds since the start of the workload, 0 or more"
+    )
+    deadline_s: SecondsAboveZero | None = Field(
+        None, description="seconds after submission, above 0"
+    )
+    deadline_at_s: SecondsAboveZero | None = Field(
+        None, description="seconds since the start of the workload, after submitted_at_s"
+    )
+    weight: AmountAboveZero = Field(1.0, description="a relative weight, above 0")
+    penalty_usd: Amount | None = Field(
+        None, description="dollars that refusing the job costs, 0 or more"
+    )
+    maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 160, avg_s: 22}")
+    reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 10, avg_s: 11}")
+    shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 3, max_s: 5}")
+    demand: DemandShape | None = Field(
+        None, description="a mapping as in {map: {cpu: 30}, reduce: {cpu: 20}}"
+    )
+    profile: Text | None = Field(
+        None, min_length=1, description="the name of a profile in the store"
+    )
+    run: RunShape | None = Field(
+        None, description="a mapping with input, output and mapper or python"
+    )
+    map_output: MapOutputShape | None = Field(
+        None, description="a mapping as in {bytes: 6.0e7, records: 600000}"
+    )
+    buffer: BufferShape | None = Field(
+        None, description="a mapping as in {bytes: [1.28e8, 5.12e8]}"
+    )
+    predictions: dict[str, dict[str, SecondsAboveZero]] | None = Field(
+        None, description='seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
+    )
+    customer: Text | None = Field(None, description="the name of the customer, as text")

@@ -1,0 +1,129 @@
+"""What only the planning verbs read: prices, limits, classes, members, VM types and windows."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from sluice.ingest.file_schema.fields import (
+    Amount,
+    AmountAboveZero,
+    Count,
+    CountAboveZero,
+    Identity,
+    Seconds,
+    SecondsAboveZero,
+    Shape,
+)
+from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape
+
+
+class PricesShape(Shape):
+    """What renting and I/O cost."""
+
+    vm_hour_usd: Amount | None = Field(None, description="dollars for a VM and an hour, 0 or more")
+    billing_s: Seconds | None = Field(
+        None, description="seconds of one paid unit of time, 0 for exact time"
+    )
+    io_op_usd: Amount | None = Field(None, description="dollars for an I/O operation, 0 or more")
+    io_bytes_per_op: AmountAboveZero | None = Field(
+        None, description="bytes of an I/O operation, above 0"
+    )
+    on_demand_vm_usd: Amount | None = Field(
+        None, description="dollars for an on-demand VM, 0 or more"
+    )
+    reserved_vm_usd: Amount | None = Field(None, description="dollars for a reserved VM, 0 or more")
+    reserved_vms: Amount | None = Field(None, description="how many VMs are reserved, 0 or more")
+
+
+class LimitsShape(Shape):
+    """What a plan must keep to."""
+
+    budget_usd_min: Amount | None = Field(None, description="dollars, 0 or more")
+    budget_usd_max: Amount | None = Field(None, description="dollars, at least budget_usd_min")
+    deadline_s: SecondsAboveZero | None = Field(None, description="seconds for all jobs, above 0")
+    vms_max: CountAboveZero | None = Field(None, description="a whole number of 1 or more, or null")
+
+
+class ClassShape(Shape):
+    """Jobs that are alike, and what refusing one costs."""
+
+    id: Identity = Field(description="the name of the class, 1 to 200 printable characters")
+    penalty_usd: Amount = Field(description="dollars for each job refused, 0 or more")
+    jobs_min: Amount = Field(0.0, description="the least jobs to take, 0 or more")
+    jobs_max: Amount = Field(description="the jobs that ask to be taken, at least jobs_min")
+    deadline_s: SecondsAboveZero | None = Field(None, description="seconds, above 0")
+    maps_per_vm: CountAboveZero | None = Field(
+        None, description="maps that one VM runs, a whole number of 1 or more"
+    )
+    reduces_per_vm: CountAboveZero | None = Field(
+        None,
+        description="reduces that one VM runs, a whole number of 1 or more",
+    )
+    maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 100, avg_s: 40}")
+    reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 40, avg_s: 24}")
+    first_shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 16}")
+    shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 80}")
+    vms_per_job: AmountAboveZero | None = Field(
+        None, description="VMs for each job, above 0, instead of a profile"
+    )
+
+
+class MemberShape(Shape):
+    """Somebody with a share, and what they ask for step by step."""
+
+    id: Identity = Field(description="the name of the member, 1 to 200 printable characters")
+    weight: AmountAboveZero = Field(1.0, description="a relative share, above 0")
+    demands: list[Amount] = Field(description="a list with the units of each step, 0 or more")
+
+
+class VmTypeShape(Shape):
+    """Machines that can be rented."""
+
+    id: Identity = Field(description="the name of the type, 1 to 200 printable characters")
+    units: AmountAboveZero = Field(description="resource units of one VM, above 0")
+    vms: Count = Field(description="how many there are, 0 or more")
+
+
+class WindowsShape(Shape):
+    """How far ahead reservations may start."""
+
+    bound_s: SecondsAboveZero | None = Field(None, description="seconds above 0, or null")
+
+
+class ReconfigureShape(Shape):
+    """When pools change their sizes."""
+
+    window_s: SecondsAboveZero = Field(600.0, description="seconds between checks, above 0")
+    beta: float = Field(
+        1.5, gt=1, le=1e6, description="how many times the saving must exceed the cost, above 1"
+    )
+    vm_change_server_s: Amount | None = Field(
+        None, description="server-seconds that changing one VM costs, 0 or more"
+    )
+    weighted: bool = Field(
+        default=True, description="true, or false for the formula as it was printed"
+    )
+
+
+class PlanningShape(Shape):
+    """The keys of the planning verbs, side by side with those of all verbs."""
+
+    model_config = ConfigDict(title="Planning")
+
+    prices: PricesShape | None = Field(None, description="a mapping as in {vm_hour_usd: 1.0}")
+    limits: LimitsShape | None = Field(None, description="a mapping as in {deadline_s: 1000}")
+    classes: list[ClassShape] | None = Field(None, description="a list of classes of jobs")
+    capacity: AmountAboveZero | None = Field(None, description="units to be shared, above 0")
+    members: list[MemberShape] | None = Field(None, description="a list of members with demands")
+    server_units: AmountAboveZero | None = Field(
+        None, description="resource units of one server, above 0"
+    )
+    vm_types: list[VmTypeShape] | None = Field(None, description="a list of VM types")
+    windows: WindowsShape | None = Field(None, description="a mapping as in {bound_s: null}")
+    reconfigure: ReconfigureShape | None = Field(
+        None, description="a mapping as in {window_s: 600, beta: 1.5}"
+    )
+    boot_s: Seconds | None = Field(None, description="seconds that booting a VM takes, 0 or more")
+    prediction_error: float | None = Field(
+        None, ge=0, lt=1, description="the error of predictions, from 0 to below 1"
+    )

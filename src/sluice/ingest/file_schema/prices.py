@@ -1,0 +1,79 @@
+"""A price list as a file writes it: VM types, and what an hour of each costs on which terms."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from sluice.ingest.file_schema.fields import (
+    Amount,
+    AmountAboveZero,
+    Identity,
+    Seconds,
+    Shape,
+    SlotsAboveZero,
+    Text,
+    Version,
+)
+
+_FACTOR_MAX = 1e6
+_DAY_LETTERS = len("2025-01-31")
+
+
+def _day(text: str) -> str:
+    from datetime import date
+
+    try:
+        is_day = len(text) == _DAY_LETTERS and bool(date.fromisoformat(text))
+    except ValueError:
+        is_day = False
+    if not is_day:
+        told = {"what": f'is "{text[:40]}", no day', "hint": "give a day in quotes: '2025-01-31'"}
+        raise PydanticCustomError("refused", "{what}", told)
+    return text
+
+
+Day = Annotated[str, AfterValidator(_day)]
+Factor = Annotated[float, Field(gt=0, le=_FACTOR_MAX)]
+
+
+class ListedTypeShape(Shape):
+    """One VM type: what it holds, how fast it is, what its hour costs."""
+
+    id: Identity = Field(description="the name of the type, 1 to 200 printable characters")
+    map_slots_per_vm: SlotsAboveZero = Field(description="a whole number of 1 or more")
+    reduce_slots_per_vm: SlotsAboveZero = Field(description="a whole number of 1 or more")
+    speed: Factor = Field(
+        1.0, description="how many times faster than where lengths were measured, above 0"
+    )
+    on_demand_hour_usd: Amount | None = Field(None, description="dollars an hour, 0 or more")
+    reserved_hour_usd: Amount | None = Field(None, description="dollars an hour, 0 or more")
+    spot_hour_usd: Amount | None = Field(None, description="dollars an hour, 0 or more")
+    spot_slowdown: float = Field(
+        1.0,
+        ge=1,
+        le=_FACTOR_MAX,
+        description="how many times longer tasks take for spot VMs are taken back, 1 or more",
+    )
+
+
+class PriceListShape(Shape):
+    """Prices of one day."""
+
+    version: Version = Field(
+        description="1, the version of this format: start the file with `version: 1`"
+    )
+    listed_on: Day = Field(description="the day of the prices in quotes, as in '2025-01-31'")
+    note: Text = Field("", description="whose prices they are, as text")
+    billing_s: Seconds | None = Field(
+        None, description="seconds of one paid unit of time, 0 for exact time"
+    )
+    io_op_usd: Amount | None = Field(None, description="dollars for an I/O operation, 0 or more")
+    io_bytes_per_op: AmountAboveZero | None = Field(
+        None, description="bytes of an I/O operation, above 0"
+    )
+    vm_types: list[ListedTypeShape] = Field(
+        min_length=1, description="a list of VM types with their prices"
+    )

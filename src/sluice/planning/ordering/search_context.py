@@ -1,0 +1,103 @@
+"""Where a search takes place: the problem laid out for kernels, and the meter that stops it.
+
+A search begins with the plain kernels, which are there at once. Whoever expects to take longer
+asks for the compiled ones; loading them takes half a second, and some ten seconds once after an
+installation, which does not count as search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sluice.planning.ordering.compilation import Kernels, compiled, is_kept, plain
+from sluice.planning.ordering.flow_arrays import expected_s, flow_arrays_of
+from sluice.planning.ordering.kernels.running import FlowArrays
+from sluice.planning.ordering.loads import Loads, loads_of
+from sluice.planning.ordering.meter import Meter
+from sluice.planning.ordering.problem import Problem
+from sluice.planning.ordering.rules import Order
+
+OnProgress = Callable[[str], None]
+
+
+class SearchContext:
+    """A problem to search.
+
+    kernels: to begin with.  may_compile: whether compiled ones may take over.
+    on_progress: called with a short text on what is running.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        meter: Meter,
+        *,
+        kernels: Kernels | None = None,
+        may_compile: bool = True,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self.problem = problem
+        self.loads: Loads = loads_of(problem)
+        self.meter = meter
+        self.on_progress = on_progress or (lambda _: None)
+        self.kernels = kernels or plain()
+        self.flow: FlowArrays = flow_arrays_of(problem, self.kernels)
+        self._may_compile = may_compile
+
+    @property
+    def jobs(self) -> int:
+        """How many."""
+        return len(self.problem.jobs)
+
+    @property
+    def step_s(self) -> float:
+        """What every instant is a whole multiple of."""
+        return self.loads.s(self.loads.step)
+
+    def values(self, order: Sequence[int]) -> tuple[float, float]:
+        """Makespan and total completion of an order, in seconds. Counts as an evaluation."""
+        self.meter.evaluations += 1
+        makespan_s, total_s = self.kernels.evaluate(self.flow, self.kernels.whole(order))
+        return float(makespan_s), float(total_s)
+
+    def use_compiled(self, *, only_kept: tuple[str, ...] = ()) -> bool:
+        """Go on with compiled kernels, if there are any; whether it does.
+
+        only_kept: do it only if the machine code of these kernels is there already.
+        """
+        if self.kernels.is_compiled or not self._may_compile:
+            return self.kernels.is_compiled
+        with self.meter.outside():
+            fast = self._compiled(only_kept)
+            if fast is not None:
+                self.use(fast)
+        return self.kernels.is_compiled
+
+    def use(self, kernels: Kernels) -> None:
+        """Go on with these."""
+        self.kernels = kernels
+        self.flow = flow_arrays_of(self.problem, kernels)
+
+    def _compiled(self, only_kept: tuple[str, ...]) -> Kernels | None:
+        """Compiled kernels that have shown that they run; None where there are none."""
+        for keeps in (True, False):
+            fast = compiled(keeps=keeps)
+            if fast is None or not all(is_kept(getattr(fast, name)) for name in only_kept):
+                return None
+            if not is_kept(fast.evaluate):
+                self.on_progress("compiling the search, once")
+            try:
+                fast.evaluate(flow_arrays_of(self.problem, fast), fast.whole(range(self.jobs)))
+            except Exception:  # noqa: BLE001, S112  # whatever a compiler or a spoilt cache may raise: plain is as right
+                continue
+            return fast
+        self._may_compile = False
+        return None
+
+    def expects_s(self, evaluations: int) -> float:
+        """Seconds that so many evaluations would take plain, roughly."""
+        return evaluations * expected_s(self.flow)
+
+    def order(self, found: Sequence[int]) -> Order:
+        """An order out of the kernels' sequences."""
+        return tuple(int(job) for job in found)

@@ -1,0 +1,197 @@
+"""Policies by name: ours, other packages', and what is said of names that nobody has."""
+
+import sys
+from importlib import metadata
+from types import ModuleType
+
+import pytest
+from tests.runs import map_reduce, totals
+
+import sluice
+from sluice import bootstrap
+from sluice.api.sources import settings_of
+from sluice.bootstrap.scheduler import policy
+from sluice.core.scheduler import FAILURES_MAX, Rules
+from sluice.ingest.settings import SETTINGS, Settings, resolve_settings
+from sluice.model.cluster import Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+from sluice.policies import BUILT_IN
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
+from sluice.policies.fair import Fair
+from sluice.policies.fifo import Fifo
+from sluice.simulation.settings import SimulationSettings
+
+DEFAULTS = Settings()
+
+
+@pytest.mark.parametrize("full_name", sorted(BUILT_IN))
+def test_every_policy_in_the_table_can_be_made_under_its_name(full_name):
+    kind, _, name = full_name.partition(".")
+    made = policy(kind, name, DEFAULTS)
+
+    assert name == made.name
+    assert name in bootstrap.policy_names(kind)
+
+
+def test_names_are_told_by_kind_in_order():
+    assert ["dynamicmr", "fair", "fifo", "static", "yarn-like"] == [
+        name for name in bootstrap.policy_names("tasks") if f"tasks.{name}" in BUILT_IN
+    ]
+    assert "input" in bootstrap.policy_names("release")
+    assert [] == bootstrap.policy_names("nothing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        ("tasks", "fiar", "fair"),
+        ("tasks", "yarnlike", "yarn-like"),
+        ("release", "inptu", "input"),
+        ("admission", "al", "all"),
+        ("tasks", "quantum", "fifo"),  # nothing is near, so all are told
+        ("tasks", "", "fifo"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(kind, name, hint):
+    with pytest.raises(InvalidInput) as caught:
+        policy(kind, name, DEFAULTS)
+
+    assert f"{name!r} is no known policy" == caught.value.what
+    assert f"--{kind}" == caught.value.where
+    assert hint in caught.value.hint
+
+
+def test_a_name_of_another_kind_is_unknown():
+    with pytest.raises(InvalidInput, match="no known policy"):
+        policy("release", "fifo", DEFAULTS)
+
+
+# --- another package's ----------------------------------------------------------------------------
+
+
+class Theirs(Fifo):
+    """Made without settings."""
+
+    name = "theirs"
+
+
+class Tuned(Fifo):
+    """Made with settings."""
+
+    name = "tuned"
+
+    def __init__(self, slowstart):
+        self.slowstart = slowstart
+
+    @classmethod
+    def build(cls, settings):
+        return cls(settings["slowstart"])
+
+
+@pytest.fixture
+def their_package(monkeypatch):
+    """An installed package that offers two task policies, and one under a name of ours."""
+    module = ModuleType("their_package")
+    module.Theirs, module.Tuned = Theirs, Tuned
+    monkeypatch.setitem(sys.modules, "their_package", module)
+    offered = [
+        metadata.EntryPoint(f"tasks.{name}", f"their_package:{kind}", "sluice.policies")
+        for name, kind in (("theirs", "Theirs"), ("tuned", "Tuned"), ("fair", "Theirs"))
+    ]
+    monkeypatch.setattr(
+        metadata,
+        "entry_points",
+        lambda *, group: metadata.EntryPoints(offered).select(group=group),
+    )
+
+
+@pytest.mark.usefixtures("their_package")
+def test_another_package_s_policy_is_found_by_its_entry_point():
+    assert isinstance(policy("tasks", "theirs", DEFAULTS), Theirs)
+    assert {"theirs", "tuned", "fifo"} <= set(bootstrap.policy_names("tasks"))
+    assert "theirs" not in bootstrap.policy_names("release")
+
+
+@pytest.mark.usefixtures("their_package")
+def test_another_package_s_policy_simulates_and_compares_like_ours():
+    workload = Workload(cluster=totals(2, 1), jobs=(map_reduce("j", 5, 2.0, 1, 1.0),))
+    fifo, theirs = sluice.compare(workload, ["fifo", "theirs"], seeds=1).rows
+
+    assert 7.0 == theirs.document()["makespan_s"]
+    assert fifo.spreads == theirs.spreads
+
+
+@pytest.mark.usefixtures("their_package")
+def test_another_package_s_policy_has_settings_of_its_own():
+    """`tuned.slowstart` holds for it alone, and its name is a known prefix."""
+    workload = Workload(cluster=totals(1, 1), jobs=(), settings={"tuned.slowstart": 0.25})
+    settings = settings_of(workload)
+
+    assert 0.25 == policy("tasks", "tuned", settings).slowstart
+    assert 1.0 == settings.slowstart
+
+
+@pytest.mark.usefixtures("their_package")
+def test_nobody_takes_a_name_of_ours():
+    """What `--tasks fair` means must not depend on what else is installed."""
+    assert type(policy("tasks", "fair", DEFAULTS)) is Fair
+
+
+@pytest.mark.usefixtures("their_package")
+def test_near_names_of_other_packages_are_told_too():
+    with pytest.raises(InvalidInput, match="theirs"):
+        policy("tasks", "thiers", DEFAULTS)
+
+
+# --- schedulers and worlds ------------------------------------------------------------------------
+
+
+def test_without_names_a_scheduler_is_fifo_over_what_stands():
+    scheduler = bootstrap.scheduler_for(settings=DEFAULTS)
+    policies = scheduler.policies
+
+    assert (Fifo, ReleaseOnArrival, AdmitAll, KeepPools) == tuple(
+        map(type, (policies.tasks, policies.release, policies.admission, policies.pools))
+    )
+    assert Rules(slowstart=1.0, by_heartbeat=False, failures_max=FAILURES_MAX) == scheduler.rules
+
+
+def test_rules_are_those_of_the_task_policy():
+    settings = resolve_settings({"fair.slowstart": 0.05, "failures_max": 2, "heartbeat_s": 3})
+    fair = bootstrap.scheduler_for(settings=settings, tasks="fair")
+    fifo = bootstrap.scheduler_for(settings=settings, tasks="fifo")
+
+    assert Rules(slowstart=0.05, by_heartbeat=True, failures_max=2) == fair.rules
+    assert Rules(slowstart=1.0, by_heartbeat=True, failures_max=2) == fifo.rules
+
+
+def test_a_live_engine_does_not_wait_for_heartbeats():
+    """It tells of an end as it happens, whatever the simulation of the file does."""
+    settings = resolve_settings({"heartbeat_s": 3})
+
+    assert not bootstrap.scheduler_for(settings=settings, is_live=True).rules.by_heartbeat
+
+
+def test_the_pools_of_the_file_are_those_of_the_scheduler():
+    pools = (Pool(pool_id="etl", weight=2.0), Pool(pool_id="adhoc"))
+    state = bootstrap.scheduler_for(settings=DEFAULTS, tasks="fair", pools=pools).state
+
+    assert list(pools) == [entry.pool for entry in state.pools.values()]
+
+
+def test_two_schedulers_share_nothing():
+    one, other = (bootstrap.scheduler_for(settings=DEFAULTS, tasks="fair") for _ in range(2))
+
+    assert one.state is not other.state
+    assert one.policies.tasks is not other.policies.tasks
+
+
+def test_the_world_s_settings_and_their_defaults_are_those_of_the_file():
+    """Two lists of defaults would drift apart, and a file without settings mean two things."""
+    assert SimulationSettings() == bootstrap.simulation_settings(DEFAULTS)
+    world = bootstrap.simulation_settings(
+        resolve_settings({"jitter": 0.2, "slow_factor": "2..5", "node_mtbf_s": 100})
+    )
+    assert (0.2, (2.0, 5.0), 100.0) == (world.jitter, world.slow_factor, world.node_mtbf_s)
+    assert set(SimulationSettings.__slots__) <= set(SETTINGS)

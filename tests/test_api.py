@@ -1,0 +1,332 @@
+"""The verbs as functions: paths and values, settings in either form, answers about any instant."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs import even_nodes, map_reduce, totals
+
+import sluice
+from sluice.api.sources import settings_of
+from sluice.bootstrap import scheduler_for
+from sluice.bootstrap.checks import check_slots
+from sluice.core.reasons import ReasonCode
+from sluice.core.transitions import JobState
+from sluice.ingest.settings import Settings
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+
+FILE = """
+version: 1
+cluster: {map_slots: 2, reduce_slots: 1}
+prices: {vm_hour_usd: 1.0}
+jobs:
+  - {id: a, maps: {tasks: 6, avg_s: 10}, reduces: {tasks: 1, avg_s: 5}, deadline_s: 60}
+  - {id: b, submitted_at_s: 5, maps: {tasks: 2, avg_s: 10}}
+settings: {slowstart: 0.5}
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file on disk; a runs from 0 to 35, b from 30 to 40."""
+    path = tmp_path / "jobs.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def of(*jobs, cluster=None, **more):
+    return Workload(cluster=cluster or totals(2, 1), jobs=jobs, **more)
+
+
+# --- what a verb takes ----------------------------------------------------------------------------
+
+
+def test_a_path_a_string_standard_input_and_a_value_are_one_workload(path, monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(FILE.encode())
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    workload = sluice.parse_workload(FILE)
+    digests = {sluice.simulate(source).digest for source in (path, str(path), "-", workload)}
+
+    assert 1 == len(digests)
+
+
+def test_jobs_may_be_made_without_any_file():
+    result = sluice.simulate(of(map_reduce("j", 4, 10.0, 1, 5.0)))
+
+    assert 25.0 == result.makespan_s
+    assert JobState.DONE.value == result.jobs[0].state
+
+
+def test_validate_gives_back_the_workload_or_complains(path):
+    workload = sluice.validate(path)
+
+    assert ["a", "b"] == [job.job_id for job in workload.jobs]
+    assert workload is sluice.validate(workload)
+    path.write_text(FILE.replace("tasks: 6", "tasks: -6"))
+    with pytest.raises(InvalidInput, match="tasks"):
+        sluice.validate(path)
+    with pytest.raises(InvalidInput, match=r"none\.yaml"):
+        sluice.validate(path.with_name("none.yaml"))
+
+
+def test_the_schema_is_json_and_knows_the_file(path):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(json.dumps(sluice.schema()))
+    document = {
+        "version": 1,
+        "cluster": {"map_slots": 2, "reduce_slots": 1},
+        "jobs": [{"id": "a", "maps": {"tasks": 6, "avg_s": 10}}],
+    }
+
+    jsonschema.validate(document, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document | {"job": []}, schema)
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"heartbeat_s": 3, "jitter": 0.2, "slow_factor": [2, 4]},
+        ["heartbeat_s=3", "jitter=0.2", "slow_factor=2..4"],
+        ("jitter=0.9", "heartbeat_s=3", "jitter=0.2", "slow_factor=[2, 4]"),
+    ],
+)
+def test_settings_are_a_mapping_or_what_the_command_line_says(path, settings):
+    expected = replace(
+        Settings(), heartbeat_s=3.0, jitter=0.2, slow_factor=(2.0, 4.0), slowstart=0.5
+    )
+    found = settings_of(sluice.load_workload(str(path)), settings)
+
+    assert expected.values() == found.values()
+
+
+@pytest.mark.parametrize("settings", [{"slowstart": 1}, ["slowstart=1"]])
+def test_what_is_given_wins_over_the_file_and_does_not_change_it(path, settings):
+    workload = sluice.load_workload(str(path))
+
+    assert 0.5 == settings_of(workload).slowstart
+    assert 1.0 == settings_of(workload, settings).slowstart
+    assert {"slowstart": 0.5} == dict(workload.settings)
+    # At 0.5 the reduce is placed at 20; only then can it fetch while maps run.
+    early, late = sluice.simulate(workload), sluice.simulate(workload, settings=settings)
+    assert [20.0, 30.0] == [
+        min(a.started_at_s for a in result.attempts if a.key.phase == 1) for result in (early, late)
+    ]
+
+
+def test_a_key_with_a_prefix_holds_for_one_policy():
+    jobs = [map_reduce(f"j{n}", 6, 10.0, 1, 5.0) for n in range(2)]
+    own = {"fair.jitter": 0.5}
+    plain, fifo, fair = (
+        sluice.simulate(of(*jobs), tasks=tasks, settings=settings).makespan_s
+        for tasks, settings in (("fifo", ()), ("fifo", own), ("fair", own))
+    )
+
+    assert plain == fifo
+    assert fair != sluice.simulate(of(*jobs), tasks="fair").makespan_s
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"jiter": 0.1}, "jitter"),
+        (["jitter"], "key=value"),
+        ({"jitter": 1.5}, "jitter is 1.5"),
+        ({"jitter": True}, "jitter is true"),
+        ({"fiar.jitter": 0.1}, "unknown policy 'fiar'"),
+        (["heartbeat_s=-1"], "heartbeat_s is -1"),
+    ],
+)
+def test_a_wrong_setting_is_named(path, settings, told):
+    with pytest.raises(InvalidInput) as caught:
+        sluice.simulate(path, settings=settings)
+
+    assert told in str(caught.value)
+
+
+# --- what can run at all --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("slots", "job", "told"),
+    [
+        ((2, 0), map_reduce("j", 1, 1.0, 3, 1.0), "job 'j' has 3 reduce tasks, and reduce_slots"),
+        ((0, 2), map_reduce("j", 2, 1.0), "job 'j' has 2 map tasks, and map_slots"),
+    ],
+)
+@pytest.mark.parametrize("tasks", ["fifo", "fair", "static"])
+def test_work_for_which_there_is_no_slot_is_refused_before_anything_runs(slots, job, told, tasks):
+    with pytest.raises(InvalidInput) as caught:
+        sluice.simulate(of(job, cluster=totals(*slots), source="w.yaml"), tasks=tasks)
+
+    assert told in caught.value.what
+    assert caught.value.where.startswith("w.yaml")
+
+
+def test_containers_take_any_kind_of_task():
+    workload = of(map_reduce("j", 2, 1.0, 1, 1.0), cluster=totals(2, 0))
+
+    assert 2.0 == sluice.simulate(workload, tasks="yarn-like").makespan_s
+
+
+def test_a_policy_that_places_by_resources_needs_no_slots():
+    """Its nodes may have none; only it can say what fits."""
+    scheduler = scheduler_for(settings=Settings())
+    job = map_reduce("j", 1, 1.0)
+    with pytest.raises(InvalidInput):
+        check_slots([job], totals(0, 0), scheduler, "w.yaml")
+    type(scheduler.policies.tasks).uses = "resources"
+    try:
+        check_slots([job], totals(0, 0), scheduler, "w.yaml")
+    finally:
+        del type(scheduler.policies.tasks).uses
+
+
+def test_a_workload_without_cluster_or_with_an_unknown_policy_is_refused():
+    with pytest.raises(InvalidInput, match="cluster is missing"):
+        sluice.simulate(Workload(cluster=None, jobs=(map_reduce("j", 1),)))
+    for kind in ("tasks", "release", "admission"):
+        with pytest.raises(InvalidInput, match=f"--{kind}: 'none' is no known policy"):
+            sluice.simulate(of(map_reduce("j", 1)), **{kind: "none"})
+
+
+# --- simulate and compare -------------------------------------------------------------------------
+
+
+def test_seeds_are_repeatable_and_tell_themselves(path):
+    jitter = {"jitter": 0.3}
+    one, same, other = (sluice.simulate(path, settings=jitter, seed=seed) for seed in (1, 1, 2))
+
+    assert one.digest == same.digest != other.digest
+    assert (1, 2) == (one.document()["seed"], other.document()["seed"])
+
+
+@pytest.mark.no_invariants
+def test_an_observer_may_watch_a_simulation():
+    told = []
+    workload = of(map_reduce("j", 9000, (1.0,) * 9000), cluster=totals(1, 1))
+    sluice.simulate(workload, on_progress=lambda now_s, ended: told.append((now_s, ended)))
+
+    assert [(4095.0, 4095), (8191.0, 8191)] == told
+
+
+def test_compare_runs_each_scheduler_with_the_same_seeds(path):
+    jitter = {"jitter": 0.3}
+    table: Any = sluice.compare(path, ["fair", "fifo", "fair"], seeds=3, settings=jitter).document()
+    by_hand: list[Any] = [
+        sluice.simulate(path, settings=jitter, seed=seed).makespan_s for seed in range(3)
+    ]
+
+    assert ["fair", "fifo"] == [row["scheduler"] for row in table["rows"]], "each once"
+    fifo = table["rows"][1]
+    assert pytest.approx(sum(by_hand) / 3) == fifo["makespan_s"]
+    assert (min(by_hand), max(by_hand)) == (fifo["makespan_s_min"], fifo["makespan_s_max"])
+    assert (3, 1) == (fifo["runs"], table["deadlines"])
+
+
+def test_compare_tells_which_simulation_is_next(path):
+    told = []
+    sluice.compare(path, ["fifo", "fair"], seeds=2, on_progress=lambda *what: told.append(what))
+
+    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
+
+
+def test_compare_knows_release_and_tasks_by_one_name(path):
+    table: Any = sluice.compare(path, ["input+fifo", "fifo"], seeds=1).document()
+    one, other = table["rows"]
+
+    assert "input+fifo" == one["scheduler"]
+    assert one | {"scheduler": "fifo"} == other
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "seeds", "where"),
+    [([], 10, "--schedulers"), (["fifo"], 0, "--seeds"), (["fiof"], 1, "--tasks"),
+     (["inptu+fifo"], 1, "--release")],
+)  # fmt: skip
+def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
+    with pytest.raises(InvalidInput) as caught:
+        sluice.compare(path, schedulers, seeds=seeds)
+
+    assert where == caught.value.where
+
+
+# --- why and story --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("job", "at_s", "state", "reason"),
+    [
+        ("b", 12.0, JobState.QUEUED, ReasonCode.BEHIND_IN_LINE),
+        ("a", 7.0, JobState.RUNNING, ReasonCode.SLOTS_BUSY),
+        ("b", 31.0, JobState.RUNNING, ReasonCode.ALL_RUNNING),
+        ("a", None, JobState.DONE, ReasonCode.ENDED),
+    ],
+)
+def test_why_looks_at_an_instant_of_a_simulation(path, job, at_s, state, reason):
+    answer = sluice.why(job, source=path, at_s=at_s)
+
+    assert (state, reason) == (answer.state, answer.reason.code)
+    assert (40.0 if at_s is None else at_s) == answer.at_s
+
+
+def test_why_counts_what_had_ended_by_that_very_instant(path):
+    (maps, reduces) = sluice.why("a", source=path, at_s=20.0).phases
+
+    assert (0, 2, 4) == (maps.waiting, maps.running, maps.done)
+    assert 1 == reduces.running, "slow start lets it in when half of the maps are done"
+
+
+def test_why_and_story_know_nothing_of_what_is_yet_to_come(path):
+    with pytest.raises(InvalidInput, match="there is no job 'b'"):
+        sluice.why("b", source=path, at_s=4.9)
+    assert sluice.why("b", source=path, at_s=5.0).phases
+
+
+def test_why_depends_on_who_decides():
+    jobs = [map_reduce(f"j{n}", 6, 10.0, pool=f"p{n}") for n in range(2)]
+    workload = of(*jobs, cluster=totals(2, 1))
+
+    assert 0 == sluice.why("j1", source=workload, at_s=5.0).phases[0].running
+    assert 1 == sluice.why("j1", source=workload, at_s=5.0, tasks="fair").phases[0].running
+
+
+def test_a_story_is_of_a_job_a_task_or_a_node():
+    workload = of(map_reduce("j", 4, 10.0, 1, 5.0), cluster=even_nodes(2, 1, 1))
+    stories = [sluice.story(subject, source=workload) for subject in ("j", "j/map/3", "n1")]
+
+    assert ["job", "task", "node"] == [each.kind for each in stories]
+    for told in stories:
+        instants = [line.at_s for line in told.lines]
+        assert instants == sorted(instants)
+        json.dumps(told.document(), allow_nan=False)
+    assert 25.0 == stories[0].lines[-1].at_s
+    until = sluice.story("j", source=workload, at_s=12.0)
+    assert max(line.at_s for line in until.lines) <= 12.0
+    with pytest.raises(InvalidInput):
+        sluice.story("nobody", source=workload)
+
+
+def test_without_a_source_the_last_real_run_is_asked_about(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    with pytest.raises(InvalidInput, match="no run is recorded yet"):
+        sluice.why("a")
+
+
+def test_the_verbs_keep_their_hands_off_the_file(path):
+    before = Path(path).read_bytes()
+    sluice.simulate(path)
+    sluice.compare(path, ["fifo"], seeds=1)
+    sluice.why("a", source=path)
+
+    assert before == Path(path).read_bytes()
+    assert [path] == list(path.parent.iterdir())
