@@ -195,7 +195,7 @@ def test_a_workload_without_cluster_or_with_an_unknown_policy_is_refused():
     with pytest.raises(InvalidInput, match="cluster is missing"):
         sluice.simulate(Workload(cluster=None, jobs=(map_reduce("j", 1),)))
     for kind in ("tasks", "release", "admission"):
-        with pytest.raises(InvalidInput, match=f"--{kind}: 'none' is no known policy"):
+        with pytest.raises(InvalidInput, match=f"--{kind}: unknown policy 'none'"):
             sluice.simulate(of(map_reduce("j", 1)), **{kind: "none"})
 
 

@@ -150,9 +150,9 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
 @pytest.mark.parametrize(
     ("text", "plan", "told"),
     [
-        (FILE, {"engine": "yarn"}, "'yarn' is no known engine"),
-        (FILE, {"tasks": "fiar"}, "'fiar' is no known policy"),
-        (FILE, {"settings": ("slowstrat=1",)}, "slowstrat is no known setting"),
+        (FILE, {"engine": "yarn"}, "unknown engine 'yarn'"),
+        (FILE, {"tasks": "fiar"}, "unknown policy 'fiar'"),
+        (FILE, {"settings": ("slowstrat=1",)}, "unknown setting slowstrat"),
         (FILE, {"map_slots": 2, "reduce_slots": 0}, "reduce_slots of the cluster is 0"),
         (FILE.replace("input: [in/*]", "input: [none/*]"), {}, "none/"),
         ("version: 1\njobs: [{id: j, maps: {tasks: 1, avg_s: 1}}]", {}, "run is missing"),

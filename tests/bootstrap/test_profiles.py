@@ -436,7 +436,7 @@ def test_an_unknown_profile_is_told_with_the_nearest():
 
     assert "w.yaml, job 'j'" == caught.value.where
     assert "no profile 'wrods' is stored in" in caught.value.what
-    assert "perhaps words was meant" == caught.value.hint
+    assert "did you mean words?" == caught.value.hint
 
 
 def test_a_workload_without_profiles_never_opens_the_store(monkeypatch):

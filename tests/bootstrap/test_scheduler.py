@@ -57,13 +57,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(kind, name, hint):
     with pytest.raises(InvalidInput) as caught:
         policy(kind, name, DEFAULTS)
 
-    assert f"{name!r} is no known policy" == caught.value.what
+    assert f"unknown policy {name!r}" == caught.value.what
     assert f"--{kind}" == caught.value.where
     assert hint in caught.value.hint
 
 
 def test_a_name_of_another_kind_is_unknown():
-    with pytest.raises(InvalidInput, match="no known policy"):
+    with pytest.raises(InvalidInput, match="unknown policy"):
         policy("release", "fifo", DEFAULTS)
 
 

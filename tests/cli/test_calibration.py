@@ -127,8 +127,8 @@ def test_few_runs_have_a_prediction_and_no_interval_and_are_told_why(home):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lnog"], "there is no profile 'lnog'. Perhaps long was meant"),
-        (["--leave-out", "settings"], "Perhaps setting was meant"),
+        (["lnog"], "there is no profile 'lnog'. Did you mean long?"),
+        (["--leave-out", "settings"], "Did you mean setting?"),
         (["--level", "1"], "level is 1.0"),
         (["--level", "nan"], "level is nan"),
         (["--store", "missing.db"], "there is no such store"),

@@ -83,7 +83,7 @@ def test_an_unknown_verb_is_one_message():
     answer = sluice_process("simulat", "x.yaml")
 
     assert (2, "") == (answer.code, answer.out)
-    assert answer.err == "sluice: there is no verb 'simulat'. Perhaps simulate was meant.\n"
+    assert answer.err == "sluice: unknown command 'simulat'. Did you mean simulate?\n"
 
 
 def test_python_without_assertions_is_refused():

@@ -108,8 +108,8 @@ def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeyp
     [
         (["none.log"], "none.log: it cannot be read"),
         (["small.yaml"], "small.yaml: its format is not known"),
-        (["small.yaml", "--format", "sprak"], "'sprak' is no known format. Perhaps spark"),
-        (["log.jsonl", "--set", "blok_bytes=1"], "perhaps block_bytes was meant"),
+        (["small.yaml", "--format", "sprak"], "unknown format 'sprak'. Did you mean spark"),
+        (["log.jsonl", "--set", "blok_bytes=1"], "did you mean block_bytes?"),
         (["log.jsonl", "--set", "block_bytes"], "write it as key=value"),
         (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is no kind of database"),
         ([], "PATH"),
@@ -181,7 +181,7 @@ def test_an_empty_store_is_no_error(home):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["wrods"], "there is no profile 'wrods'. Perhaps words was meant."),
+        (["wrods"], "there is no profile 'wrods'. Did you mean words?"),
         (["--store", "typo.db"], "typo.db: there is no such store"),
         (["--export", "table.txt"], "End the name in .csv or .parquet."),
         (["--export", "none/table.csv"], "there is no folder none"),
@@ -310,7 +310,7 @@ def test_an_unknown_profile_is_refused_where_lengths_are_needed(imported, tmp_pa
 
     assert (2, "") == (answer.code, answer.out)
     assert "asking.yaml, job 'a': no profile 'wods' is stored" in answer.err
-    assert "Perhaps words was meant." in answer.err
+    assert "Did you mean words?" in answer.err
     assert 0 == sluice("validate", "asking.yaml").code, "the file itself is in order"
 
 

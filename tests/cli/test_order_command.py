@@ -172,7 +172,7 @@ def test_a_chart_is_drawn(example, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--method", "mkjr"], "--method: 'mkjr' is unknown. Perhaps mk-jr was meant"),
+        (["--method", "mkjr"], "--method: 'mkjr' is unknown. Did you mean mk-jr?"),
         (["--objective", "time"], "--objective"),
         (["--seconds", "0"], "--seconds: '0' is no length of time"),
         (["--seconds", "nan"], "--seconds"),

@@ -44,7 +44,7 @@ WRONG_WORDS = [
     (["-x"], ["no option -x", "sluice --help"]),
     (["simulate"], ["sluice simulate", "FILE", "simulate --help"]),
     (["simulate", "small.yaml", "--taks", "fair"], ["--taks", "--tasks was meant"]),
-    (["simulate", "small.yaml", "--sed=1"], ["--sed", "Perhaps --seed", "simulate --help"]),
+    (["simulate", "small.yaml", "--sed=1"], ["--sed", "Did you mean --seed", "simulate --help"]),
     (["simulate", "small.yaml", "--json=1"], ["--json", "value"]),
     (["simulate", "small.yaml", "--set"], ["--set", "argument"]),
     (["simulate", "small.yaml", "more.yaml"], ["more.yaml", "simulate --help"]),

@@ -71,7 +71,7 @@ def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("countin",), "Perhaps counting was meant"),
+        (("countin",), "Did you mean counting?"),
         (("counting", "--experiment", "table-3"), "'table-3' is no experiment of counting"),
         (("counting", "--seeds", "0"), "--seeds"),
         (("counting", "--out", "/proc/version"), "--out"),

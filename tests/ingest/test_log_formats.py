@@ -78,8 +78,8 @@ def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
 @pytest.mark.parametrize(
     ("path", "name", "options", "message"),
     [
-        (FIFTY, "swin", {}, "'swin' is no known format. Perhaps swim was meant"),
-        (FIFTY, "auto", {"blok_bytes": 1}, "blok_bytes.*Perhaps block_bytes was meant"),
+        (FIFTY, "swin", {}, "unknown format 'swin'. Did you mean swim?"),
+        (FIFTY, "auto", {"blok_bytes": 1}, "blok_bytes.*Did you mean block_bytes?"),
         (FIFTY, "spark", {"block_bytes": 1}, "'block_bytes' is no option of spark"),
         (FIFTY, "auto", {"block_bytes": 0}, "block_bytes is 0. Give a whole number from 1 up"),
         (FIFTY.parent, "auto", {"block_bytes": "x"}, "block_bytes is 'x'"),

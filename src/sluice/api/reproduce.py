@@ -15,7 +15,7 @@ def evaluation_of(name: str) -> Evaluation:
     """The evaluation of that name. Raises InvalidInput with the nearest one."""
     if name not in REPRODUCTIONS:
         raise InvalidInput(
-            f"{name!r} is no known evaluation",
+            f"unknown evaluation {name!r}",
             where="sluice reproduce",
             hint=suggestion(name, REPRODUCTIONS),
         )

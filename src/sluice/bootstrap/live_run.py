@@ -306,7 +306,7 @@ def _source(source: str) -> str:
 def _check_engine(options: RunOptions) -> None:
     if options.engine not in ENGINES:
         raise InvalidInput(
-            f"{options.engine!r} is no known engine", where="--engine", hint=f"use {ENGINES[0]}"
+            f"unknown engine {options.engine!r}", where="--engine", hint=f"use {ENGINES[0]}"
         )
 
 

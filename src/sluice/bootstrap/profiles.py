@@ -104,16 +104,15 @@ def _no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
 
 
 def nearest_profile(name: str, names: Sequence[str]) -> str:
-    """How to mend the name of a profile that is not stored.
+    """The hint for the name of a profile that is not stored.
 
     >>> nearest_profile("wordcuont", ["wordcount", "sort"])
-    'perhaps wordcount was meant'
+    'did you mean wordcount?'
     """
     if not names:
         return "import a log, or run a workload; the store is empty"
     near = suggestion(name, names)
-    # It may be left out of a list of keys, but not here.
-    return "`sluice profiles` lists those that are stored" if near == "take it out" else near
+    return "`sluice profiles` lists those that are stored" if near == "remove it" else near
 
 
 # --- jobs that really run -------------------------------------------------------------------------

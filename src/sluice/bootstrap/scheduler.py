@@ -46,7 +46,7 @@ def _foreign(kind: str, name: str) -> str:
             return entry.value
     known = policy_names(kind)
     raise InvalidInput(
-        f"{name!r} is no known policy", where=f"--{kind}", hint=suggestion(name, known)
+        f"unknown policy {name!r}", where=f"--{kind}", hint=suggestion(name, known)
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line as a whole: its group of verbs, and what it does without one."""
+"""The command line as a whole: its group of commands, and what it does without a command."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
 
-class _Verbs(TyperGroup):
-    """The group of all verbs; it names the nearest one to a word that is none."""
+class _Commands(TyperGroup):
+    """The group of all commands. An unknown command is answered with the nearest name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
         if self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
             near = suggestion(args[0], known)
-            # However many verbs there are, all of them are listed where none is near.
-            hint = near if near.startswith("perhaps") else f"known here: {', '.join(known)}"
-            raise InvalidInput(f"there is no verb {args[0]!r}", where="sluice", hint=hint)
+            # Without a near name all commands are listed, however many there are.
+            hint = near if near.startswith("did you mean") else f"use one of {', '.join(known)}"
+            raise InvalidInput(f"unknown command {args[0]!r}", where="sluice", hint=hint)
         return super().resolve_command(ctx, args)
 
 
 class WithSettings(TyperCommand):
-    """A verb whose help ends in the names of all policies and settings."""
+    """A command whose help ends with the names of all policies and settings."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
         from sluice.cli.settings_view import settings_epilog
@@ -36,7 +36,7 @@ class WithSettings(TyperCommand):
 
 
 app = typer.Typer(
-    cls=_Verbs,
+    cls=_Commands,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="One workload file goes to every verb. Begin with: sluice validate FILE",

@@ -89,7 +89,7 @@ def _usage_complaint(error: BaseException) -> str:
         known = [name for one in context.command.params for name in one.opts]
         what = f"there is no option {option}"
         near = suggestion(option, known)
-        hint = f"{near}; {hint}" if near.startswith("perhaps") else hint
+        hint = f"{near} See {where} --help" if near.startswith("did you mean") else hint
     else:
         message: str = getattr(error, "format_message", error.__str__)()
         what = message.rstrip(".")

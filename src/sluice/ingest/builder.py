@@ -24,7 +24,7 @@ from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_poo
 from sluice.ingest.document import Document
 from sluice.ingest.errors import (
     SORTED_MAX,
-    TOLD_MAX,
+    SHOWN_MAX,
     FieldError,
     Refusal,
     raise_complaints,
@@ -158,7 +158,7 @@ class WorkloadBuilder:
             found = list(self._take_job(raw, jobs, pools, leaves))
             self._found += (one._replace(path=("jobs", index, *one.path)) for one in found)
             wrong += bool(found)
-            if wrong == TOLD_MAX:
+            if wrong == SHOWN_MAX:
                 break
         return tuple(jobs.values())
 

@@ -1,9 +1,9 @@
-"""Complaints about a document, told in one voice: what is wrong, where, and how to mend it.
+"""Errors in a document, in one format: what is wrong, where, and how to fix it.
 
     cluster.yaml line 12, job "etl-7": deadline_s is -5. Give seconds after submission, above 0.
 
-A `FieldError` names its field by the path that leads to it. `raise_complaints` finds the lines,
-names the job, class, member or type by its id, and puts the first in the file first.
+A `FieldError` names its field by its path. `raise_complaints` finds the lines, names the job,
+class, member or type by its id, and sorts the errors by their position in the file.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sluice.ingest.document import Document
 from sluice.ingest.positions import Path, Place
 from sluice.model.errors import InvalidInput
 
-TOLD_MAX = 5
-SORTED_MAX = 4 * TOLD_MAX  # finding places and near names costs, so this bounds it
+SHOWN_MAX = 5
+SORTED_MAX = 4 * SHOWN_MAX  # limits the cost of finding positions and near names
 
 _OWNERS = {
     "jobs": "job",
@@ -31,6 +31,9 @@ _OWNERS = {
 _SHOWN_CHARACTERS_MAX = 60
 
 
+UNKNOWN_KEY = "unknown key"  # as `FieldError.what`; the message then names the key after it
+
+
 class FieldError(NamedTuple):
     """`what` follows the field's name: "is -5"."""
 
@@ -40,21 +43,21 @@ class FieldError(NamedTuple):
 
 
 class Refusal(Exception):
-    """A complaint on its way out; its path begins where it was raised."""
+    """A field error being raised; its path starts at the value that raised it."""
 
     def __init__(self, what: str, *, at: Path = (), hint: str) -> None:
         super().__init__(what)
         self.complaint = FieldError(at, what, hint)
 
     def under(self, path: Path) -> FieldError:
-        """The complaint with its path told from further out."""
+        """The error with `path` in front of its own path."""
         return self.complaint._replace(path=path + self.complaint.path)
 
 
 class SeveralInvalid(InvalidInput):
-    """More than one complaint about one file; `what`, `where` and `mend` are those of the first.
+    """Several errors in one file; `what`, `where` and `hint` are those of the first.
 
-    has_more: there are others, which are not told.
+    has_more: there are further errors that are not listed.
     """
 
     def __init__(self, errors: Sequence[InvalidInput], *, has_more: bool) -> None:
@@ -66,12 +69,12 @@ class SeveralInvalid(InvalidInput):
     def __str__(self) -> str:
         lines = [str(error) for error in self.errors]
         if self.has_more:
-            lines.append("There is more to mend after these.")
+            lines.append("There are more errors after these.")
         return "\n".join(lines)
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: short, printable, as it stands in the file.
+    """A value as a message shows it: short, printable, as written in the file.
 
     >>> [shown(value) for value in (True, None, "x", [1], -5)]
     ['true', 'null', '"x"', 'a list', '-5']
@@ -99,18 +102,18 @@ def _cut(text: str) -> str:
 
 
 def raise_complaints(document: Document, complaints: Sequence[FieldError]) -> NoReturn:
-    """Raise InvalidInput for one complaint, SeveralInvalid for more, in the order of the file."""
+    """Raise InvalidInput for one error, SeveralInvalid for more, in the order of the file."""
     document.check_depth()
     found = list(dict.fromkeys(complaints))
     places = document.places(complaint.path for complaint in found[:SORTED_MAX])
-    told = sorted(found[:SORTED_MAX], key=lambda complaint: places[complaint.path])
-    errors = [_told(document, each, places[each.path]) for each in told[:TOLD_MAX]]
+    ordered = sorted(found[:SORTED_MAX], key=lambda complaint: places[complaint.path])
+    errors = [_invalid_input(document, each, places[each.path]) for each in ordered[:SHOWN_MAX]]
     if len(errors) == 1:
         raise errors[0]
     raise SeveralInvalid(errors, has_more=len(found) > len(errors))
 
 
-def _told(document: Document, complaint: FieldError, place: Place) -> InvalidInput:
+def _invalid_input(document: Document, complaint: FieldError, place: Place) -> InvalidInput:
     owner, field_path = _owner(document.value, complaint.path)
     where = f"{document.source} line {place.line}"
     subject = dotted(field_path)
@@ -118,11 +121,13 @@ def _told(document: Document, complaint: FieldError, place: Place) -> InvalidInp
         where = f"{where}, {owner}"
         subject = subject or f"this {_OWNERS[owner_list(complaint.path)]}"
     what = f"{subject or 'the file'} {complaint.what}"
+    if complaint.what == UNKNOWN_KEY:
+        what = f"{UNKNOWN_KEY} `{subject}`"
     return InvalidInput(what, where=where, hint=complaint.hint)
 
 
 def owner_list(path: Path) -> str:
-    """The list whose member a path leads into, "" if into none: "jobs", "node_groups"."""
+    """The list that a path passes through ("jobs", "node_groups"), "" if there is none."""
     for name, index in itertools.pairwise(path):
         if name in _OWNERS and isinstance(index, int):
             return str(name)
@@ -130,7 +135,7 @@ def owner_list(path: Path) -> str:
 
 
 def _owner(value: object, path: Path) -> tuple[str, Path]:
-    """What a path lies in, by its id, and the rest of the path: 'job "etl-7"'."""
+    """The owner of a path, by its id ('job "etl-7"'), and the rest of the path."""
     name = owner_list(path)
     if not name:
         return "", path

@@ -225,7 +225,7 @@ def checked_setting(
     if setting is None:
         known = [*(f"{prefix}.{one}" for one in own), *SETTINGS]
         hint = suggestion(key if own else name, known)
-        raise InvalidInput(f"{key} is no known setting", hint=hint)
+        raise InvalidInput(f"unknown setting {key}", hint=hint)
     return prefix, name, setting.checked(raw)
 
 

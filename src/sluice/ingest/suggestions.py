@@ -1,4 +1,4 @@
-"""The nearest known name, for messages about an unknown one."""
+"""The hint of a message about an unknown name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _LISTED_MAX = 12
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """How to mend an unknown name: the nearest known one, or all where they are few.
+    """The nearest known name, or all known names if they are few, as a hint.
 
     >>> suggestion("deadlin_s", ["deadline_s", "weight"])
-    'perhaps deadline_s was meant'
+    'did you mean deadline_s?'
     """
     near = difflib.get_close_matches(name[:200], known, n=1, cutoff=0.6)
     if near:
-        return f"perhaps {near[0]} was meant"
+        return f"did you mean {near[0]}?"
     if len(known) <= _LISTED_MAX:
-        return f"known here: {', '.join(known)}"
-    return "take it out"
+        return f"use one of {', '.join(known)}"
+    return "remove it"

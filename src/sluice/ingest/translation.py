@@ -1,7 +1,7 @@
-"""What pydantic found, as complaints: its error types in our words, mends from the descriptions.
+"""Translate pydantic's errors into ours: its error types in our words, hints from descriptions.
 
-A field's description in `shapes` says what to give ("seconds after submission, above 0"). It is
-published in the JSON Schema, and it is the hint of every message about that field.
+A field's description in `file_schema` says what to give ("seconds after submission, above 0"). It
+is published in the JSON Schema, and it is the hint of every message about that field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sluice.ingest.errors import SORTED_MAX, FieldError, shown
+from sluice.ingest.errors import SORTED_MAX, UNKNOWN_KEY, FieldError, shown
 from sluice.ingest.positions import Path
 from sluice.ingest.suggestions import suggestion
 
@@ -30,7 +30,7 @@ _WANTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
-# A lower bound stands in the hint; an upper one may be a surprise.
+# The hint contains the lower bound; the upper one may be a surprise.
 _BOUNDS = {
     "greater_than": "",
     "greater_than_equal": "",
@@ -40,24 +40,24 @@ _BOUNDS = {
 
 
 def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[FieldError]:
-    """The first of pydantic's errors about a value of `shape` that stands at `base`."""
+    """The first of pydantic's errors about the value of `shape` at the path `base`."""
     for detail in error.errors(include_url=False)[:SORTED_MAX]:
         steps: Path = detail["loc"]
-        what, hint = _told(detail, shape, steps)
+        what, hint = _message(detail, shape, steps)
         yield FieldError(base + steps, what, hint)
 
 
-def _told(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> tuple[str, str]:
+def _message(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> tuple[str, str]:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "refused":
         return str(context["what"]), str(context["hint"])
     if kind == "extra_forbidden":
-        return "is no known key", suggestion(str(steps[-1]), _keys(shape, steps[:-1]))
+        return UNKNOWN_KEY, suggestion(str(steps[-1]), _keys(shape, steps[:-1]))
     hint = hint_of(shape, steps)
     if kind == "literal_error":
         hint = _choice(value, context["expected"])
     elif kind in _WANTED:
-        hint = _typed_mend(kind, value, hint)
+        hint = _typed_hint(kind, value, hint)
     return _what(kind, value, context, str(detail["msg"])), hint
 
 
@@ -74,10 +74,10 @@ def _what(kind: str, value: object, context: Mapping[str, Any], message: str) ->
 def _choice(value: object, expected: str) -> str:
     known = [word for word in expected.split("'") if word.strip() not in ("", ",", "or")]
     hint = suggestion(value, known) if isinstance(value, str) else ""
-    return hint if hint.startswith("perhaps") else f"give {' or '.join(known) or expected}"
+    return hint if hint.startswith("did you mean") else f"give {' or '.join(known) or expected}"
 
 
-def _typed_mend(kind: str, value: object, hint: str) -> str:
+def _typed_hint(kind: str, value: object, hint: str) -> str:
     if kind == "string_type" and isinstance(value, int | float):
         return "put it in quotes"
     if kind in ("float_type", "int_type") and isinstance(value, str):

@@ -1,6 +1,6 @@
 """The one family of errors, so that callers need one `except`.
 
-`InvalidInput` is the caller's to hint, `Infeasible` is a true "no", `EngineUnavailable` says try
+`InvalidInput` is for the caller to fix, `Infeasible` is a true "no", `EngineUnavailable` means try
 again, and `StoreCorrupt` stops and keeps the evidence.
 """
 
@@ -12,7 +12,7 @@ class SluiceError(Exception):
 
 
 class InvalidInput(SluiceError):
-    """Outside data that cannot be used: what is wrong, where it stands, and how to hint it."""
+    """Outside data that cannot be used: what is wrong, where, and a hint how to fix it."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what, where, hint)
@@ -22,16 +22,17 @@ class InvalidInput(SluiceError):
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head}. {self.hint[:1].upper()}{self.hint[1:]}." if self.hint else f"{head}."
+        hint = f" {self.hint[:1].upper()}{self.hint[1:]}" if self.hint else ""
+        return f"{head}.{hint}" if hint.endswith(("?", ".")) else f"{head}.{hint and hint + '.'}"
 
     def within(self, place: str) -> InvalidInput:
-        """The same complaint, told from one level further out."""
+        """The same error, with an outer place in front of `where`."""
         where = f"{place}, {self.where}" if self.where else place
         return InvalidInput(self.what, where=where, hint=self.hint)
 
 
 class Infeasible(SluiceError):
-    """What was asked for cannot be done by anyone: a true "no"."""
+    """The request cannot be met: a true "no"."""
 
 
 class EngineUnavailable(SluiceError):
@@ -39,4 +40,4 @@ class EngineUnavailable(SluiceError):
 
 
 class StoreCorrupt(SluiceError):
-    """The journal or a store contradicts itself; nothing is repaired in silence."""
+    """The journal or a store contradicts itself; nothing is repaired silently."""

@@ -43,7 +43,7 @@ def importer_of(name: str) -> Importer:
     """The importer of a format. Raises InvalidInput with the nearest name."""
     if name not in _MODULES:
         raise InvalidInput(
-            f"{name[:80]!r} is no known format",
+            f"unknown format {name[:80]!r}",
             where="format",
             hint=suggestion(name, (AUTO, *FORMATS)),
         )
