@@ -194,7 +194,7 @@ def test_a_job_that_fails_is_told_and_the_others_are_measured(real):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--slots", "0"], "--slots: '0' is no whole number"),
+        (["--slots", "0"], "--slots: '0' is not a whole number"),
         (["--slots", "1,,2"], "--slots"),
         (["--repeats", "0"], "--repeats"),
         (["--io-bytes-per-s", "-1"], "--io-bytes-per-s"),

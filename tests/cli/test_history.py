@@ -185,11 +185,14 @@ def test_an_empty_store_is_no_error(home):
         (["--store", "typo.db"], "typo.db: there is no such store"),
         (["--export", "table.txt"], "End the name in .csv or .parquet."),
         (["--export", "none/table.csv"], "there is no folder none"),
-        (["--keep-runs", "-1"], "--keep-runs: '-1' is no whole number"),
+        (["--keep-runs", "-1"], "--keep-runs: '-1' is not a whole number"),
         (["--forget"], "--forget: it forgets a profile, and none is named"),
         (["--forget-run", "x"], "--forget-run: it forgets a profile"),
         (["words", "--forget-run", "x"], "profile 'words' has no run 'x'"),
-        (["words", "--forget", "--keep-runs", "1"], "--forget: it is given beside --keep-runs"),
+        (
+            ["words", "--forget", "--keep-runs", "1"],
+            "--forget: it is given together with --keep-runs",
+        ),
         (["wrods", "--forget"], "there is no profile 'wrods'"),
     ],
 )

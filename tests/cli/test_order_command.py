@@ -202,7 +202,7 @@ def test_flags_that_make_no_sense_are_refused(example, words, told):
         (EXAMPLE_A.replace("tasks: 24", "tasks: true"), 'job "J4": maps.tasks is true'),
         (EXAMPLE_A.replace("avg_s: 10", "avg_s: 0"), 'job "J3": reduces.avg_s is 0'),
         (EXAMPLE_A.replace("avg_s: 10", "avg_s: .nan"), 'job "J3": reduces.avg_s'),
-        (EXAMPLE_A.replace("id: J2", "id: J1"), 'job "J1": id stands twice'),
+        (EXAMPLE_A.replace("id: J2", "id: J1"), 'job "J1": id is given twice'),
         (EXAMPLE_A.replace("id: J2", 'id: ""'), "job number 2: id"),
         (EXAMPLE_A.replace("avg_s: 4", "durations_s: [1, 2]"), 'job "J1": maps.durations_s has 2'),
         (LINES, "cluster is missing"),

@@ -60,7 +60,7 @@ def test_several_wrong_places_are_told_in_the_order_of_the_file():
     assert ["line 3", "line 4", "line 5", "line 6", "line 7"] == [
         line.split(" ", 1)[1].partition(",")[0] for line in lines[:5]
     ]
-    assert lines[5:] == ["There is more to mend after these."]
+    assert lines[5:] == ["There are more errors after these."]
 
 
 @pytest.mark.parametrize("source", ["missing.yaml", ".", "nul\0.yaml"])

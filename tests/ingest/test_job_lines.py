@@ -59,7 +59,7 @@ def test_the_content_decides(text, is_told):
     [
         ("J1 10 2 4\n", r"line 1, column 1: it has 4 fields"),
         ("J1 10 2 4 8\n\nJ2 1 2 3 4 5\n", r"line 3, column 1: it has 6 fields"),
-        ("J1 10 2 4 8\nJ1 1 1 1 1\n", r'line 2, job "J1": id stands twice'),
+        ("J1 10 2 4 8\nJ1 1 1 1 1\n", r'line 2, job "J1": id is given twice'),
         ("J1 10 2 4 8\nJ2 1.5 2 4 8\n", r'line 2, job "J2": maps.tasks is 1.5'),
         ("J1 -1 2 4 8\n", r'line 1, job "J1": maps.tasks is -1'),
         ("J1 true 2 4 8\n", r'job "J1": maps.tasks is "true"'),

@@ -80,7 +80,7 @@ def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
     [
         (FIFTY, "swin", {}, "unknown format 'swin'. Did you mean swim?"),
         (FIFTY, "auto", {"blok_bytes": 1}, "blok_bytes.*Did you mean block_bytes?"),
-        (FIFTY, "spark", {"block_bytes": 1}, "'block_bytes' is no option of spark"),
+        (FIFTY, "spark", {"block_bytes": 1}, "'block_bytes' is not an option of spark"),
         (FIFTY, "auto", {"block_bytes": 0}, "block_bytes is 0. Give a whole number from 1 up"),
         (FIFTY.parent, "auto", {"block_bytes": "x"}, "block_bytes is 'x'"),
         (DATA / "swim" / "LICENSE", "auto", {}, "its format is not known.*jhist, spark"),
@@ -93,7 +93,7 @@ def test_a_wrong_word_is_answered_with_the_right_one(path, name, options, messag
 
 
 def test_a_folder_without_logs_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="no log in this folder"):
+    with pytest.raises(InvalidInput, match="no log found in this folder"):
         list(read_logs([tmp_path]))
 
 

@@ -281,13 +281,13 @@ def test_odd_events_are_skipped_with_their_line_and_reason(tmp_path):
         5: "no JSON: unexpected end of data: line 1 column 2 (char 1)",
         6: "an event of unknown type 'TEA_MADE'",
         7: "attemptId 'attempt_1_0001_r_000001_0' names no attempt of a map",
-        8: "startTime is no instant",
-        9: "startTime is no instant",
+        8: "startTime is not an instant",
+        9: "startTime is not an instant",
         10: "attempt_1_0001_m_000003_0: it ends before it starts",
-        12: "attempt_1_0001_m_000004_0: it starts, but its end is not told",
-        13: "attempt_1_0001_m_000005_0: it ends, but its start is not told",
+        12: "attempt_1_0001_m_000004_0: it starts, but its end is missing",
+        13: "attempt_1_0001_m_000005_0: it ends, but its start is missing",
         14: "1 events of job_1_0002, in the history of job_1_0001",
-        15: "an event that tells nothing",
+        15: "an event without content",
         16: "an event of unknown type ''",
     }
 

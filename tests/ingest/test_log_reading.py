@@ -38,7 +38,7 @@ def read(path: Path, content: bytes, **limits: int) -> tuple[list[tuple[int, byt
 
 @pytest.mark.parametrize("codec", PACKED)
 def test_lines_are_the_same_however_they_are_packed(codec, tmp_path):
-    """The first bytes tell the codec; the name tells nothing."""
+    """The first bytes tell the codec; the name does not matter."""
     lines, report = read(tmp_path / "log.lzf", PACKED[codec])
 
     assert lines == list(enumerate(PLAIN.splitlines(), start=1))
@@ -129,7 +129,7 @@ def test_long_lines_are_skipped_and_told_and_nothing_else(tmp_path_factory, leng
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     """UTF-16 has a zero in every other byte, and no line of it would be understood."""
     for encoding in ("utf-16", "utf-16-be", "utf-32"):
-        with pytest.raises(InvalidInput, match="no text in UTF-8"):
+        with pytest.raises(InvalidInput, match="not UTF-8 text"):
             read(tmp_path / "log", PLAIN.decode().encode(encoding))
 
 

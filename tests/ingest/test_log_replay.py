@@ -68,7 +68,7 @@ def test_without_a_timeline_a_phase_has_its_average_and_maximum():
     workload = replay(run("a", told), map_slots=3)
 
     assert workload.jobs[0].phases[0].lengths == ConstantLengths(2, 5)
-    assert any("one by one" in note for note in workload.notes)
+    assert any("single tasks" in note for note in workload.notes)
 
 
 def test_tasks_of_no_length_get_the_least(tmp_path):

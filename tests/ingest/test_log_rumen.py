@@ -141,8 +141,8 @@ def test_what_cannot_be_used_is_skipped_with_its_line_and_reason(tmp_path):
     assert (first.succeeded, second.succeeded) == (True, False)
     assert [one.why for one in report.skipped] == [
         "job job_1_0001, attempt x: it has no start, or no end after it",
-        "job job_1_0001 stands twice",
-        "an object that is no job: it has no jobID, or no list of tasks",
+        "job job_1_0001 is given twice",
+        "an object that is not a job: it has no jobID, or no list of tasks",
     ]
 
 

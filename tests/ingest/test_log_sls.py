@@ -110,16 +110,16 @@ def test_what_cannot_be_used_is_skipped_and_told(tmp_path):
     )
 
     assert [run.phases[0].tasks for run in contents.runs] == [1]
-    assert "4 times at once" in contents.runs[0].notes[1]
+    assert "4 copies of the job" in contents.runs[0].notes[1]
     whys = [one.why for one in report.skipped]
     assert [why for why in whys if "container" in why and "length" in why][:4] == [
-        f"job a, container {number}: its length is not told, or not above 0"
+        f"job a, container {number}: its length is missing, or not above 0"
         for number in (1, 2, 3, 4)
     ]
     assert whys[-3:] == [
-        "job sls/a stands twice",
+        "job sls/a is given twice",
         "job b has no container with a length",
-        "an object that is no job, no rack and no workload",
+        "an object that is not a job, a rack or a workload",
     ]
 
 

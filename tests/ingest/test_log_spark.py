@@ -234,7 +234,7 @@ def test_logs_that_were_joined_are_several_runs(tmp_path):
     runs = spark.read(log, report, NoOptions(), Limits()).runs
 
     assert [run.run_id for run in runs] == ["a", "b"]
-    assert report.skipped[0].why == "a stands twice; the first counts"
+    assert report.skipped[0].why == "a is given twice; the first counts"
 
 
 def test_a_second_attempt_of_an_application_is_another_run(tmp_path):

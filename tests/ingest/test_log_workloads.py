@@ -71,9 +71,9 @@ def test_a_run_time_of_0_is_a_rounded_one(tmp_path):
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        (swf(2, 0, 0, -1, 4), "job 2 does not tell how long it ran"),
-        (swf(2, 0, 0, 5, -1), "job 2 does not tell on how many processors"),
-        (swf(1, 0, 0, 5, 4), "job 1 stands twice"),
+        (swf(2, 0, 0, -1, 4), "job 2 has no run time"),
+        (swf(2, 0, 0, 5, -1), "job 2 has no number of processors"),
+        (swf(1, 0, 0, 5, 4), "job 1 is given twice"),
         (swf(2, 0, 0, "x", 4), "'x' where a number should be"),
         (swf(2, 0, 0, "1e99", 4), "'1e99' where a number should be"),
         ("1 2 3\n", "3 columns, not 18"),

@@ -120,7 +120,7 @@ def test_flow_style_yaml_is_read_though_it_begins_like_json():
 
 def test_a_long_text_that_begins_like_json_is_json():
     """Megabytes are not tried twice."""
-    with pytest.raises(InvalidInput, match="no JSON"):
+    with pytest.raises(InvalidInput, match="not valid JSON"):
         read_document("{version: 1, text: " + "a" * 1024 * 1024 + "}", source="file")
 
 

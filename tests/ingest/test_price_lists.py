@@ -38,7 +38,7 @@ def test_a_spot_vm_is_as_much_slower_as_it_is_taken_back():
         (f"{HEAD}vm_types: [{{{TYPE}, on_demand_usd: 1}}]", ["on_demand_usd", "on_demand_hour"]),
         (
             f"{HEAD}vm_types: [{{{TYPE}, spot_hour_usd: 1}}, {{{TYPE}, spot_hour_usd: 1}}]",
-            ["stands twice"],
+            ["is given twice"],
         ),
         ("version: 1\nlisted_on: tomorrow\nvm_types: []", ["listed_on", "tomorrow", "day"]),
         ("version: 1\nlisted_on: '2025-02-30'\nvm_types: []", ["listed_on", "2025-02-30"]),

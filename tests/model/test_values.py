@@ -116,9 +116,9 @@ def test_a_phase_follows_only_what_stands_before_it(after):
 
 
 def test_what_stands_twice_is_named():
-    assert "node 'n' stands twice" == refused(lambda: Cluster(nodes=(NODE, NODE))).what
+    assert "node 'n' is given twice" == refused(lambda: Cluster(nodes=(NODE, NODE))).what
     assert (
-        "job id 'j' stands twice" == refused(lambda: Workload(cluster=None, jobs=(JOB, JOB))).what
+        "job id 'j' is given twice" == refused(lambda: Workload(cluster=None, jobs=(JOB, JOB))).what
     )
     assert "the cluster has no node" == refused(lambda: Cluster(nodes=())).what
 

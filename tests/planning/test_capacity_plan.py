@@ -94,7 +94,7 @@ CLASS = "id: q1, penalty_usd: 1, jobs_max: 4, vms_per_job: 2"
         (CLASS.replace("vms_per_job: 2", "vms_per_job: .nan"), 'vms_per_job is ".nan"'),
         (CLASS.replace("penalty_usd: 1", "penalty_usd: .inf"), 'penalty_usd is ".inf"'),
         (CLASS.replace("penalty_usd: 1", "penalty_usd: true"), "penalty_usd is true"),
-        (f"{CLASS}, {PROFILE}", "vms_per_job is given beside a profile"),
+        (f"{CLASS}, {PROFILE}", "vms_per_job is given together with a profile"),
         (CLASS.replace(", vms_per_job: 2", ""), "maps is missing"),
         (f"id: q1, penalty_usd: 1, jobs_max: 4, {FIT}, {PROFILE}", "deadline_s is missing"),
         (

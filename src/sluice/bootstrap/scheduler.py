@@ -45,9 +45,7 @@ def _foreign(kind: str, name: str) -> str:
         if entry.name == f"{kind}.{name}":
             return entry.value
     known = policy_names(kind)
-    raise InvalidInput(
-        f"unknown policy {name!r}", where=f"--{kind}", hint=suggestion(name, known)
-    )
+    raise InvalidInput(f"unknown policy {name!r}", where=f"--{kind}", hint=suggestion(name, known))
 
 
 def task_policy(name: str, settings: Settings) -> Any:  # noqa: ANN401  # it may also end attempts, divide slots ..

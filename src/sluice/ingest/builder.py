@@ -1,8 +1,8 @@
-"""One document on its way to a workload, and what is found wrong with it.
+"""Build a workload from one document, and collect the errors in it.
 
-A file that is wrong in several places is told so in up to five complaints, first in the file first.
-Jobs are held to their shape and turned into the model's one at a time, so that a million of them
-never stand in memory in two forms, and reading stops at the fifth wrong one.
+A file with several errors gets up to five messages, in the order of the file.
+Jobs are checked and converted to model values one at a time, so that a million jobs
+are never in memory in two forms, and reading stops at the fifth wrong job.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sluice.ingest.clusters import cluster_of, pool_of, vm_of
 from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_pool
 from sluice.ingest.document import Document
 from sluice.ingest.errors import (
-    SORTED_MAX,
     SHOWN_MAX,
+    SORTED_MAX,
     FieldError,
     Refusal,
     raise_complaints,
@@ -46,7 +46,7 @@ _VM_PRICES = {"vm_hour_usd", "billing_s", "io_op_usd", "io_bytes_per_op"}
 
 
 class WorkloadBuilder:
-    """Takes a document in. `workload` gives the value or raises InvalidInput, once."""
+    """Converts a document. `workload` returns the value or raises InvalidInput; call it once."""
 
     def __init__(self, document: Document, folder: str) -> None:
         self._document = document
@@ -105,7 +105,7 @@ class WorkloadBuilder:
         return raw
 
     def _shape(self, members: dict[str, Any]) -> WorkloadShape:
-        """Everything but the jobs; where it is wrong, the first wrong jobs are told as well."""
+        """Everything but the jobs. If it is wrong, the first wrong jobs are reported as well."""
         try:
             shape = WorkloadShape.model_validate(members)
         except ValidationError as error:
@@ -169,7 +169,7 @@ class WorkloadBuilder:
         pools: Collection[str],
         leaves: Collection[str],
     ) -> Iterator[FieldError]:
-        """Add a job to `jobs`, or tell what is wrong with it; paths begin at the job."""
+        """Add a job to `jobs`, or yield its errors; their paths start at the job."""
         try:
             job = job_of(_JOB.validate_python(raw), folder=self._folder)
         except ValidationError as error:
@@ -179,7 +179,7 @@ class WorkloadBuilder:
             yield error.complaint
             return
         if job.job_id in jobs:
-            yield FieldError(("id",), "stands twice", "name each job once")
+            yield FieldError(("id",), "is given twice", "name each job once")
         stray = unknown_pool(job, pools, leaves)
         if stray is not None:
             yield stray
@@ -190,8 +190,7 @@ def _prices(shape: WorkloadShape) -> Prices | None:
     given = shape.prices
     if given is None or given.vm_hour_usd is None:
         return None
-    told = given.model_dump(include=_VM_PRICES, exclude_none=True)
-    return Prices(**told)
+    return Prices(**given.model_dump(include=_VM_PRICES, exclude_none=True))
 
 
 def _limits(shape: WorkloadShape) -> Limits | None:

@@ -1,8 +1,8 @@
 """From the shapes of a file to the model's clusters and pools.
 
 Totals and containers make one node, `node-1`. Homogeneous nodes are `node-1` to `node-n`, and a
-group's are `<id>-1` to `<id>-n`. `racks: r` cuts homogeneous nodes into r contiguous blocks as
-equal as can be: the first nodes stand in `rack-1`, the last in `rack-r`.
+group's are `<id>-1` to `<id>-n`. `racks: r` divides homogeneous nodes into r contiguous blocks of
+equal size (plus or minus one): the first nodes are in `rack-1`, the last in `rack-r`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMS = "give map_slots and reduce_slots, or containers, or nodes and node, or 
 
 
 def cluster_of(shape: ClusterShape) -> Cluster | None:
-    """The cluster; None where the file only says what a VM holds. Raises Refusal."""
+    """The cluster; None if the file only gives the slots of a VM. Raises Refusal."""
     given = shape.model_fields_set
     totals = [name for name in _TOTALS if getattr(shape, name) is not None]
     forms = [bool(totals), shape.nodes is not None, shape.node_groups is not None]
@@ -42,7 +42,7 @@ def cluster_of(shape: ClusterShape) -> Cluster | None:
 
 
 def vm_of(shape: ClusterShape) -> VmShape | None:
-    """What a VM holds; None where the file does not say it of both kinds of slots."""
+    """The slots of a VM; None unless the file gives both kinds."""
     if shape.map_slots_per_vm is None or shape.reduce_slots_per_vm is None:
         return None
     return VmShape(map_slots=shape.map_slots_per_vm, reduce_slots=shape.reduce_slots_per_vm)
@@ -50,10 +50,12 @@ def vm_of(shape: ClusterShape) -> VmShape | None:
 
 def _check_companions(shape: ClusterShape) -> None:
     if shape.nodes is None and shape.node is not None:
-        raise Refusal("is missing", at=("nodes",), hint="say how many such nodes there are")
+        raise Refusal("is missing", at=("nodes",), hint="give the number of such nodes")
     if shape.nodes is not None and shape.node is None:
         raise Refusal(
-            "is missing", at=("node",), hint="say what a node has: {map_slots: 10, reduce_slots: 2}"
+            "is missing",
+            at=("node",),
+            hint="give what a node has: {map_slots: 10, reduce_slots: 2}",
         )
     if shape.racks is not None and shape.nodes is None:
         raise Refusal("is given without nodes", at=("racks",), hint="give nodes and node too")
@@ -91,14 +93,14 @@ def _from_nodes(shape: ClusterShape) -> Cluster:
 def _from_groups(groups: list[NodeGroupShape]) -> Cluster:
     if sum(group.nodes for group in groups) > NODES_MAX:
         raise Refusal(
-            f"hold more than {NODES_MAX} nodes together",
+            f"have more than {NODES_MAX} nodes together",
             at=("node_groups",),
             hint="give fewer nodes",
         )
     seen: set[str] = set()
     for index, group in enumerate(groups):
         if group.id in seen:
-            raise Refusal("stands twice", at=("node_groups", index, "id"), hint="name each once")
+            raise Refusal("is given twice", at=("node_groups", index, "id"), hint="name each once")
         seen.add(group.id)
         _check_room(group, at=("node_groups", index))
     nodes = tuple(node for group in groups for node in _group_nodes(group))

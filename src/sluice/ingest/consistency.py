@@ -1,4 +1,4 @@
-"""What only several places of a file together tell: ids given twice, limits the wrong way round."""
+"""Checks that need several places of a file: ids given twice, limits that contradict each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _ids_twice(name: str, ids: Sequence[str]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, one in enumerate(ids):
         if one in seen:
-            yield FieldError((name, index, "id"), "stands twice", "name each once")
+            yield FieldError((name, index, "id"), "is given twice", "name each once")
         seen.add(one)
 
 
@@ -66,7 +66,7 @@ def _ranges(shape: WorkloadShape) -> Iterator[FieldError]:
         yield from _not_below((*at, "jobs_max"), one.jobs_max, one.jobs_min, "jobs_min")
         if one.vms_per_job is not None and (one.maps or one.reduces):
             yield FieldError(
-                (*at, "vms_per_job"), "is given beside a profile", "give one of the two"
+                (*at, "vms_per_job"), "is given together with a profile", "give one of the two"
             )
 
 
@@ -76,7 +76,7 @@ def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[Field
 
 
 def _settings(settings: Mapping[str, object]) -> Iterator[FieldError]:
-    """A prefix that is no policy of ours may be one of another package: not for us to judge."""
+    """An unknown prefix may be a policy of another package; it is not checked here."""
     for key, raw in settings.items():
         prefix = key.rpartition(".")[0]
         if prefix and prefix not in POLICY_NAMES:
@@ -89,7 +89,7 @@ def _settings(settings: Mapping[str, object]) -> Iterator[FieldError]:
 
 
 def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> FieldError | None:
-    """The complaint about a job in a pool that the file does not know, if it tells of any.
+    """The error for a job whose pool is not in the file, if the file lists pools.
 
     The path begins at the job.
     """
@@ -103,7 +103,7 @@ def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> F
 
 
 def leaf_queues(queues: Sequence[QueueShape]) -> frozenset[str]:
-    """Queues below which there is no other."""
+    """The leaf queues."""
     return frozenset(queue.id for queue in queues) - {
         queue.parent for queue in queues if queue.parent
     }

@@ -1,7 +1,7 @@
-"""Bytes to a document: plain values, and a way back to the lines they stood on.
+"""Bytes to a document: plain values, and the lines that they come from.
 
 Which notation a text is in is decided by its content. One that begins with `{` or `[` is JSON, and
-goes to the JSON parser; YAML's flow style begins alike, so a text that is no JSON and short enough
+goes to the JSON parser; YAML's flow style begins alike, so a text that is not JSON and short enough
 to have been written by hand is tried as YAML before the JSON parser's complaint is passed on. A
 text whose first line is a job's, in five fields, is a list of such lines.
 """
@@ -27,7 +27,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 class Document:
     """Plain values (dict, list, str, int, float, bool, None), their text and its name.
 
-    job_lines: where each job stands, in a text that has a line for each; else None.
+    job_lines: the line of each job, for a text with one job a line; else None.
     """
 
     value: object
@@ -37,7 +37,7 @@ class Document:
     job_lines: tuple[int, ...] | None = None
 
     def places(self, paths: Iterable[Path]) -> dict[Path, Place]:
-        """Where each path stands; where its nearest beginning stands if it leads nowhere."""
+        """The position of each path; of its longest existing prefix if the path does not exist."""
         wanted = list(paths)
         if self.job_lines is not None:
             return {path: Place(self._line(path), 1) for path in wanted}
@@ -65,7 +65,7 @@ class Document:
             level = [inner for outer in level for inner in _children(outer)]
             if not level:
                 return
-        raise too_deep(self.text).told(self.source)
+        raise too_deep(self.text).with_source(self.source)
 
 
 def _children(value: object) -> Iterable[object]:
@@ -96,7 +96,7 @@ def read_document(content: bytes | str, *, source: str) -> Document:
             return Document(value=value, text=text, source=source, is_json=False, job_lines=lines)
         value, is_json = _read(text)
     except NotationError as error:
-        raise error.told(source) from None
+        raise error.with_source(source) from None
     return Document(value=value, text=text, source=source, is_json=is_json)
 
 
@@ -113,7 +113,7 @@ def _decoded(content: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InvalidInput(
-            f"byte {error.start} (0x{content[error.start]:02x}) is no UTF-8",
+            f"byte {error.start} (0x{content[error.start]:02x}) is not UTF-8",
             where=f"{source} line {line}",
             hint="save the file as UTF-8",
         ) from None

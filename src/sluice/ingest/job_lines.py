@@ -20,7 +20,7 @@ _FIELDS = ("name", "m", "r", "tm", "tr")
 _PARTED = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WHOLE = re.compile(r"[-+]?\d{1,30}")
-# What opens or parts something in YAML; a job whose name begins so must stand in a workload file.
+# Special characters of YAML. A job whose name starts with one needs a workload file.
 _YAML_STARTS = ("{", "[", "#", "%", "---", "- ", "? ", '"', "'", "&", "*", "!", "|", ">")
 _TOLD_MAX = 40  # characters of a line
 

@@ -55,7 +55,7 @@ def _deadline_at_s(shape: JobShape) -> float | None:
         return shape.deadline_at_s
     if shape.deadline_at_s is not None:
         raise Refusal(
-            "is given beside deadline_at_s", at=("deadline_s",), hint="give one of the two"
+            "is given together with deadline_at_s", at=("deadline_s",), hint="give one of the two"
         )
     return shape.submitted_at_s + shape.deadline_s
 
@@ -109,7 +109,9 @@ def _check_way(run: RunShape) -> None:
     commands = [name for name in _COMMANDS if getattr(run, name) is not None]
     if run.python is not None and commands:
         raise Refusal(
-            f"is given beside {commands[0]}", at=("run", "python"), hint="give one of the two"
+            f"is given together with {commands[0]}",
+            at=("run", "python"),
+            hint="give one of the two",
         )
     if run.python is None and run.mapper is None:
         raise Refusal(
@@ -137,7 +139,7 @@ def _command(run: RunShape, name: str) -> tuple[str, ...] | None:
     except ValueError as error:
         problem = str(error)
         raise Refusal(
-            f"is no command line: {problem[:1].lower()}{problem[1:]}",
+            f"is not a valid command line: {problem[:1].lower()}{problem[1:]}",
             at=("run", name),
             hint="close every quote",
         ) from None
@@ -150,7 +152,7 @@ def _environment(run: RunShape) -> tuple[tuple[str, str], ...]:
     for name in run.env:
         if not name or "=" in name or "\0" in name:
             raise Refusal(
-                "is no name of an environment variable",
+                "is not a valid name of an environment variable",
                 at=("run", "env", name),
                 hint="use a name without =",
             )

@@ -56,13 +56,15 @@ def read_json(text: str) -> object:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = Place(error.lineno, error.colno)
-        what = f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise NotationError(what, place=place, hint="mend it there", is_syntax=True) from None
+        what = f"not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise NotationError(
+            what, place=place, hint="fix the syntax there", is_syntax=True
+        ) from None
     except _KeyTwice as error:
         raise _key_twice(text, str(error)) from None
     except _NotFinite as error:
         raise NotationError(
-            f"{error} is no JSON number",
+            f"{error} is not a JSON number",
             place=_first(text, _NOT_FINITE),
             hint="give a finite number or null",
         ) from None
@@ -88,7 +90,7 @@ def _first(text: str, pattern: re.Pattern[str]) -> Place | None:
 def _key_twice(text: str, key: str) -> NotationError:
     shown = json.dumps(key)[:80]
     return NotationError(
-        f"the key {shown} stands twice in one object",
+        f"the key {shown} is given twice in one object",
         place=next(_repeated_keys(text), None),
         hint="keep one of them",
     )
@@ -109,7 +111,7 @@ def _repeated_keys(text: str) -> Iterator[Place]:
 
 
 def too_deep(text: str) -> NotationError:
-    """The complaint about a JSON text nested deeper than DEPTH_MAX, where it goes too deep."""
+    """The error for a JSON text nested deeper than DEPTH_MAX, with the position."""
     depth, place = 0, None
     for match in _BRACKET.finditer(text):
         if match[1]:
@@ -125,24 +127,24 @@ def too_deep(text: str) -> NotationError:
 
 
 def _refuse_half_characters(text: str) -> None:
-    """Escapes may write half a character (a lone surrogate), which no file or terminal can hold."""
+    """Refuse a lone surrogate, which an escape can write but no file or terminal can hold."""
     for match in _STRINGS.finditer(text):
         characters = scanstring(text, match.start() + 1)[0]
         if any("\ud800" <= character <= "\udfff" for character in characters):
             raise NotationError(
-                "the text holds half a character (a surrogate without its pair)",
+                "the text contains half a character (a surrogate without its pair)",
                 place=place_at(text, match.start()),
                 hint="write the character itself",
             )
 
 
 def place_of(text: str, path: Path) -> Place:
-    """Where the value at `path` stands in a text that `read_json` has read.
+    """The position of the value at `path` in a text that `read_json` has read.
 
-    Tells the place of its key, where it has one; of the last step that is there, where the path
-    leads on to something that is missing.
+    It is the position of its key, if it has one. If the path does not exist, it is the position of
+    its longest existing prefix.
     """
-    told = value_at = _after_space(text, 0)
+    found_at = value_at = _after_space(text, 0)
     for step in path:
         if isinstance(step, str):
             found = _member(text, value_at, step) if text[value_at] == "{" else None
@@ -150,8 +152,8 @@ def place_of(text: str, path: Path) -> Place:
             found = _item(text, value_at, step) if text[value_at] == "[" else None
         if found is None:
             break
-        told, value_at = found
-    return place_at(text, told)
+        found_at, value_at = found
+    return place_at(text, found_at)
 
 
 def _after_space(text: str, position: int) -> int:
@@ -175,7 +177,7 @@ def _member(text: str, position: int, name: str) -> tuple[int, int] | None:
 
 
 def _item(text: str, position: int, index: int) -> tuple[int, int] | None:
-    """Where an item begins (told twice), in the array that begins at `position`."""
+    """Where an item begins, twice (as key and as value), in the array at `position`."""
     position = _after_space(text, position + 1)
     for _ in range(index):
         if text[position] == "]":

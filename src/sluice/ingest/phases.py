@@ -54,7 +54,7 @@ def _phase(
         raise Refusal("has tasks but no lengths", at=(name,), hint=_FORMS)
     if lengths is not None and shape.profile is not None:
         raise Refusal(
-            "has lengths beside profile", at=(name,), hint="give the profile or the lengths"
+            "has lengths together with profile", at=(name,), hint="give the profile or the lengths"
         )
     return Phase(
         name=kind.value,
@@ -99,7 +99,7 @@ def _fetch(shape: JobShape, tasks: int) -> TaskLengths | None:
 def lengths_of(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
     """The lengths, whichever form they are given in; None where there are none.
 
-    name: the key that they stand under. Raises Refusal.
+    name: their key in the file. Raises Refusal.
     """
     work = shape.work_s is not None or shape.fixed_s is not None
     forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
@@ -129,9 +129,9 @@ def _refusal(error: InvalidInput, shape: type[LengthsShape], name: str) -> Refus
 
 def _check_companions(shape: LengthsShape, name: str, *, has_work: bool) -> None:
     if shape.max_s is not None and shape.avg_s is None:
-        raise Refusal("is missing", at=(name, "avg_s"), hint="give avg_s beside max_s")
+        raise Refusal("is missing", at=(name, "avg_s"), hint="give avg_s with max_s")
     if shape.max_factor is not None and not has_work:
-        raise Refusal("is missing", at=(name, "work_s"), hint="give work_s beside max_factor")
+        raise Refusal("is missing", at=(name, "work_s"), hint="give work_s with max_factor")
 
 
 def _form(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:

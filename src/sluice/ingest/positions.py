@@ -1,4 +1,4 @@
-"""Where things stand in a text: paths into a document, and the lines they lead to."""
+"""Positions in a text: paths into a document, and the lines that they lead to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place_at(text: str, position: int) -> Place:
 
 
 class NotationError(Exception):
-    """A text that is no document: what is wrong, where, and how to hint it.
+    """A text that is not a valid document: what is wrong, where, and a hint.
 
     is_syntax: the text breaks the notation's grammar, so that another notation may fit it.
     """
@@ -46,7 +46,7 @@ class NotationError(Exception):
         self.hint = hint
         self.is_syntax = is_syntax
 
-    def told(self, source: str) -> InvalidInput:
+    def with_source(self, source: str) -> InvalidInput:
         """The same as a complaint about a file."""
         where = source if self.place is None else f"{source} {self.place}"
         return InvalidInput(self.what, where=where, hint=self.hint)

@@ -33,7 +33,7 @@ def load_price_list(source: str) -> PriceList:
 
 
 def example_text() -> bytes:
-    """The shipped list as it stands, to be copied and edited."""
+    """The text of the shipped list, to copy and edit."""
     return (resources.files("sluice.ingest") / _EXAMPLE_FILE).read_bytes()
 
 
@@ -68,7 +68,7 @@ def _complaints(shape: PriceListShape) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, one in enumerate(shape.vm_types):
         if one.id in seen:
-            yield FieldError(("vm_types", index, "id"), "stands twice", "name each once")
+            yield FieldError(("vm_types", index, "id"), "is given twice", "name each once")
         seen.add(one.id)
         if not list(_offers(one)):
             hint = "give on_demand_hour_usd, reserved_hour_usd or spot_hour_usd"

@@ -1,7 +1,7 @@
-"""The JSON Schema of the workload file, draft 2020-12, made from the shapes and the settings.
+"""The JSON Schema of the workload file, draft 2020-12, made from `file_schema` and the settings.
 
-It tells what can be told about one place in a file. What needs two (an id given twice, `max_s`
-below `avg_s`, a deadline before its job) only `parse_workload` knows.
+It describes each place of a file by itself. Only `parse_workload` checks rules about two places (an
+id given twice, `max_s` below `avg_s`, a deadline before its job).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RANGE_PATTERN = r"^\s*[0-9.eE+]*[0-9]\s*\.\.\s*[0-9.eE+]+\s*$"
 
 
 class _Published(GenerateJsonSchema):
-    """Without a title on each field, which would only repeat the field's name."""
+    """Omits the title of each field, which only repeats the field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401  # pydantic's own
         return False

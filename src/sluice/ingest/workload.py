@@ -11,7 +11,7 @@ from sluice.model.workload import Workload
 def load_workload(source: str) -> Workload:
     """The workload in a file, or on standard input for "-".
 
-    Raises InvalidInput, which names file, line, field and id, and how to mend it.
+    Raises InvalidInput, which names file, line, field and id, and how to fix it.
     """
     return parse_workload(
         read_source(source), source=source_name(source), folder=source_folder(source)

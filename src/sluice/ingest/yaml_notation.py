@@ -1,12 +1,12 @@
 """YAML text to plain values, from the events of PyYAML's C parser.
 
-Numbers are those of JSON, whichever notation a file is in: `5e-08` is one, `1_000`, `010`, `0x10`,
-`1:30` and `.inf` are text. null and booleans are those of YAML 1.2 (so `no` is text, as are
-dates). Keys are text as written. No tag makes an object: tags are refused, and so are merge keys,
-a key given twice and a second document. Nothing here recurses, so depth costs no stack; what
-aliases add is counted as if it were written out, so that nine lines cannot unfold into gigabytes.
+Numbers are those of JSON in both notations: `5e-08` is a number; `1_000`, `010`, `0x10`, `1:30`
+and `.inf` are text. null and booleans are those of YAML 1.2 (so `no` is text, as are dates). Keys
+are text as written. Tags, merge keys, a key given twice and a second document are refused. The
+reader is not recursive, so depth costs no stack. Values added by aliases are counted as if they
+were written out, so that nine lines cannot expand into gigabytes.
 
-Positions are dropped on the way, because few files need them; `places_of` reads again for them.
+Positions are not kept, because few files need them; `places_of` reads the text again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)
 
 
 def plain_value(text: str) -> object:
-    """What an unquoted YAML scalar means.
+    """The value of an unquoted YAML scalar.
 
     >>> [plain_value(text) for text in ("5e-08", "010", "no", "~", "false")]
     [5e-08, '010', 'no', None, False]
@@ -50,10 +50,10 @@ def read_yaml(text: str) -> object:
 
 
 def places_of(text: str, paths: Iterable[Path]) -> dict[Path, Place]:
-    """Where paths and all their beginnings stand in a text that `read_yaml` has read.
+    """The positions of paths and of all their prefixes in a text that `read_yaml` has read.
 
-    Tells the place of the key, where there is one. A path that leads to something missing, or
-    through an alias, is not among the answers; one of its beginnings is.
+    The position is that of the key, if there is one. A path that does not exist, or that passes
+    through an alias, is left out; the longest existing prefix is included.
     """
     wanted = {path[:length] for path in paths for length in range(len(path) + 1)}
     places: dict[Path, Place] = {}
@@ -71,9 +71,9 @@ def _place(mark: Any) -> Place:  # noqa: ANN401  # the C parser has a Mark class
 
 
 class _Open:
-    """A list or mapping whose end has not come yet.
+    """A list or mapping that is not complete yet.
 
-    size, height: nodes and levels in it so far, aliases written out.
+    size, height: nodes and levels in it so far, with aliases expanded.
     """
 
     __slots__ = ("anchor", "height", "items", "key", "key_mark", "members", "size")
@@ -133,7 +133,7 @@ class _Reader:
     def _on_document(self, event: _Event) -> None:
         self._documents += 1
         if self._documents > 1:
-            raise _refused("a second document begins", event, "keep one document in a file")
+            raise _refused("a second document begins", event, "keep one document per file")
 
     def _on_scalar(self, event: _Event) -> None:
         self._check_tag(event)
@@ -153,7 +153,7 @@ class _Reader:
         if is_plain and text == "<<":
             raise _refused("merge keys (<<) are not read", event, "write the keys out")
         if text in parent.members:
-            raise _refused(f"the key {text[:80]!r} stands twice", event, "keep one of them")
+            raise _refused(f"the key {text[:80]!r} is given twice", event, "keep one of them")
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(text, 1, 0)
         parent.key = text
@@ -169,9 +169,9 @@ class _Reader:
         self._check_tag(event)
         if len(self._open) >= DEPTH_MAX:
             raise _too_deep(event)
-        self._tell_place(event)
+        self._note_place(event)
         if event.anchor is not None:
-            self._anchors.pop(event.anchor, None)  # what is still open cannot be an alias's target
+            self._anchors.pop(event.anchor, None)  # an open node cannot be the target of an alias
         self._open.append(opened)
 
     def _on_end(self, event: _Event) -> None:
@@ -188,20 +188,20 @@ class _Reader:
             raise _refused(f"aliases add more than {ALIASED_MAX} values", event, "write them out")
         parent = self._open[-1] if self._open else None
         if parent is not None and parent.members is not None and parent.key is None:
-            raise _refused("an alias stands as a key", event, "write the key out")
+            raise _refused("an alias is used as a key", event, "write the key out")
         if len(self._open) + target.height > DEPTH_MAX:
             raise _too_deep(event)
         self._add(target.value, event, size=target.size, height=target.height)
 
     def _add(self, value: object, event: _Event, *, size: int, height: int) -> None:
-        self._tell_place(event)
+        self._note_place(event)
         anchor = None if isinstance(event, yaml.AliasEvent) else event.anchor
         self._put(value, event, anchor, size=size, height=height)
 
     def _put(
         self, value: object, event: _Event, anchor: str | None, *, size: int, height: int
     ) -> None:
-        """Hand a complete value to what surrounds it."""
+        """Add a complete value to its parent."""
         if anchor is not None:
             self._anchors[anchor] = _Anchored(value, size, height)
         if not self._open:
@@ -213,7 +213,7 @@ class _Reader:
         if parent.members is None:
             parent.items.append(value)
         elif parent.key is None:
-            raise _refused("a list or mapping stands as a key", event, "use text as keys")
+            raise _refused("a list or mapping is used as a key", event, "use text as keys")
         else:
             parent.members[parent.key] = value
             parent.key = None
@@ -222,7 +222,7 @@ class _Reader:
         if event.tag is not None and event.tag != "!":
             raise _refused(f"the tag {event.tag[:80]!r} is not read", event, "leave tags out")
 
-    def _tell_place(self, event: _Event) -> None:
+    def _note_place(self, event: _Event) -> None:
         if self._note is None:
             return
         path = tuple(
@@ -247,13 +247,13 @@ def _syntax(error: yaml.YAMLError, text: str) -> NotationError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     place = None if mark is None else _place(mark)
     if isinstance(error, yaml.reader.ReaderError):
-        # A character that YAML does not allow; the C parser counts bytes.
+        # YAML does not allow this character. The C parser counts bytes.
         before = text.encode("utf-8")[: error.position].decode("utf-8", "ignore")
         place = place_at(text, len(before))
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     return NotationError(
-        f"this is no YAML: {problem}",
+        f"not valid YAML: {problem}",
         place=place,
-        hint="mend it there, or quote the text",
+        hint="fix the syntax there, or quote the text",
         is_syntax=True,
     )

@@ -69,7 +69,7 @@ class Cluster:
         for node in self.nodes:
             if node.node_id in seen:
                 raise InvalidInput(
-                    f"node {node.node_id!r} stands twice", where="cluster", hint="name each once"
+                    f"node {node.node_id!r} is given twice", where="cluster", hint="name each once"
                 )
             seen.add(node.node_id)
 

@@ -47,7 +47,7 @@ class Workload:
         for job in self.jobs:
             if job.job_id in seen:
                 raise InvalidInput(
-                    f"job id {job.job_id!r} stands twice", where="jobs", hint="name each job once"
+                    f"job id {job.job_id!r} is given twice", where="jobs", hint="name each job once"
                 )
             seen.add(job.job_id)
 

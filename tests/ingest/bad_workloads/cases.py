@@ -54,9 +54,9 @@ NOTATION = (
     bad("list", "- version: 1\n", "line 1", "a list", "mapping"),
     bad("text", "hello\n", '"hello"', "mapping"),
     bad("not-utf8", b"version: 1\njobs: \xff\xfe\n", "line 2", "0xff", "UTF-8"),
-    bad("yaml-tab", "version: 1\njobs:\n\t- id: a\n", "line 3", "no YAML"),
-    bad("yaml-unclosed", "version: 1\njobs: [{id: a\n", "line", "no YAML"),
-    bad("yaml-control", "version: 1\njobs: ä\x07\n", "line 2, column 8", "no YAML"),
+    bad("yaml-tab", "version: 1\njobs:\n\t- id: a\n", "line 3", "not valid YAML"),
+    bad("yaml-unclosed", "version: 1\njobs: [{id: a\n", "line", "not valid YAML"),
+    bad("yaml-control", "version: 1\njobs: ä\x07\n", "line 2, column 8", "not valid YAML"),
     bad("yaml-two-documents", "version: 1\n---\nversion: 1\n", "line 2", "second document"),
     bad("yaml-tag", "version: 1\njobs: !!python/object:os.system []\n", "line 2", "tag"),
     bad("yaml-merge", "version: 1\npools:\n  - {<<: {}, id: a}\n", "line 3", "<<"),
@@ -76,8 +76,8 @@ NOTATION = (
     ),
     bad("yaml-deep", "version: 1\njobs: " + "[" * 101 + "]" * 101, "line 2", "100 levels"),
     bad("yaml-digits", "version: 1\ncapacity: " + "9" * 5000, "line 2", "digits"),
-    bad("json-comma", '{"version": 1,\n "jobs": [}\n', "line 2", "no JSON"),
-    bad("json-cut", '{"version": 1,\n "jobs": [{"id": "a"', "line 2", "no JSON"),
+    bad("json-comma", '{"version": 1,\n "jobs": [}\n', "line 2", "not valid JSON"),
+    bad("json-cut", '{"version": 1,\n "jobs": [{"id": "a"', "line 2", "not valid JSON"),
     bad("json-key-twice", '{"version": 1,\n "a": {"x": 1},\n "a": 2}', "line 3", '"a"', "twice"),
     bad("json-nan", '{"version": 1,\n "capacity": NaN}', "line 2", "NaN"),
     bad("json-infinity", '{"version": 1,\n "capacity": -Infinity}', "line 2", "-Infinity"),
@@ -101,7 +101,7 @@ WHOLE_FILE = (
 CLUSTER = (
     top("cluster-empty", "cluster: {}", "cluster is empty", "map_slots"),
     top("cluster-list", "cluster: []", "cluster is a list"),
-    top("cluster-typo", "cluster: {map_slot: 3}", "cluster.map_slot ", "map_slots"),
+    top("cluster-typo", "cluster: {map_slot: 3}", "cluster.map_slot`", "map_slots"),
     top("slots-negative", "cluster: {map_slots: -1}", "cluster.map_slots is -1"),
     top("slots-half", "cluster: {map_slots: 1.5}", "cluster.map_slots is 1.5", "whole"),
     top("slots-true", "cluster: {map_slots: true}", "cluster.map_slots is true"),
@@ -122,7 +122,7 @@ CLUSTER = (
 POOLS = (
     top("pool-weight-0", "pools: [{id: etl, weight: 0}]", 'pool "etl"', "weight is 0"),
     top("pool-order", "pools: [{id: etl, order: fiffo}]", 'pool "etl"', "order is", "fifo"),
-    top("pool-twice", "pools: [{id: etl}, {id: etl}]", 'pool "etl"', "id stands twice"),
+    top("pool-twice", "pools: [{id: etl}, {id: etl}]", 'pool "etl"', "id is given twice"),
     top("pool-max", "pools: [{id: etl, map_slots_min: 3, map_slots_max: 2}]", "map_slots_max is 2"),
     top("pool-id-long", f"pools: [{{id: {'x' * 201}}}]", "id has 201 characters", "200"),
     top("queue-parent", "queues: [{id: a, parent: rot}]", 'queue "a"', "parent", '"rot"'),
@@ -155,7 +155,7 @@ JOBS = (
         "job-twice",
         "version: 1\njobs:\n  - {id: a, maps: {tasks: 1, avg_s: 1}}\n"
         "  - {id: a, maps: {tasks: 1, avg_s: 1}}\n",
-        'line 4, job "a"', "id stands twice",
+        'line 4, job "a"', "id is given twice",
     ),
     bad("job-empty", "version: 1\njobs:\n  - id: a\n", 'line 3, job "a"', "no task"),
     job("job-key-typo", "deadlin_s: 5", "unknown key `deadlin_s`", "deadline_s"),
@@ -171,7 +171,7 @@ JOBS = (
         "deadline-both",
         "version: 1\njobs:\n  - id: a\n    deadline_s: 5\n    deadline_at_s: 9\n"
         "    maps: {tasks: 1, avg_s: 1}\n",
-        'line 4, job "a"', "deadline_s is given beside deadline_at_s",
+        'line 4, job "a"', "deadline_s is given together with deadline_at_s",
     ),
     bad(
         "deadline-before-submission",
@@ -213,7 +213,7 @@ JOBS = (
     bad(
         "profile-beside-lengths",
         "version: 1\njobs:\n  - id: a\n    maps: {tasks: 4, avg_s: 3}\n    profile: old\n",
-        'line 4, job "a"', "maps has lengths beside profile",
+        'line 4, job "a"', "maps has lengths together with profile",
     ),
     phased("map-output", "map_output: {bytes: 5}", "map_output.records is missing"),
     phased("buffer", "buffer: {metadata_share: [0, 1]}", "buffer.metadata_share[0] is 0"),

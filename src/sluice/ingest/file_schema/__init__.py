@@ -1,5 +1,5 @@
-"""The workload file as pydantic models: what `sluice schema` publishes and every file is held to.
+"""The workload file as pydantic models, published by `sluice schema`.
 
-Shapes know one field at a time: its type, its limits, its description. What takes two fields to
-tell (max_s below avg_s) is told where shapes become values of the model.
+A model checks one field at a time: its type, its limits. Rules about two fields (max_s below
+avg_s) are checked where these values become values of the model.
 """

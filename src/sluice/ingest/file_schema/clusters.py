@@ -46,7 +46,7 @@ class NodeGroupShape(NodeShape):
 
     id: Identity = Field(description="the name of the group, 1 to 200 printable characters")
     nodes: NodesAboveZero = Field(1, description="how many machines, a whole number of 1 or more")
-    rack: Identity | None = Field(None, description="the name of the rack that they stand in")
+    rack: Identity | None = Field(None, description="the name of their rack")
 
 
 class ClusterShape(Shape):
@@ -99,7 +99,7 @@ class PoolShape(Shape):
 
 
 class QueueShape(Shape):
-    """A queue of the tree that long-term sharing works on; jobs stand in its leaves."""
+    """A queue of the tree for long-term sharing; jobs are in its leaves."""
 
     id: Identity = Field(description="the name of the queue, 1 to 200 printable characters")
     parent: Identity | None = Field(None, description="the id of the queue above")

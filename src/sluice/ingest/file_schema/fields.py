@@ -52,7 +52,7 @@ def _without_nul(text: str) -> str:
     return text
 
 
-# The bounds stand beside the type, not at the field: there a `| None` would hide them from
+# The bounds are part of the type, not of the field: there a `| None` would hide them from
 # pydantic, which would then check them in Python and leave them out of the schema.
 _FromFloat = BeforeValidator(_whole)
 Slots = Annotated[int, Field(ge=0, le=SLOTS_MAX), _FromFloat]

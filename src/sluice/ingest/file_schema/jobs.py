@@ -179,7 +179,7 @@ class JobShape(Shape):
             "pattern": PRINTABLE_PATTERN,
         },
     )
-    pool: str | None = Field(None, description="the id of the pool or leaf queue that it stands in")
+    pool: str | None = Field(None, description="the id of its pool or leaf queue")
     submitted_at_s: Seconds = Field(
         0.0, description="seconds since the start of the workload, 0 or more"
     )

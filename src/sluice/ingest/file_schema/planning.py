@@ -1,4 +1,4 @@
-"""What only the planning verbs read: prices, limits, classes, members, VM types and windows."""
+"""Keys of the planning commands: prices, limits, classes, members, VM types and windows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ClassShape(Shape):
 
 
 class MemberShape(Shape):
-    """Somebody with a share, and what they ask for step by step."""
+    """A member with a share, and the units that it demands at each step."""
 
     id: Identity = Field(description="the name of the member, 1 to 200 printable characters")
     weight: AmountAboveZero = Field(1.0, description="a relative share, above 0")
@@ -106,7 +106,7 @@ class ReconfigureShape(Shape):
 
 
 class PlanningShape(Shape):
-    """The keys of the planning verbs, side by side with those of all verbs."""
+    """The keys of the planning commands, next to those of all commands."""
 
     model_config = ConfigDict(title="Planning")
 

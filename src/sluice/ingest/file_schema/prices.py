@@ -30,8 +30,8 @@ def _day(text: str) -> str:
     except ValueError:
         is_day = False
     if not is_day:
-        told = {"what": f'is "{text[:40]}", no day', "hint": "give a day in quotes: '2025-01-31'"}
-        raise PydanticCustomError("refused", "{what}", told)
+        error = {"what": f'is "{text[:40]}", not a day', "hint": "write it as '2025-01-31'"}
+        raise PydanticCustomError("refused", "{what}", error)
     return text
 
 

@@ -3,7 +3,7 @@
 A job asks for `res` machines and holds them to its end, so it becomes one phase of as many tasks,
 all of one length. How long that is depends on the type of its profile. Batsim simulates most types
 on a platform that the workload does not hold, so the speed of a machine and of its network are
-options, told in the notes where they were needed:
+options, with a note wherever one was needed:
 
     delay                  its delay
     homogeneous parallel   cpu / flops_per_s + com * (res - 1) / bytes_per_s
@@ -12,7 +12,7 @@ options, told in the notes where they were needed:
     sequence               the sum of its parts, as often as it says
 
 The types go by the names of all releases (`delay` is `DelayProfile` today). A job of any other type
-is skipped and told. Batsim kills a job at its walltime; so does this, unless `walltime=ignore`.
+is skipped and reported. Batsim kills a job at its walltime; so does this, unless `walltime=ignore`.
 Source of the format: Batsim (oar-team/batsim), documentation, "Workload".
 """
 
@@ -58,7 +58,7 @@ _KINDS = {
 }
 _SECONDS_MAX = 1e12
 _MOST = 1e30
-_NOTE = "A job is one phase: a task for each machine that it asks for; the format tells no bytes."
+_NOTE = "A job is one phase: a task for each machine that it asks for; the format has no bytes."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Options:
 
 
 class _Unreadable(Exception):
-    """A job or profile that tells no length."""
+    """A job or profile without a length."""
 
 
 class _Read(NamedTuple):
@@ -91,23 +91,23 @@ class _Read(NamedTuple):
     length_s: float
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """An object with jobs that are submitted and ask for machines."""
     keys = (b'"subtime"', b'"res"', b'"profile"')
     return head.lstrip().startswith(b"{") and all(key in head for key in keys)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
-    """The jobs of a workload. Raises InvalidInput where it tells none."""
-    told = _parsed(path, log_bytes(path, report, limits))
-    lengths = _Lengths(_mapping(told.get("profiles")), options)
+    """The jobs of a workload. Raises InvalidInput if it has none."""
+    record = _parsed(path, log_bytes(path, report, limits))
+    lengths = _Lengths(_mapping(record.get("profiles")), options)
     jobs: dict[str, _Read] = {}
-    given = told.get("jobs")
+    given = record.get("jobs")
     for position, one in enumerate(given if isinstance(given, list) else [], start=1):
         try:
             job = _job(one, lengths, options)
             if job.name in jobs:
-                raise _Unreadable("its id stands twice")  # noqa: TRY301  # as any other fault of a job
+                raise _Unreadable("its id is given twice")  # noqa: TRY301  # as any other fault of a job
             if len(jobs) >= JOBS_MAX:
                 raise _Unreadable(f"more than {JOBS_MAX} jobs")  # noqa: TRY301  # likewise
             jobs[job.name] = job
@@ -115,7 +115,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(0, f"job number {position}: {error}")
     if not jobs:
         raise _no_jobs(path, report)
-    return _contents(path, list(jobs.values()), told, lengths, options)
+    return _contents(path, list(jobs.values()), record, lengths, options)
 
 
 def _parsed(path: Path, content: bytes) -> Mapping[str, Any]:
@@ -124,12 +124,12 @@ def _parsed(path: Path, content: bytes) -> Mapping[str, Any]:
             f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"
         )
     try:
-        told = orjson.loads(content)
+        record = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(
-            f"it is no JSON: {error}", where=str(path), hint="give the whole workload, in UTF-8"
+            f"it is not JSON: {error}", where=str(path), hint="give the whole workload, in UTF-8"
         ) from error
-    return _mapping(told)
+    return _mapping(record)
 
 
 def _no_jobs(path: Path, report: Report) -> InvalidInput:
@@ -141,19 +141,19 @@ def _no_jobs(path: Path, report: Report) -> InvalidInput:
     )
 
 
-def _mapping(told: object) -> Mapping[str, Any]:
-    return told if isinstance(told, dict) else {}
+def _mapping(record: object) -> Mapping[str, Any]:
+    return record if isinstance(record, dict) else {}
 
 
-def _number(told: Mapping[str, Any], name: str, missing: float | None = None) -> float:
-    value = told.get(name, missing)
+def _number(record: Mapping[str, Any], name: str, missing: float | None = None) -> float:
+    value = record.get(name, missing)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
         raise _Unreadable(f"{name} is {str(value)[:40]}")
     return float(value)
 
 
-def _job(told: object, lengths: _Lengths, options: Options) -> _Read:
-    job = _mapping(told)
+def _job(record: object, lengths: _Lengths, options: Options) -> _Read:
+    job = _mapping(record)
     name = str(job.get("id", "")).rpartition("!")[2]  # "w0!3": job 3 of workload w0
     checked_id(name, what="job")
     profile = str(job.get("profile"))
@@ -194,8 +194,8 @@ class _Lengths:
         profile = self._profiles.get(name)
         if not isinstance(profile, dict):
             raise _Unreadable(f"there is no profile {name[:80]!r}")
-        told = str(profile.get("type", "")).lower().removesuffix("profile")
-        kind = _KINDS.get(told)
+        kind_name = str(profile.get("type", "")).lower().removesuffix("profile")
+        kind = _KINDS.get(kind_name)
         if kind == "delay":
             return _number(profile, "delay")
         if kind == "parallel":
@@ -203,7 +203,7 @@ class _Lengths:
         if kind == "sequence":
             return self._sequence(profile, machines, depth)
         if kind is None:
-            raise _Unreadable(f"a profile of type {told[:40]!r} tells no length")
+            raise _Unreadable(f"a profile of type {kind_name[:40]!r} has no length")
         is_spread = kind == "spread" or profile.get("generation_strategy") == _SPREAD
         return self._homogeneous(profile, machines, is_spread=is_spread)
 
@@ -227,7 +227,7 @@ class _Lengths:
     def _sequence(self, profile: Mapping[str, Any], machines: int, depth: int) -> float:
         parts = profile.get("seq")
         if not isinstance(parts, list) or not 1 <= len(parts) <= _PARTS_MAX:
-            raise _Unreadable(f"its seq is no list of 1 to {_PARTS_MAX} profiles")
+            raise _Unreadable(f"its seq is not a list of 1 to {_PARTS_MAX} profiles")
         if depth >= _DEPTH_MAX:
             raise _Unreadable("it is composed of itself, or too deeply")
         times = _number(profile, "repeat" if "repeat" in profile else "nb", 1)
@@ -235,17 +235,17 @@ class _Lengths:
 
 
 def _numbers(profile: Mapping[str, Any], name: str) -> Sequence[float]:
-    told = profile.get(name, [])
-    if not isinstance(told, list):
-        raise _Unreadable(f"{name} is no list")
-    return [_number({name: one}, name) for one in told]
+    record = profile.get(name, [])
+    if not isinstance(record, list):
+        raise _Unreadable(f"{name} is not a list")
+    return [_number({name: one}, name) for one in record]
 
 
 def _contents(
-    path: Path, jobs: list[_Read], told: Mapping[str, Any], lengths: _Lengths, options: Options
+    path: Path, jobs: list[_Read], record: Mapping[str, Any], lengths: _Lengths, options: Options
 ) -> Contents:
     notes = tuple(_notes(jobs, lengths, options))
-    machines = told.get("nb_res")
+    machines = record.get("nb_res")
     cluster = None
     if type(machines) is int and 1 <= machines <= SLOTS_MAX:
         node = Node(node_id=NodeId("node-1"), map_slots=machines)

@@ -11,7 +11,7 @@ from sluice.model.errors import InvalidInput
 def log_digest(path: Path) -> str:
     """The digest of a file; of a folder, that of its files' names and digests, in their order.
 
-    Bytes as they stand, packed or not. Raises InvalidInput where they cannot be read.
+    The bytes of the file, packed or not. Raises InvalidInput where they cannot be read.
     """
     try:
         return _digest(path)

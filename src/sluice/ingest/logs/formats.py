@@ -1,6 +1,6 @@
-"""All formats: which is which, and a log of any of them read.
+"""All formats: detect the format of a log, and read it.
 
-A format is told by content first: each importer is shown the unpacked head of a file, in the order
+A format is detected by content first: each importer gets the unpacked head of a file, in the order
 of this table, and the first that recognises it reads it. In a folder, every file that is recognised
 is a log; a folder that is one log itself (Spark's rolled ones) counts as one.
 """
@@ -59,7 +59,7 @@ def read_log(
     """One log: a file, or a folder that is one log.
 
     options: of its format, by name; those of other formats are left alone.
-    Raises InvalidInput where it cannot be read, is of no known format, or tells nothing.
+    Raises InvalidInput where it cannot be read, has an unknown format, or no usable content.
     """
     log = Path(path)
     given = options or {}
@@ -87,7 +87,7 @@ def read_logs(
 ) -> Iterator[LogRead]:
     """Each log, one after the other; of a folder, every log in it, in the order of their names.
 
-    A log in a folder that cannot be read is told as one without runs, and the others go on.
+    A log in a folder that cannot be read is reported without runs; the others are still read.
     Raises as `read_log` for a path that was named, and for a folder that holds no log at all.
     """
     check_options(options or {}, format)
@@ -103,7 +103,7 @@ def read_logs(
                 yield read
         if not found:
             raise InvalidInput(
-                "there is no log in this folder", where=str(path), hint=_known_formats()
+                "no log found in this folder", where=str(path), hint=_known_formats()
             )
 
 
@@ -143,14 +143,14 @@ def option_settings(name: str) -> Mapping[str, tuple[Setting, ...]]:
 def check_options(given: Mapping[str, object], name: str) -> None:
     """Raise InvalidInput for an option that no such format has, or would take so.
 
-    Asked before anything is read, so that a typing error is not told as a folder of broken logs.
+    Checked before anything is read, so that a typing error is not reported as many broken logs.
     """
     known = option_settings(name) if given else {}
     for key, value in given.items():
         if key not in known:
             whose = "any format" if name == AUTO else name
             raise InvalidInput(
-                f"{key[:80]!r} is no option of {whose}",
+                f"{key[:80]!r} is not an option of {whose}",
                 where="options",
                 hint=suggestion(key, tuple(known)) if known else "leave it out",
             )

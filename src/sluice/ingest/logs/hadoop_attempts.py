@@ -1,7 +1,7 @@
 """Attempts of MapReduce tasks, and the phases that they make up.
 
 A phase is made of the attempts that ended well, each from its own launch to its own finish: an
-attempt that failed or was killed is no part of the averages. Lengths are counted in whole
+attempt that failed or was killed is not in the averages. Lengths are counted in whole
 milliseconds, as Hadoop writes them, so that an average is never above the maximum by rounding.
 """
 
@@ -18,7 +18,7 @@ MAP, REDUCE = "map", "reduce"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one attempt read, wrote and used. cpu_ms, rss_bytes: None where nobody measured."""
+    """What one attempt read, wrote and used. cpu_ms, rss_bytes: None if not measured."""
 
     input_bytes: int = 0
     output_bytes: int = 0
@@ -55,11 +55,11 @@ def phases_of(
     for attempt in attempts:
         by_kind[attempt.kind].append(attempt)
     phases: list[PastPhase] = []
-    for kind, told in by_kind.items():
-        if told:
-            told.sort(key=lambda attempt: (attempt.task, attempt.number))
+    for kind, attempts_of_kind in by_kind.items():
+        if attempts_of_kind:
+            attempts_of_kind.sort(key=lambda attempt: (attempt.task, attempt.number))
             after = (0,) if phases else ()
-            phases.append(_phase(kind, told, failed.get(kind, 0), submitted_ms, after))
+            phases.append(_phase(kind, attempts_of_kind, failed.get(kind, 0), submitted_ms, after))
     return tuple(phases)
 
 
@@ -93,7 +93,7 @@ def _sum(amounts: Iterable[int]) -> int:
 
 
 def _cpu_s(work: Sequence[Work]) -> float | None:
-    """Seconds over all attempts; a node that cannot measure writes 0, which is no measurement."""
+    """Seconds over all attempts, None if all are 0: nodes that cannot measure write 0."""
     total_ms = sum(one.cpu_ms for one in work if one.cpu_ms)
     return total_ms / 1000 if total_ms else None
 

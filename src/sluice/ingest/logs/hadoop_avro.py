@@ -1,13 +1,13 @@
-"""Avro's binary encoding of job histories, as Hadoop 3 writes them unless told otherwise.
+"""Avro's binary encoding of job histories, as Hadoop 3 writes them by default.
 
 The file holds a line `Avro-Binary`, a line with the schema in JSON, and the events one after the
 other without anything between them. So the schema decides how long an event is, and after a damaged
-byte there is no way back into step: what comes before it counts.
+byte reading cannot synchronise again: what comes before it counts.
 
 A reader is made of the schema once: a function of the bytes and a place in them, which gives the
 value and the place behind it. It raises IndexError where the bytes end too early, upon which more
 are fetched and the event is read again. The schema is foreign too: it may not refer to itself, nor
-have values that take no byte, or a few bytes could stand for endless lists.
+have values that take no byte, or a few bytes could encode endless lists.
 
 Source of the encoding: the Apache Avro specification 1.11, "Binary Encoding".
 """
@@ -23,7 +23,9 @@ from sluice.ingest.logs.hadoop_values import Members, Unreadable, items, json_va
 HEADER = b"Avro-Binary"
 _SCHEMA_BYTES_MAX = 1024 * 1024
 _FETCHED_BYTES = 1024 * 1024
-_EVENT_BYTES_MAX = 4 * 1024 * 1024  # the greatest tell why a task failed: some ten thousand bytes
+_EVENT_BYTES_MAX = (
+    4 * 1024 * 1024
+)  # the largest describe why a task failed: some ten thousand bytes
 _LEVELS_MAX = 30
 _VARINT_BITS_MAX = 70
 

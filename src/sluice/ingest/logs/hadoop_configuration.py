@@ -110,7 +110,7 @@ def _properties(content: bytes, report: Report) -> Iterator[tuple[str, str]]:
     except ParseError as error:
         report.skip(error.position[0], f"no XML from here on: {error}")
     except (DefusedXmlException, LookupError, ValueError) as error:
-        # LookupError, ValueError: an encoding that nobody knows, or one that it is not in.
+        # LookupError, ValueError: an unknown encoding, or a wrong one.
         report.skip(0, f"the rest is left out: {error}")
 
 

@@ -1,6 +1,6 @@
 """Hadoop's counters of one attempt, as work.
 
-Counters stand in groups whose names changed over the versions (`FileSystemCounters` before 0.23,
+Counters are in groups whose names changed over the versions (`FileSystemCounters` before 0.23,
 `org.apache.hadoop.mapreduce.FileSystemCounter` since); a counter's own name did not, so that is
 what they are found by. Only the two file formats call theirs alike, BYTES_READ and BYTES_WRITTEN.
 
@@ -28,7 +28,7 @@ _MEMORY = (
 
 
 def counters_of(value: object) -> dict[str, int]:
-    """Counters by name, whatever group they stand in; those that are no count are left out.
+    """Counters by name, in any group; values that are not counts are left out.
 
     >>> counters_of({"groups": [{"name": "g", "counts": [{"name": "SPILLED", "value": 3}]}]})
     {'SPILLED': 3}
@@ -36,15 +36,15 @@ def counters_of(value: object) -> dict[str, int]:
     found: dict[str, int] = {}
     for group in items(members(value).get("groups")):
         for counter in items(members(group).get("counts")):
-            told = members(counter)
-            name, count = told.get("name"), amount(told.get("value"))
+            fields = members(counter)
+            name, count = fields.get("name"), amount(fields.get("value"))
             if isinstance(name, str) and count is not None:
                 found[name] = count
     return found
 
 
 def work_of(counters: Mapping[str, int], kind: str) -> Work:
-    """What the counters of an attempt of a kind tell."""
+    """The work of an attempt of a kind, from its counters."""
     is_map = kind == MAP
     prefix = "MAP" if is_map else "REDUCE"
     return Work(

@@ -27,8 +27,8 @@ _WELL = frozenset({"", "SUCCEEDED", "SUCCESS"})
 
 
 @dataclass(slots=True)
-class _Told:
-    """An attempt as far as it was told."""
+class _Attempt:
+    """An attempt as far as it is known."""
 
     kind: str
     task: int
@@ -55,15 +55,15 @@ class JobHistory:
         self.launched_ms: int | None = None
         self.finished_ms: int | None = None
         self.succeeded: bool | None = None
-        self._attempts: dict[str, _Told] = {}
+        self._attempts: dict[str, _Attempt] = {}
 
     def take(self, line: int, kind: str, fields: Members) -> None:
-        """Note an event. Raises Unreadable where it does not tell what its kind tells."""
+        """Note an event. Raises Unreadable if a required field is missing."""
         _HANDLERS[kind](self, line, fields)
         self.events += 1
 
     def submitted(self, line: int, fields: Members) -> None:
-        """JOB_SUBMITTED, and JOB_QUEUE_CHANGED and JOB_INFO_CHANGED, which tell parts of it."""
+        """JOB_SUBMITTED, and JOB_QUEUE_CHANGED and JOB_INFO_CHANGED, which have parts of it."""
         self.name = text(fields.get("jobName")) or self.name
         self.queue = text(fields.get("jobQueueName")) or self.queue
         self.submitted_ms = _instant(fields, "submitTime", self.submitted_ms)
@@ -82,87 +82,89 @@ class JobHistory:
     def attempt_started(self, line: int, fields: Members, kind: str) -> None:
         """MAP_ATTEMPT_STARTED, REDUCE_ATTEMPT_STARTED."""
         started_ms = _required(fields, "startTime")
-        told = self._attempt(line, fields, kind)
-        if told.started_ms is not None:
+        attempt = self._attempt(line, fields, kind)
+        if attempt.started_ms is not None:
             raise Unreadable(f"{text(fields.get('attemptId'))} starts a second time")
-        told.started_ms, told.line = started_ms, line
-        told.node = told.node or text(fields.get("trackerName"))
+        attempt.started_ms, attempt.line = started_ms, line
+        attempt.node = attempt.node or text(fields.get("trackerName"))
 
     def attempt_ended(self, line: int, fields: Members, kind: str, end: str) -> None:
         """.._ATTEMPT_FINISHED, .._ATTEMPT_FAILED, .._ATTEMPT_KILLED."""
         finished_ms = _required(fields, "finishTime")
-        told = self._attempt(line, fields, kind)
+        attempt = self._attempt(line, fields, kind)
         if end == _DONE and text(fields.get("taskStatus")).upper() not in _WELL:
             end = _KILLED if text(fields.get("taskStatus")).upper() == "KILLED" else _FAILED
-        if told.end and (told.end != _DONE or end == _DONE):
+        if attempt.end and (attempt.end != _DONE or end == _DONE):
             raise Unreadable(f"{text(fields.get('attemptId'))} ends a second time")
-        told.end, told.finished_ms = end, finished_ms
-        told.node = text(fields.get("hostname")) or told.node
+        attempt.end, attempt.finished_ms = end, finished_ms
+        attempt.node = text(fields.get("hostname")) or attempt.node
         if end == _DONE:
-            told.fetched_ms = instant_ms(fields.get("shuffleFinishTime"))
-            told.work = work_of(counters_of(fields.get("counters")), kind)
+            attempt.fetched_ms = instant_ms(fields.get("shuffleFinishTime"))
+            attempt.work = work_of(counters_of(fields.get("counters")), kind)
 
-    def _attempt(self, line: int, fields: Members, kind: str) -> _Told:
+    def _attempt(self, line: int, fields: Members, kind: str) -> _Attempt:
         name = text(fields.get("attemptId"))
         match = _ATTEMPT.fullmatch(name)
         if match is None or match[2] != _LETTERS[kind]:
             raise Unreadable(f"attemptId {name[:80]!r} names no attempt of a {kind}")
-        told = self._attempts.get(name)
-        if told is None:
-            told = self._attempts[name] = _Told(kind, int(match[3]), int(match[4]), line)
-        return told
+        attempt = self._attempts.get(name)
+        if attempt is None:
+            attempt = self._attempts[name] = _Attempt(kind, int(match[3]), int(match[4]), line)
+        return attempt
 
     def attempts(self, report: Report) -> tuple[Attempt, ...]:
         """Those that ended well; those of which a part is missing are reported."""
         found = []
-        for name, told in self._attempts.items():
-            why = _missing(told)
+        for name, attempt in self._attempts.items():
+            why = _missing(attempt)
             if why:
-                report.skip(told.line, f"{name}: {why}")
-            elif told.end == _DONE:
-                found.append(_whole(told))
+                report.skip(attempt.line, f"{name}: {why}")
+            elif attempt.end == _DONE:
+                found.append(_whole(attempt))
         return tuple(found)
 
     def failed(self) -> Counter[str]:
         """How many attempts failed, by kind."""
-        return Counter(told.kind for told in self._attempts.values() if told.end == _FAILED)
+        return Counter(
+            attempt.kind for attempt in self._attempts.values() if attempt.end == _FAILED
+        )
 
 
-def _missing(told: _Told) -> str:
-    if not told.end:
-        return "it starts, but its end is not told"
-    if told.end != _DONE:
+def _missing(attempt: _Attempt) -> str:
+    if not attempt.end:
+        return "it starts, but its end is missing"
+    if attempt.end != _DONE:
         return ""
-    if told.started_ms is None:
-        return "it ends, but its start is not told"
-    assert told.finished_ms is not None, "an end has an instant"
-    return "it ends before it starts" if told.finished_ms < told.started_ms else ""
+    if attempt.started_ms is None:
+        return "it ends, but its start is missing"
+    assert attempt.finished_ms is not None, "an end has an instant"
+    return "it ends before it starts" if attempt.finished_ms < attempt.started_ms else ""
 
 
-def _whole(told: _Told) -> Attempt:
-    assert told.started_ms is not None, "looked at before"
-    assert told.finished_ms is not None, "as above"
+def _whole(attempt: _Attempt) -> Attempt:
+    assert attempt.started_ms is not None, "looked at before"
+    assert attempt.finished_ms is not None, "as above"
     return Attempt(
-        kind=told.kind,
-        task=told.task,
-        number=told.number,
-        started_ms=told.started_ms,
-        finished_ms=told.finished_ms,
-        fetched_ms=fetched_ms_within(told.fetched_ms, told.started_ms, told.finished_ms),
-        node=told.node,
-        work=told.work,
+        kind=attempt.kind,
+        task=attempt.task,
+        number=attempt.number,
+        started_ms=attempt.started_ms,
+        finished_ms=attempt.finished_ms,
+        fetched_ms=fetched_ms_within(attempt.fetched_ms, attempt.started_ms, attempt.finished_ms),
+        node=attempt.node,
+        work=attempt.work,
     )
 
 
 def _instant(fields: Members, name: str, known_ms: int | None) -> int | None:
-    """An instant that an event may tell; 0 and -1 stand for none in Hadoop."""
+    """An optional instant of an event; Hadoop writes 0 or -1 for none."""
     return instant_ms(fields.get(name)) or known_ms
 
 
 def _required(fields: Members, name: str) -> int:
     found_ms = instant_ms(fields.get(name))
     if not found_ms:
-        raise Unreadable(f"{name} is no instant")
+        raise Unreadable(f"{name} is not an instant")
     return found_ms
 
 
@@ -200,9 +202,9 @@ for _kind in (MAP, REDUCE):
     _HANDLERS[f"{_kind.upper()}_ATTEMPT_STARTED"] = _start_of(_kind)
     for _word, _end in (("FINISHED", _DONE), ("FAILED", _FAILED), ("KILLED", _KILLED)):
         _HANDLERS[f"{_kind.upper()}_ATTEMPT_{_word}"] = _end_of(_kind, _end)
-TELLING = frozenset(_HANDLERS)
+HANDLED = frozenset(_HANDLERS)
 
-# Known, and of no use here: of tasks what their attempts tell as well, of the job what bears on
+# Known, and not used here: of tasks what their attempts have as well, of the job what bears on
 # nothing, and the attempts that set a job up and clean up behind it.
 IGNORED = frozenset(
     {

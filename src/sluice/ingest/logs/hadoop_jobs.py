@@ -1,7 +1,7 @@
-"""What a history of any of Hadoop's forms tells of one job, and the run that it makes.
+"""One job of a Hadoop history in any of its forms, and the run made of it.
 
-Instants of a run count from its submission. Where that is not told, or where a task started before
-it by the clock of another machine, they count from the earliest instant that is told, and the run's
+Instants of a run count from its submission. If that is missing, or if a task started before
+it by the clock of another machine, they count from the earliest known instant, and the run's
 notes say so.
 """
 
@@ -20,7 +20,7 @@ from sluice.model.history import PastRun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTold:
-    """A job as told. Instants in milliseconds of the epoch, None where they are not told.
+    """A job as recorded. Instants in milliseconds of the epoch, None if missing.
 
     names: what to call its profile by, the best first; empty ones do not count.
     succeeded: None where the log ends before the job does.
@@ -47,7 +47,7 @@ def past_run(job: JobTold) -> PastRun:
     profile = next((name for name in job.names if name), "")
     notes = [*job.notes, *clock_notes]
     if not profile:
-        notes.append("It tells no name of the job: the profile is named after its id.")
+        notes.append("The log has no job name: the profile is named after the id.")
     if job.succeeded is None:
         notes.append("It ends before the job does: the run does not count as successful.")
     return PastRun(
@@ -68,9 +68,9 @@ def _origin_ms(job: JobTold) -> tuple[int, list[str]]:
     """What the run's instants count from, and what is to be said of it."""
     starts_ms = [attempt.started_ms for attempt in job.attempts]
     if job.submitted_ms is None:
-        told = [*starts_ms, *([] if job.launched_ms is None else [job.launched_ms])]
-        note = "It tells no submission: instants count from the first that it tells."
-        return min(told, default=0), [note]
+        fields = [*starts_ms, *([] if job.launched_ms is None else [job.launched_ms])]
+        note = "The log has no submission time: times count from its first event."
+        return min(fields, default=0), [note]
     first_ms = min(starts_ms, default=job.submitted_ms)
     if first_ms < job.submitted_ms:
         behind_s = (job.submitted_ms - first_ms) / 1000
@@ -80,7 +80,7 @@ def _origin_ms(job: JobTold) -> tuple[int, list[str]]:
 
 
 def _elapsed_s(job: JobTold, origin_ms: int) -> float | None:
-    """Submission to end of the job; None where one of them is not told, or they contradict."""
+    """Submission to end of the job; None if one is missing, or they contradict."""
     if job.submitted_ms is None or job.finished_ms is None or job.finished_ms < origin_ms:
         return None
     return (job.finished_ms - origin_ms) / 1000

@@ -1,6 +1,6 @@
 """Files of JSON objects one after the other, as Rumen and SLS write them.
 
-The objects stand neither in a list nor one on a line; most are printed over thousands of lines.
+The objects are neither in a list nor one a line; most are printed over thousands of lines.
 Each is found by counting its braces, line by line, so that one is held at a time. A bare list of
 objects is read as well, for brackets and commas outside of objects mean nothing here.
 

@@ -1,6 +1,6 @@
 """Values out of Hadoop's JSON, each checked before it counts.
 
-What a damaged log holds in place of a number is told apart here, so that no importer meets a
+Values of a damaged log that are not numbers are detected here, so that no importer meets a
 negative instant, a count of 10^300 or a job whose name breaks the terminal.
 """
 
@@ -29,14 +29,14 @@ Members = dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A piece of a log that tells nothing, and why."""
+    """A part of a log that cannot be used, and why."""
 
 
 def json_value(text: bytes) -> Any:  # noqa: ANN401  # JSON is anything
     r"""The value of a JSON text, also of one that only a damaged log holds.
 
     NaN and the like are read as null, and bytes that are no UTF-8 as U+FFFD, so that one of them
-    does not cost the job that it stands in. Raises Unreadable.
+    does not cost the job that contains it. Raises Unreadable.
 
     >>> json_value(b'{"jobName":"caf\xe9","finishTime":NaN}')
     {'jobName': 'caf\ufffd', 'finishTime': None}

@@ -2,12 +2,12 @@
 
 A history holds the events of one job: a line that names its encoding, one with the schema, then one
 event after the other, as JSON lines (`Avro-Json`) or, by default since Hadoop 3, in Avro's binary
-encoding (`Avro-Binary`). The versions differ in what events hold beside what is read here, and in
+encoding (`Avro-Binary`). The versions differ in fields of events that are not read here, and in
 the types that JSON writes around values that may be missing: `{"string": "default"}`.
 
-Where a `job_.._conf.xml` lies beside the history, as in Hadoop's own folders, the settings that
+Where a `job_.._conf.xml` is next to the history, as in Hadoop's own folders, the settings that
 bear on speed are taken from it. A job that failed is a run without success; a phase of it in which
-no attempt ended well is not told. Messages number lines, or the events of a binary history.
+no attempt ended well is left out. Messages number lines, or the events of a binary history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import unquote_plus
 
 from sluice.ingest.logs.hadoop_avro import HEADER, binary_events
 from sluice.ingest.logs.hadoop_configuration import JOB_NAME, configuration_of
-from sluice.ingest.logs.hadoop_history import IGNORED, TELLING, JobHistory, job_id_of
+from sluice.ingest.logs.hadoop_history import HANDLED, IGNORED, JobHistory, job_id_of
 from sluice.ingest.logs.hadoop_jobs import JobTold, Timelines, check_hope, nothing_told, past_run
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, json_value, members, text
 from sluice.ingest.logs.limits import Limits
@@ -39,7 +39,7 @@ _NAME_PARTS = 8  # id, submission, user, name, end, maps, reduces, status, and t
 Numbered = tuple[int, Members | None]
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # a name tells nothing here
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """A file with the header of a history, or, where that was cut off, with its events."""
     return head.startswith(_HEADERS) or (_MARK in head and b'"event"' in head)
 
@@ -112,7 +112,7 @@ class _Sections:
         kind = text(value.get("type"))
         if kind == "record" or kind in IGNORED:
             return
-        if kind not in TELLING:
+        if kind not in HANDLED:
             raise Unreadable(f"an event of unknown type {kind[:80]!r}")
         fields = _fields(value)
         self._job(job_id_of(fields), line).take(line, kind, fields)
@@ -134,13 +134,13 @@ class _Sections:
             self._report.skip(job.line, why)
         for job in jobs[:1]:
             if job.job_id in self._runs:
-                self._report.skip(job.line, f"{job.job_id} stands twice")
+                self._report.skip(job.line, f"{job.job_id} is given twice")
             else:
                 self._runs[job.job_id] = self._timelines.fitted(past_run(self._told(job)))
         self._jobs = {}
 
     def runs(self) -> tuple[PastRun, ...]:
-        """What all of it tells."""
+        """The runs of all events."""
         self._close()
         return tuple(self._runs.values())
 
@@ -164,17 +164,19 @@ class _Sections:
     def _configuration(self, job_id: str) -> dict[str, str]:
         named = _NAMED.match(self._path.name)
         for name in dict.fromkeys((job_id, named[1] if named else job_id)):
-            beside = self._path.with_name(f"{name}_conf.xml")
-            if beside.is_file():
-                return configuration_of(beside, self._report.part(beside.name), self._limits)
+            configuration = self._path.with_name(f"{name}_conf.xml")
+            if configuration.is_file():
+                return configuration_of(
+                    configuration, self._report.part(configuration.name), self._limits
+                )
         return {}
 
 
 def _fields(value: Members) -> Members:
-    """What an event tells; JSON writes the name of its type around it, the binary form does not."""
+    """The fields of an event. JSON wraps them in the name of the type; the binary form does not."""
     event = members(value.get("event"))
     if not event:
-        raise Unreadable("an event that tells nothing")
+        raise Unreadable("an event without content")
     return event
 
 

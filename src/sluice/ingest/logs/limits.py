@@ -1,4 +1,4 @@
-"""How much of a log is read, whatever it claims to be."""
+"""Limits on how much of a log is read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Limits:
     ratio_max: unpacked bytes for one packed, once more than ratio_free_bytes were unpacked. Event
         logs reach 100 and more; bombs begin at 1000.
     line_bytes_max: longer lines are skipped.  lines_max, depth_max: of lines, of nested values.
-    skipped_max: with more lines skipped, and more than half of all, a log is no log.
-    timeline_tasks_max: with more tasks that ended well, a log tells averages and maxima only.
+    skipped_max: with more lines skipped, and more than half of all, a file is not a log.
+    timeline_tasks_max: with more tasks that ended well, only averages and maxima are kept.
     """
 
     bytes_max: int = 16 * GIB

@@ -12,11 +12,11 @@ from sluice.model.history import PastPhase
 
 
 def in_order(phases: Sequence[PastPhase], *, is_seen: bool) -> list[PastPhase]:
-    """The phases by when they began, their `after` told in that order.
+    """The phases by when they began, with `after` in that order.
 
     is_seen: whether a phase comes, besides, after those that had ended when it began. Of these,
     only the last ones are named: what they came after themselves is understood.
-    Where a phase has no timeline, nobody knows when it began: then they stay as they are.
+    Where a phase has no timeline, its start is unknown: then the order stays.
     """
     if not all(phase.timeline for phase in phases):
         return list(phases)
@@ -50,7 +50,7 @@ def _last_ended_before(began_s: Sequence[float], ended_s: Sequence[float]) -> li
     found = []
     for start_s in began_s:
         ended = bisect_right(ends, start_s)
-        # Whatever ended before the last of these began is followed by that one.
+        # Every phase that ended before the last of these began is followed by that one.
         first = bisect_right(ends, latest_began[ended - 1], hi=ended) if ended else 0
         found.append(sorted(by_end[first:ended]))
     return found

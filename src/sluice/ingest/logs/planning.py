@@ -1,4 +1,4 @@
-"""What planning needs and no log tells: machines, prices, limits, and what a refusal costs.
+"""Inputs of planning that no log has: machines, prices, limits, and what a refusal costs.
 
 All are named options, so nothing of it is made up. Where `penalty_usd` is given, the runs of each
 profile become a class for capacity planning: as many jobs at most as there were runs, of tasks as
@@ -28,7 +28,7 @@ _LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningOptions:
-    """Options beside those of a replay; None for what is not given. For `plan`, then `capacity`."""
+    """Options in addition to those of a replay; None if not given. For `plan`, then `capacity`."""
 
     map_slots_per_vm: int | None = whole(None, "map slots of a VM", low=1, high=SLOTS_MAX)
     reduce_slots_per_vm: int | None = whole(None, "reduce slots of a VM", low=1, high=SLOTS_MAX)
@@ -43,21 +43,21 @@ class PlanningOptions:
 
     @property
     def vm(self) -> VmShape | None:
-        """What a VM holds, where that is told."""
+        """The slots of a VM, if given."""
         if self.map_slots_per_vm is None or self.reduce_slots_per_vm is None:
             return None
         return VmShape(map_slots=self.map_slots_per_vm, reduce_slots=self.reduce_slots_per_vm)
 
     @property
     def prices(self) -> Prices | None:
-        """Rent by the hour, where it is told."""
+        """Rent by the hour, if given."""
         return None if self.vm_hour_usd is None else Prices(vm_hour_usd=self.vm_hour_usd)
 
     @property
     def limits(self) -> Limits | None:
-        """What a plan must keep to, where anything is told."""
-        told = (self.budget_usd_max, self.deadline_s, self.vms_max)
-        if told == (None, None, None):
+        """The limits of a plan, if any is given."""
+        given = (self.budget_usd_max, self.deadline_s, self.vms_max)
+        if given == (None, None, None):
             return None
         return Limits(
             budget_usd_max=self.budget_usd_max, deadline_s=self.deadline_s, vms_max=self.vms_max
@@ -66,8 +66,8 @@ class PlanningOptions:
     @property
     def capacity_prices(self) -> CapacityPrices | None:
         """What VMs cost for the hour that is planned. Raises InvalidInput."""
-        told = (self.on_demand_vm_usd, self.reserved_vm_usd, self.reserved_vms)
-        if told == (None, None, None):
+        given = (self.on_demand_vm_usd, self.reserved_vm_usd, self.reserved_vms)
+        if given == (None, None, None):
             return None
         return CapacityPrices(
             on_demand_vm_usd=self.on_demand_vm_usd,
@@ -89,7 +89,7 @@ def classes_of(runs: Sequence[PastRun], options: PlanningOptions) -> tuple[JobCl
     for name in ("deadline_s", "map_slots_per_vm", "reduce_slots_per_vm"):
         if getattr(options, name) is None:
             raise InvalidInput(
-                f"{name} is missing, and classes need it beside penalty_usd",
+                f"{name} is missing, and classes need it with penalty_usd",
                 where=_FLAG,
                 hint=f"give {_FLAG} {name}=...",
             )
@@ -106,12 +106,12 @@ def has_both(run: PastRun) -> bool:
 
 
 def about_classes(runs: Sequence[PastRun], classes: Sequence[JobClass]) -> Iterator[str]:
-    """What classes do not tell of the runs."""
-    told = sum(has_both(run) and run.succeeded for run in runs)
+    """Notes about runs that no class represents."""
+    given = sum(has_both(run) and run.succeeded for run in runs)
     if classes:
-        yield f"{len(classes)} classes are made of {told} runs, one of each profile."
-    if classes and told < len(runs):
-        yield f"{len(runs) - told} runs are in no class: they failed, or lack maps or reduces."
+        yield f"{len(classes)} classes are made of {given} runs, one of each profile."
+    if classes and given < len(runs):
+        yield f"{len(runs) - given} runs are in no class: they failed, or lack maps or reduces."
 
 
 def _class(name: str, runs: Sequence[PastRun], options: PlanningOptions) -> JobClass:
@@ -163,7 +163,7 @@ def _pooled(lengths_s: Sequence[float]) -> ConstantLengths | None:
 
 
 def _worked_s(phase: PastPhase) -> list[float]:
-    """What reduces did after fetching; empty where the log does not tell it of each."""
+    """The length of each reduce after fetching; empty unless the log has all of them."""
     if len(phase.timeline) != phase.tasks:
         return []
     ends = [(task.fetched_at_s, task.finished_at_s) for task in phase.timeline]

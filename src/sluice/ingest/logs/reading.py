@@ -1,7 +1,7 @@
 """A log to lines or bytes: unpacked on the way, bounded, and as far as it can be read.
 
 A log that was cut off or damaged gives what comes before the damage, which is reported. One that
-goes beyond a limit is refused, because half of an honest log would tell wrong averages, and a bomb
+goes beyond a limit is refused, because half a log gives wrong averages, and a bomb
 should not be paid for. Lines that are too long are skipped without being held.
 """
 
@@ -30,7 +30,7 @@ def log_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """Each line that is not empty, with its number, from 1; never more of it held than a line.
 
-    report: is told of lines too long, and of the end where it is not the log's own.
+    report: receives lines that are too long, and an early end.
     Raises InvalidInput where the file cannot be read or goes beyond a limit.
     """
     number, held = 1, _Held(limits.line_bytes_max)
@@ -148,7 +148,7 @@ class _Counted:
 def _opened(path: Path) -> BinaryIO:
     try:
         if path.exists() and not path.is_file():
-            raise InvalidInput("it is no file", where=str(path), hint="name a log file")
+            raise InvalidInput("not a file", where=str(path), hint="name a log file")
         return path.open("rb")
     except (OSError, ValueError) as error:
         # ValueError: a path that holds a NUL character.
@@ -191,5 +191,5 @@ def _hopeless(path: Path, report: Report) -> InvalidInput:
 
 def _no_text(path: Path) -> InvalidInput:
     return InvalidInput(
-        "it is no text in UTF-8", where=str(path), hint="convert it, as with `iconv -t utf-8`"
+        "not UTF-8 text", where=str(path), hint="convert it, as with `iconv -t utf-8`"
     )

@@ -1,7 +1,7 @@
 """Logs as a workload: what ran before is submitted again, for any verb.
 
 Each run becomes a job: its phases with the lengths that its tasks had, task by task where the log
-tells them and by average and maximum elsewhere; submitted when it was, counted from the first. A
+lists them and by average and maximum elsewhere; submitted when it was, counted from the first. A
 log that is a workload itself gives its own jobs.
 
 A phase waits for those whose output it reads. With `order=seen` (the default) it waits, besides,
@@ -47,8 +47,8 @@ _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 class ReplayOptions:
     """What is chosen when logs become a workload.
 
-    map_slots, reduce_slots: of the cluster; else as the logs tell or show, see `slots_seen`.
-    order: what phases wait for.  least_s: of tasks whose log tells 0 s.
+    map_slots, reduce_slots: of the cluster; else from the logs, see `slots_seen`.
+    order: what phases wait for.  least_s: of tasks with 0 s in the log.
     shape: of the jobs to take; those that planning can work with have maps and reduces.
     """
 
@@ -73,7 +73,7 @@ def workload_from_logs(
     """The jobs of logs, to be run again; its `notes` say what was chosen, and what was skipped.
 
     paths: files and folders.  options: of `ReplayOptions`, and of the formats, by name.
-    Its cluster is None where nothing tells it. Raises InvalidInput.
+    Its cluster is None if no log has it. Raises InvalidInput.
     """
     own, theirs = _split(options or {}, format)
     chosen = options_of(ReplayOptions, own, _FLAG)
@@ -90,7 +90,7 @@ def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], d
     for key in given:
         if key not in ours and key not in theirs:
             raise InvalidInput(
-                f"{key[:80]!r} is no option here",
+                f"{key[:80]!r} is not an option here",
                 where=_FLAG,
                 hint=suggestion(key, (*ours, *theirs)),
             )
@@ -167,10 +167,10 @@ def _notes_of(log: LogRead) -> list[str]:
 
 def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]:
     if any(run.submitted_at_s is None for run in runs):
-        yield "Jobs whose log does not tell when they were submitted are submitted at 0 s."
+        yield "Jobs without a submission time in their log are submitted at 0 s."
     phases = [phase for run in runs for phase in run.phases]
     if any(len(phase.timeline) != phase.tasks for phase in phases):
-        yield "Where a log does not tell tasks one by one, each is as long as the average."
+        yield "Where a log does not list single tasks, each task has the average length."
     if any(_shortest_s(phase) < options.least_s for phase in phases):
         yield f"least_s = {options.least_s:g}: shorter tasks are made so long."
     if any(run.source == "spark" for run in runs):
@@ -231,7 +231,7 @@ def _phase(phase: PastPhase, names: set[str], options: ReplayOptions) -> Phase:
 
 
 def _lengths(phase: PastPhase, least_s: float) -> tuple[TaskLengths | None, TaskLengths]:
-    """How long fetching takes, where the log tells it, and all the rest."""
+    """The length of fetching, if the log has it, and of the rest."""
     tasks = phase.timeline
     if len(tasks) != phase.tasks:
         avg_s = max(phase.avg_s, least_s)
@@ -253,12 +253,12 @@ def _parts_s(task: PastTask, least_s: float) -> tuple[float, float]:
 
 
 def _neat(length_s: float) -> float:
-    """To the microsecond: logs tell no less, and subtracting instants leaves noise behind it."""
+    """To the microsecond: logs are not more exact, and subtraction leaves noise below that."""
     return round(length_s, 6)
 
 
 def _map_output(run: PastRun) -> MapOutput | None:
-    """What the maps handed on, where the log tells both bytes and records."""
+    """The map output, if the log has both bytes and records."""
     maps = [phase for phase in run.phases if phase.kind == "map"]
     handed_on = sum(phase.shuffle_write_bytes for phase in maps)
     records = sum(phase.output_records for phase in maps)

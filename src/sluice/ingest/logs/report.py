@@ -1,8 +1,8 @@
 """What an importer gives: runs, notes, and a report of what was skipped on the way.
 
-Every importer is a module of this room with three names, as `Importer` tells. It reports each line
+Every importer is a module of this room with three names, see `Importer`. It reports each line
 that it had to leave out (`Report.skip`), says in `notes` what it chose where the log is silent, and
-raises InvalidInput where the log as a whole tells nothing.
+raises InvalidInput if nothing in the log can be used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WHY_CHARACTERS_MAX = 200
 
 
 class Skipped(NamedTuple):
-    """What could not be used, and why. line: counts from 1; 0 where it is no matter of lines."""
+    """What could not be used, and why. line: counts from 1; 0 if it is not about a line."""
 
     line: int
     why: str
@@ -47,7 +47,7 @@ class Report:
             self._skipped.append(Skipped(line, _one_line(why)))
 
     def part(self, name: str) -> Report:
-        """The report of one file of a log that has several: it tells this one, with its name."""
+        """The report of one file of a log with several files; it adds the file's name."""
         return _Part(self, name)
 
     @property
@@ -73,7 +73,7 @@ class _Part(Report):
 
 
 def _one_line(text: str) -> str:
-    """Text that fits a line of a terminal, whatever a broken log has put into it."""
+    """Text that fits a line of a terminal, with control characters of a broken log made visible."""
     shown = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text[:1000])
     return shown if len(shown) <= _WHY_CHARACTERS_MAX else f"{shown[:_WHY_CHARACTERS_MAX]}..."
 
@@ -82,7 +82,7 @@ def _one_line(text: str) -> str:
 class Contents:
     """What one log holds.
 
-    notes: what the format does not tell, and what was chosen instead, a sentence each.
+    notes: what the format lacks and the value used instead, one sentence each.
     workload: of formats that are workloads themselves (swim, swf, batsim, sls-synth): what they
         hold are submissions to replay. Its cluster may be None.
     """
@@ -94,7 +94,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
-    """What one log holds, where it stood, and what was skipped of it.
+    """The runs of one log, its path, and what was skipped.
 
     skipped: the first SKIPPED_MAX; skipped_count: of how many.  Else as `Contents`.
     """
@@ -110,7 +110,7 @@ class LogRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoOptions:
-    """Of a format that tells everything that is asked of it."""
+    """For a format that contains everything."""
 
 
 class Importer(Protocol):

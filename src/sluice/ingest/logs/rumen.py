@@ -4,8 +4,8 @@ Rumen mines them from job histories, and GridMix and SLS replay them. A job hold
 reduce tasks and others (setup, cleanup), a task its attempts. What an attempt did not count is -1.
 
 Rumen keeps less than the history does. The bytes that maps put out are those before combining and
-compressing (`mapOutputBytes`), for what they stored for the reduces is not told; a job's settings
-are in it only where Rumen was told to keep them (`jobProperties`).
+compressing (`mapOutputBytes`), because Rumen does not record what they stored for the reduces. A
+job's settings are in it only if Rumen was configured to keep them (`jobProperties`).
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _COUNTS = (
 )
 _WELL = frozenset({"SUCCESS", "SUCCEEDED"})
 _NO_STORED_BYTES = (
-    "Rumen does not tell what maps stored for the reduces:"
+    "Rumen does not record what maps stored for the reduces:"
     " shuffle_write_bytes is what they put out, before combining and compressing."
 )
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # a name tells nothing here
-    """A file that holds a job as Rumen tells it: its id, and tasks in lists."""
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """A file with a job in Rumen's form: its id, and tasks in lists."""
     return head.lstrip()[:1] in (b"{", b"[") and sum(mark in head for mark in _MARKS) > 1
 
 
@@ -65,9 +65,9 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
     for line, job in json_objects(path, report, limits):
         job_id = text(job.get("jobID"))
         if not job_id or not any(key in job for key, _ in _TASKS):
-            report.skip(line, "an object that is no job: it has no jobID, or no list of tasks")
+            report.skip(line, "an object that is not a job: it has no jobID, or no list of tasks")
         elif job_id in runs:
-            report.skip(line, f"job {job_id} stands twice")
+            report.skip(line, f"job {job_id} is given twice")
         else:
             runs[job_id] = timelines.fitted(past_run(_told(job, job_id, line, report)))
     if not runs:
@@ -83,10 +83,10 @@ def _told(job: Members, job_id: str, line: int, report: Report) -> JobTold:
     for key, kind in _TASKS:
         for index, task in enumerate(items(job.get(key))):
             for number, attempt in enumerate(items(members(task).get("attempts"))):
-                told = members(attempt)
-                outcome = text(told.get("result")).upper()
+                fields = members(attempt)
+                outcome = text(fields.get("result")).upper()
                 if outcome in _WELL:
-                    attempts += _attempt(told, _Place(kind, index, number, job_id, line), report)
+                    attempts += _attempt(fields, _Place(kind, index, number, job_id, line), report)
                 elif outcome == "FAILED":
                     failed[kind] += 1
     outcome = text(job.get("outcome")).upper()
@@ -113,16 +113,16 @@ class _Place(NamedTuple):
     line: int
 
 
-def _fetched_ms(told: Members, kind: str, started_ms: int, finished_ms: int) -> int | None:
+def _fetched_ms(fields: Members, kind: str, started_ms: int, finished_ms: int) -> int | None:
     if kind == MAP:
         return None
-    return fetched_ms_within(instant_ms(told.get("shuffleFinished")), started_ms, finished_ms)
+    return fetched_ms_within(instant_ms(fields.get("shuffleFinished")), started_ms, finished_ms)
 
 
-def _work(told: Members, kind: str) -> Work:
+def _work(fields: Members, kind: str) -> Work:
     """What an attempt counted; the maps' input is that from HDFS, or else that of all records."""
-    counts = {name: count for name in _COUNTS if (count := amount(told.get(name))) is not None}
-    usage = members(told.get("resourceUsageMetrics"))
+    counts = {name: count for name in _COUNTS if (count := amount(fields.get(name))) is not None}
+    usage = members(fields.get("resourceUsageMetrics"))
     cpu_ms, rss_bytes = usage.get("cumulativeCpuUsage"), usage.get("physicalMemoryUsage")
     is_map = kind == MAP
     return Work(
@@ -137,11 +137,11 @@ def _work(told: Members, kind: str) -> Work:
     )
 
 
-def _attempt(told: Members, place: _Place, report: Report) -> Iterator[Attempt]:
-    started_ms = instant_ms(told.get("startTime"))
-    finished_ms = instant_ms(told.get("finishTime"))
+def _attempt(fields: Members, place: _Place, report: Report) -> Iterator[Attempt]:
+    started_ms = instant_ms(fields.get("startTime"))
+    finished_ms = instant_ms(fields.get("finishTime"))
     if started_ms is None or finished_ms is None or finished_ms < started_ms:
-        name = text(told.get("attemptID")) or f"of {place.kind} {place.task}"
+        name = text(fields.get("attemptID")) or f"of {place.kind} {place.task}"
         report.skip(
             place.line, f"job {place.job_id}, attempt {name}: it has no start, or no end after it"
         )
@@ -152,7 +152,7 @@ def _attempt(told: Members, place: _Place, report: Report) -> Iterator[Attempt]:
         number=place.number,
         started_ms=started_ms,
         finished_ms=finished_ms,
-        fetched_ms=_fetched_ms(told, place.kind, started_ms, finished_ms),
-        node=text(told.get("hostName")),
-        work=_work(told, place.kind),
+        fetched_ms=_fetched_ms(fields, place.kind, started_ms, finished_ms),
+        node=text(fields.get("hostName")),
+        work=_work(fields, place.kind),
     )

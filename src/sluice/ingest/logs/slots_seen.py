@@ -1,4 +1,4 @@
-"""How many slots a cluster had, as its logs tell it, or as what ran side by side shows.
+"""How many slots a cluster had: from its logs, or from the most tasks at once.
 
 For each kind of slot, the first of these that is known:
 
@@ -20,28 +20,28 @@ from sluice.model.job import Job, SlotKind
 
 Change = tuple[float, int]  # at an instant, so many more
 
-_ASK = "The logs do not tell how many slots the cluster had: set map_slots and reduce_slots."
+_ASK = "The logs do not contain the cluster's number of slots: set map_slots and reduce_slots."
 
 
 def cluster_of(
     runs: Sequence[PastRun],
     jobs: Iterable[Job],
-    told: Sequence[Cluster],
+    clusters: Sequence[Cluster],
     map_slots: int | None,
     reduce_slots: int | None,
 ) -> tuple[Cluster | None, list[str]]:
     """The cluster, None where a kind that the jobs need is not known; and how it was found.
 
-    told: clusters of logs that are workloads.  map_slots, reduce_slots: what was asked for.
+    clusters: clusters of logs that are workloads.  map_slots, reduce_slots: what was asked for.
     """
     asked = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
-    if told and not runs and map_slots is None and reduce_slots is None:
-        return told[0], ["The cluster is that of the log."]
+    if clusters and not runs and map_slots is None and reduce_slots is None:
+        return clusters[0], ["The cluster is that of the log."]
     needed = {phase.kind for job in jobs for phase in job.phases}
     slots: dict[SlotKind, int] = {}
     notes = []
     for kind, wanted in asked.items():
-        slots[kind], why = _slots(kind, wanted, runs, told)
+        slots[kind], why = _slots(kind, wanted, runs, clusters)
         if kind in needed or slots[kind]:
             notes.append(f"{kind.value}_slots = {slots[kind]}: {why}.")
     if not all(slots[kind] for kind in needed):
@@ -55,26 +55,26 @@ def cluster_of(
 
 
 def _slots(
-    kind: SlotKind, wanted: int | None, runs: Sequence[PastRun], told: Sequence[Cluster]
+    kind: SlotKind, wanted: int | None, runs: Sequence[PastRun], clusters: Sequence[Cluster]
 ) -> tuple[int, str]:
-    """How many, and where that is from; 0 where nobody knows."""
+    """The number and its source; 0 if unknown."""
     if wanted is not None:
         return wanted, "as asked for"
-    if told:
-        return max(cluster.slots(kind) for cluster in told), "as the log tells"
+    if clusters:
+        return max(cluster.slots(kind) for cluster in clusters), "from the log"
     users = [run for run in runs if any(phase.kind == kind.value for phase in run.phases)]
     said = slots_at_once(users, kind.value)
     if all(run.slots.get(kind.value) for run in users) and said:
-        return min(said, SLOTS_MAX), "as the log tells"
+        return min(said, SLOTS_MAX), "from the log"
     seen = max(said, tasks_at_once(users, kind.value))
-    how = "the most tasks that ran side by side in the log" if seen else "none is told or seen"
+    how = "the most tasks that ran side by side in the log" if seen else "not in the log"
     return min(seen, SLOTS_MAX), how
 
 
 def slots_at_once(runs: Iterable[PastRun], kind: str) -> int:
     """The most slots of a kind that runs had together at one instant.
 
-    One that does not tell when it ran counts alone.
+    A run without times counts alone.
     """
     always = 0
     changes: list[Change] = []
@@ -88,7 +88,7 @@ def slots_at_once(runs: Iterable[PastRun], kind: str) -> int:
 
 
 def tasks_at_once(runs: Iterable[PastRun], kind: str) -> int:
-    """The most tasks of a kind that ran at one instant, over all runs whose tasks are told."""
+    """The most tasks of a kind that ran at one instant, over all runs that list their tasks."""
     changes: list[Change] = []
     for run in runs:
         began_s = run.submitted_at_s or 0.0

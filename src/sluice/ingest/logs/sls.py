@@ -29,7 +29,7 @@ __all__ = ["FORMAT", "Options", "read", "recognises"]
 _MARKS = (b'"job.tasks"', b'"container.', b'"job_classes"')
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # a name tells nothing here
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """A file with jobs, containers or job classes of SLS, or with its racks."""
     if head.lstrip()[:1] not in (b"{", b"["):
         return False
@@ -39,9 +39,9 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # a name tells
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The runs of a trace, or the workload of the other two. Raises InvalidInput on nothing."""
     found = _Found(path, report, options, limits)
-    for line, told in json_objects(path, report, limits):
+    for line, fields in json_objects(path, report, limits):
         try:
-            found.take(line, told)
+            found.take(line, fields)
         except Unreadable as error:
             report.skip(line, str(error))
     contents = found.contents()
@@ -56,7 +56,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 
 class _Found:
-    """What the objects of a file tell."""
+    """The runs of a file's objects."""
 
     def __init__(self, path: Path, report: Report, options: Options, limits: Limits) -> None:
         self._timelines = Timelines(limits)
@@ -68,38 +68,38 @@ class _Found:
         self._jobs: dict[str, Job] = {}
         self._notes: list[str] = []
 
-    def take(self, line: int, told: Members) -> None:
+    def take(self, line: int, fields: Members) -> None:
         """One object. Raises Unreadable where it is of no use."""
-        if "job.tasks" in told:
+        if "job.tasks" in fields:
             place = JobPlace(self._path.stem, line, self._report)
-            run = run_of(told, self._options, place)
+            run = run_of(fields, self._options, place)
             if run.run_id in self._runs:
-                raise Unreadable(f"job {run.run_id} stands twice")
+                raise Unreadable(f"job {run.run_id} is given twice")
             self._runs[run.run_id] = self._timelines.fitted(run)
-        elif "workloads" in told:
-            self._draw(line, told)
-        elif isinstance(told.get("nodes"), list):
-            self._racks.add(told, line, self._report)
-        elif "num.nodes" not in told:
-            raise Unreadable("an object that is no job, no rack and no workload")
-        nodes = whole(told.get("num.nodes"), NODES_MAX)
+        elif "workloads" in fields:
+            self._draw(line, fields)
+        elif isinstance(fields.get("nodes"), list):
+            self._racks.add(fields, line, self._report)
+        elif "num.nodes" not in fields:
+            raise Unreadable("an object that is not a job, a rack or a workload")
+        nodes = whole(fields.get("num.nodes"), NODES_MAX)
         if nodes:
-            self._racks.add_alike(nodes, -(-nodes // (whole(told.get("num.racks"), nodes) or 1)))
+            self._racks.add_alike(nodes, -(-nodes // (whole(fields.get("num.racks"), nodes) or 1)))
 
-    def _draw(self, line: int, told: Members) -> None:
+    def _draw(self, line: int, fields: Members) -> None:
         if self._jobs:
             raise Unreadable("a second SYNTH description")
         options = self._options
-        count = whole(told.get("num_jobs"), JOBS_MAX) if options.jobs is None else options.jobs
-        seed = _seed(told) if options.seed is None else options.seed
+        count = whole(fields.get("num_jobs"), JOBS_MAX) if options.jobs is None else options.jobs
+        seed = _seed(fields) if options.seed is None else options.seed
         if not count or count > JOBS_MAX:
-            raise Unreadable(f"num_jobs is no whole number from 1 to {JOBS_MAX}")
-        synth = synth_of(told, lambda why: self._report.skip(line, why))
+            raise Unreadable(f"num_jobs is not a whole number from 1 to {JOBS_MAX}")
+        synth = synth_of(fields, lambda why: self._report.skip(line, why))
         jobs = synth.jobs(count, seed, options.unit_s)
         self._jobs = {job.job_id: job for job in jobs}
         self._racks.add_alike(
-            whole(told.get("num_nodes"), NODES_MAX) or 0,
-            whole(told.get("nodes_per_rack"), NODES_MAX) or 1,
+            whole(fields.get("num_nodes"), NODES_MAX) or 0,
+            whole(fields.get("nodes_per_rack"), NODES_MAX) or 1,
         )
         self._notes += _drawn_notes(options, seed, count, len(jobs))
 
@@ -122,8 +122,8 @@ class _Found:
         return Workload(cluster=cluster, jobs=tuple(self._jobs.values()), source=str(self._path))
 
 
-def _seed(told: Members) -> int:
-    seed = told.get("rand_seed")
+def _seed(fields: Members) -> int:
+    seed = fields.get("rand_seed")
     return seed if isinstance(seed, int) else 0
 
 

@@ -1,7 +1,7 @@
 """The nodes of SLS: racks out of a node file, or so many alike.
 
-A node may tell its memory and cores; then its slots are as many containers of 1 GB and 1 core as it
-has room for, shared out as the options share those of a node that tells nothing.
+A node may have memory and cores; then its slots are as many containers of 1 GB and 1 core as it
+has room for, shared out as the options do for a node without entries.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 
 NODES_MAX = 100_000
-_CONTAINER_MB = 1024  # SLS: yarn.sls.container.memory.mb, beside 1 core
+_CONTAINER_MB = 1024  # SLS: yarn.sls.container.memory.mb, with 1 core
 _NODE_MB, _NODE_CORES = 10240, 10  # SLS: yarn.sls.nm.memory.mb, yarn.sls.nm.vcores
 _AMOUNT_MAX = 10**9
 
 
 class Racks:
-    """Nodes as they are told, one rack after the other."""
+    """The nodes, rack by rack."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -29,17 +29,17 @@ class Racks:
         """The nodes of a rack of a node file; those without a name are reported."""
         name = text(rack.get("rack")) or "rack-1"
         for index, one in enumerate(items(rack.get("nodes"))):
-            told = members(one)
-            node_id = text(told.get("node"))
+            fields = members(one)
+            node_id = text(fields.get("node"))
             if not node_id:
                 report.skip(line, f"rack {name!r}, node {index + 1}: it has no name")
             elif node_id in self._nodes:
-                report.skip(line, f"node {node_id!r} stands twice")
+                report.skip(line, f"node {node_id!r} is given twice")
             else:
-                self._add(node_id, name, *self._slots(told))
+                self._add(node_id, name, *self._slots(fields))
 
     def add_alike(self, nodes: int, nodes_per_rack: int) -> None:
-        """So many nodes that tell nothing of themselves."""
+        """Add nodes without entries of their own."""
         for index in range(nodes):
             rack = f"rack-{index // max(1, nodes_per_rack) + 1}"
             slots = self._options.node_map_slots, self._options.node_reduce_slots
@@ -52,13 +52,13 @@ class Racks:
             node_id=NodeId(node_id), rack=rack, map_slots=map_slots, reduce_slots=reduce_slots
         )
 
-    def _slots(self, told: Members) -> tuple[int, int]:
+    def _slots(self, fields: Members) -> tuple[int, int]:
         """Map slots and reduce slots of a node."""
         options = self._options
-        if "memory-mb" not in told and "vcores" not in told:
+        if "memory-mb" not in fields and "vcores" not in fields:
             return options.node_map_slots, options.node_reduce_slots
-        memory_mb = whole(told.get("memory-mb"), _AMOUNT_MAX) or _NODE_MB
-        cores = whole(told.get("vcores"), _AMOUNT_MAX) or _NODE_CORES
+        memory_mb = whole(fields.get("memory-mb"), _AMOUNT_MAX) or _NODE_MB
+        cores = whole(fields.get("vcores"), _AMOUNT_MAX) or _NODE_CORES
         containers = min(memory_mb // _CONTAINER_MB, cores, 20_000)
         all_slots = options.node_map_slots + options.node_reduce_slots
         map_slots = -(-containers * options.node_map_slots // all_slots) if all_slots else 0
@@ -67,6 +67,6 @@ class Racks:
     def cluster(self) -> Cluster | None:
         """The cluster; None without a node. Racks are named, but slow no task down.
 
-        SLS's tasks take as long as they are told to take wherever they run.
+        SLS's tasks take equally long on every node.
         """
         return Cluster(nodes=tuple(self._nodes.values())) if self._nodes else None

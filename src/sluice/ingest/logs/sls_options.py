@@ -9,7 +9,7 @@ from sluice.ingest.setting import SettingKind, declared, whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Choices for SLS files; slots are those of a node, and hold where it tells no memory.
+    """Choices for SLS files; slots are those of a node, used if a node has no memory entry.
 
     SLS itself gives a node 10 GB and 10 cores, which is ten containers of 1 GB and 1 core.
     """
@@ -25,7 +25,7 @@ class Options:
     task_time: str = declared(
         SettingKind.CHOICE,
         "s",
-        "what SYNTH's task times are told in: s as documented, or ms as SLS takes them",
+        "unit of SYNTH's task times: s as documented, or ms as SLS reads them",
         choices=("s", "ms"),
     )
     node_map_slots: int = whole(5, "map slots of a node", high=10_000)

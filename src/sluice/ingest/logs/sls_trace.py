@@ -1,7 +1,7 @@
 """Jobs of SLS's traces: when each came and went, and the containers it ran.
 
-A phase is all containers of one type. A trace tells neither sizes nor failures, and no name of a
-job but its id. A container tells how long it ran in one of three ways, and may stand for many:
+A phase is all containers of one type. A trace has no sizes, no failures, and no name of a
+job but its id. A container gives its length in one of three ways, and may represent many:
 
     container.start.ms, container.end.ms    or container.duration.ms, or duration.ms (older)
     count                                   so many containers of this length
@@ -35,14 +35,14 @@ _MAP_PRIORITY_MIN = 20  # SLS: maps have priority 20, reduces 10
 def trace_notes(options: Options) -> tuple[str, ...]:
     """What is to be said of every trace."""
     return (
-        "SLS tells no sizes and no failures: bytes are 0, every container counts as a success.",
+        "SLS has no sizes and no failures: bytes are 0, every container counts as a success.",
         f"profile = {options.profile}: SLS's jobs have no name, so profiles are named after it.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class JobPlace:
-    """The trace that a job stands in, where, and who is told of what it lacks.
+    """The trace of a job, the line, and the report for missing fields.
 
     Traces count their jobs from 1, so a run is named after both.
     """
@@ -64,16 +64,16 @@ class _Containers:
     timeline: list[PastTask] | None = field(default_factory=list)
 
 
-def run_of(told: Members, options: Options, place: JobPlace) -> PastRun:
+def run_of(fields: Members, options: Options, place: JobPlace) -> PastRun:
     """The run of a job. Raises Unreadable where it has no container that counts."""
-    job_id = text(told.get("job.id")) or f"job at line {place.line}"
-    started_ms = instant_ms(told.get("job.start.ms"))
-    ended_ms = instant_ms(told.get("job.end.ms"))
-    phases = _phases(told, started_ms or 0, place, job_id)
+    job_id = text(fields.get("job.id")) or f"job at line {place.line}"
+    started_ms = instant_ms(fields.get("job.start.ms"))
+    ended_ms = instant_ms(fields.get("job.end.ms"))
+    phases = _phases(fields, started_ms or 0, place, job_id)
     if not phases:
         raise Unreadable(f"job {job_id} has no container with a length")
     has_length = started_ms is not None and ended_ms is not None and ended_ms >= started_ms
-    names = {"queue": told.get("job.queue.name"), "user": told.get("job.user")}
+    names = {"queue": fields.get("job.queue.name"), "user": fields.get("job.user")}
     return PastRun(
         run_id=f"{place.trace}/{job_id}",
         profile=text(names.get(options.profile)) or job_id,
@@ -81,23 +81,23 @@ def run_of(told: Members, options: Options, place: JobPlace) -> PastRun:
         phases=phases,
         submitted_at_s=None if started_ms is None else started_ms / 1000,
         elapsed_s=((ended_ms or 0) - (started_ms or 0)) / 1000 if has_length else None,
-        queue=text(told.get("job.queue.name")) or None,
-        notes=tuple(_run_notes(told, started_ms)),
+        queue=text(fields.get("job.queue.name")) or None,
+        notes=tuple(_run_notes(fields, started_ms)),
     )
 
 
-def _run_notes(told: Members, started_ms: int | None) -> Iterator[str]:
+def _run_notes(fields: Members, started_ms: int | None) -> Iterator[str]:
     if started_ms is None:
-        yield "It tells no submission: instants count from the beginning of the trace."
-    copies = whole(told.get("job.count"), JOBS_MAX) or 1
+        yield "The job has no submission time: times count from the start of the trace."
+    copies = whole(fields.get("job.count"), JOBS_MAX) or 1
     if copies > 1:
-        yield f"The trace has it {copies} times at once (job.count): it is told once."
+        yield f"The trace has {copies} copies of the job (job.count): it is imported once."
 
 
-def _phases(told: Members, origin_ms: int, place: JobPlace, job_id: str) -> tuple[PastPhase, ...]:
+def _phases(fields: Members, origin_ms: int, place: JobPlace, job_id: str) -> tuple[PastPhase, ...]:
     """A phase a type, those of reduces last; else in the order in which they began."""
     by_type: dict[str, _Containers] = {}
-    for index, one in enumerate(items(told.get("job.tasks"))):
+    for index, one in enumerate(items(fields.get("job.tasks"))):
         try:
             _add(members(one), by_type, origin_ms)
         except Unreadable as error:
@@ -109,10 +109,10 @@ def _phases(told: Members, origin_ms: int, place: JobPlace, job_id: str) -> tupl
     return tuple(_phase(name, one, before) for name, one in ordered)
 
 
-def _add(told: Members, by_type: dict[str, _Containers], origin_ms: int) -> None:
-    started_ms, length_ms = _times_ms(told)
-    count = max(1, whole(told.get("count", 1), TASKS_MAX) or 1)
-    name = _type_of(told)
+def _add(fields: Members, by_type: dict[str, _Containers], origin_ms: int) -> None:
+    started_ms, length_ms = _times_ms(fields)
+    count = max(1, whole(fields.get("count", 1), TASKS_MAX) or 1)
+    name = _type_of(fields)
     found = by_type.setdefault(name, _Containers(is_reduce="reduce" in name.lower()))
     if found.count + count > TASKS_MAX:
         raise Unreadable(f"more than {TASKS_MAX} containers of type {name!r}")
@@ -126,27 +126,27 @@ def _add(told: Members, by_type: dict[str, _Containers], origin_ms: int) -> None
         if found.timeline is not None:
             start_s = (started_ms - origin_ms) / 1000
             end_s = (started_ms + length_ms - origin_ms) / 1000
-            node = text(told.get("container.host")) or None
+            node = text(fields.get("container.host")) or None
             task = PastTask(started_at_s=start_s, finished_at_s=end_s, node=node)
             found.timeline.append(task)
 
 
-def _type_of(told: Members) -> str:
-    """The type; where it is not told, SLS's priorities tell maps from reduces."""
-    priority = whole(told.get("container.priority", _MAP_PRIORITY_MIN), TASKS_MAX)
+def _type_of(fields: Members) -> str:
+    """The type; if it is missing, SLS's priorities separate maps from reduces."""
+    priority = whole(fields.get("container.priority", _MAP_PRIORITY_MIN), TASKS_MAX)
     is_map = priority is None or priority >= _MAP_PRIORITY_MIN
-    return text(told.get("container.type"))[:100] or ("map" if is_map else "reduce")
+    return text(fields.get("container.type"))[:100] or ("map" if is_map else "reduce")
 
 
-def _times_ms(told: Members) -> tuple[int | None, int]:
-    """When a container started, where that is told, and how long it ran."""
-    started_ms = instant_ms(told.get("container.start.ms"))
-    ended_ms = instant_ms(told.get("container.end.ms"))
-    length_ms = instant_ms(told.get("container.duration.ms", told.get("duration.ms")))
+def _times_ms(fields: Members) -> tuple[int | None, int]:
+    """When a container started, if known, and how long it ran."""
+    started_ms = instant_ms(fields.get("container.start.ms"))
+    ended_ms = instant_ms(fields.get("container.end.ms"))
+    length_ms = instant_ms(fields.get("container.duration.ms", fields.get("duration.ms")))
     if length_ms is None and started_ms is not None and ended_ms is not None:
         length_ms = ended_ms - started_ms
     if length_ms is None or length_ms <= 0:
-        raise Unreadable("its length is not told, or not above 0")
+        raise Unreadable("its length is missing, or not above 0")
     return started_ms, length_ms
 
 

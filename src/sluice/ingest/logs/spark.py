@@ -11,9 +11,9 @@ from launch to finish, and bytes are those of tasks that ended well:
     input_records, output_records   those of data and of the shuffle together
 
 Spark rolls a log into a folder `eventlog_v2_<id>` of `events_<number>_<id>`; a file that ends in
-`.compact` stands for all up to its number. Spark packs logs with zstd, lz4 (its own blocks), lzf or
-snappy; the latter two are refused by name. Nine lines in ten tell of tasks that end, so the kind of
-an event is taken from the line's beginning, and only the kinds that matter are parsed.
+`.compact` replaces all files up to its number. Spark compresses logs with zstd, lz4 (its own
+blocks), lzf or snappy; the latter two are refused by name. Nine lines in ten are ends of tasks, so
+the kind of an event is read from the line's beginning, and only the kinds that matter are parsed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _no_application(path: Path, report: Report) -> InvalidInput:
 
 
 def _title(path: Path) -> str:
-    """What to call an application whose log does not tell: its file without endings."""
+    """The name of an application without one in its log: its file without endings."""
     return _ENDINGS.sub("", path.name.removeprefix("eventlog_v2_"))[:200] or "spark"
 
 
@@ -100,7 +100,7 @@ def _files(folder: Path) -> tuple[list[Path], list[str]]:
         first = found[0][0]
         notes.append("Spark has compacted the log: jobs that had finished by then are left out.")
     if [number for number, _, _ in found] != list(range(first, first + len(found))):
-        notes.append("Files of the rolled log are missing: what they told is left out.")
+        notes.append("Files of the rolled log are missing; their events are left out.")
     return [file for _, _, file in found], notes
 
 
@@ -133,21 +133,21 @@ class _Reader:
             except Odd as error:
                 report.skip(number, str(error))
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                report.skip(number, f"an event without what its kind tells: {error!r}")
+                report.skip(number, f"an event without a required field: {error!r}")
 
-    def _take(self, event: Any) -> None:  # noqa: ANN401  # whatever JSON holds
+    def _take(self, event: Any) -> None:  # noqa: ANN401  # any JSON value
         kind = event["Event"]
         if self._application.is_followed_by(kind, event):
             self._end()
         self._application.take(kind, event)
 
     def _end(self) -> None:
-        """OnMessage the application at hand, and begin anew."""
+        """Finish the current application and start the next."""
         run, odd = self._application.run(self._title)
         for why in odd:
             self._report.skip(0, why)
         if run is not None and run.run_id in self._runs:
-            self._report.skip(0, f"{run.run_id} stands twice; the first counts")
+            self._report.skip(0, f"{run.run_id} is given twice; the first counts")
         elif run is not None and len(self._runs) < RUNS_MAX:
             self._runs[run.run_id] = run
         elif run is not None:

@@ -2,7 +2,7 @@
 
 Only sums and small facts are kept of an event, so memory does not grow with the log; the tasks one
 by one are kept while they are few (`Limits.timeline_tasks_max` of a log), and dropped for the whole
-application when there are more. An event that misses what it should tell is reported and left out.
+application when there are more. An event without a required field is reported and left out.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Application:
 
     @property
     def tasks_kept(self) -> int:
-        """Tasks that stand in it one by one."""
+        """Tasks that it lists one by one."""
         return self._kept if self._kept <= self._kept_max else 0
 
     # --- tasks and stages ---
@@ -150,7 +150,7 @@ class Application:
     # --- the end ---
 
     def run(self, name: str) -> tuple[PastRun | None, list[str]]:
-        """It as a run, and what was left out. name: its id and title where the log tells none."""
+        """The application as a run, and notes. name: used if the log has no id or title."""
         ran = sorted(
             (one for one in self._stages.values() if one.tasks), key=lambda one: one.stage_id
         )
@@ -197,24 +197,24 @@ class Application:
         return (end_ms - self._began_ms) / 1000
 
     def _slots(self) -> int:
-        """Tasks side by side at the most: cores over cores for one task; 0 where nobody tells."""
+        """The most tasks at once: cores over cores of one task; 0 if unknown."""
         cores = self._cores.most or local_cores(self._settings)
         return cores // task_cores(self._settings)
 
     def _notes(self, ran: Sequence[Stage], slots: int) -> list[str]:
         notes = []
         if self._began_ms is None:
-            notes.append("The log does not tell when the application began.")
+            notes.append("The log does not contain the start of the application.")
         if not self.has_ended:
             notes.append("The log ends before the application: its last stages may be incomplete.")
         if not slots:
-            notes.append("The log does not tell how many cores the application had.")
+            notes.append("The log does not contain the application's number of cores.")
         if self._kept > self._kept_max:
             notes.append(f"More than {self._kept_max} tasks: averages and maxima only.")
         partial = [one for one in ran if one.tasks < one.tasks_told and not one.is_complete]
         if partial:
             names = ", ".join(str(one.stage_id) for one in partial[:10])
-            notes.append(f"Stages that did not complete, told as far as they came: {names}.")
+            notes.append(f"Stages that did not complete, imported up to their last event: {names}.")
         return notes
 
 

@@ -1,9 +1,9 @@
 """Which stages of a Spark application read what which others wrote.
 
-Spark tells the parents of a stage by number. When an earlier job has already written a shuffle, a
-later job lists the writing stage anew, under a new number that never runs (adaptive execution does
+Spark records the parents of a stage by number. When an earlier job has already written a shuffle, a
+later job lists the writing stage again, under a new number that never runs (adaptive execution does
 so all the time). Both end in the same data set (RDD), which is how the one that ran is found
-again. Logs of Spark 1.x tell no parents; there a stage that reads a shuffle is taken to follow
+again. Logs of Spark 1.x have no parents; there a stage that reads a shuffle is taken to follow
 those stages that wrote one and were complete before it was submitted.
 """
 
@@ -52,7 +52,7 @@ def _from_parents(
             found.add(positions[parent])
         elif twin is not None and twin.own_rdd is not None:
             same = by_rdd.get(twin.own_rdd, ())
-            # The last of them that stands before this one: numbers rise with time.
+            # The last of them before this one: numbers rise with time.
             found.update(same[bisect_left(same, position) - 1 :][:1])
     return found
 

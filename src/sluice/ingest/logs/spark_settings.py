@@ -1,4 +1,4 @@
-"""What a Spark application was told: the properties that bear on its speed, and its cores."""
+"""The configuration of a Spark application: the properties that affect its speed, and its cores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def configuration_of(properties: Mapping[str, str], version: str | None) -> dict
 
 
 def task_cores(properties: Mapping[str, str]) -> int:
-    """Cores that one task takes; 1 unless the application was told otherwise.
+    """Cores that one task takes; 1 unless the application set another number.
 
     >>> task_cores({"spark.task.cpus": "2"}), task_cores({})
     (2, 1)
@@ -70,7 +70,7 @@ def task_cores(properties: Mapping[str, str]) -> int:
 
 
 def local_cores(properties: Mapping[str, str]) -> int:
-    """Cores of a master on one machine that tells them; 0 for any other.
+    """Cores of a local master that gives them; 0 for any other.
 
     >>> [local_cores({"spark.master": m}) for m in ("local[4]", "local-cluster[2,1,1024]", "yarn")]
     [4, 2, 0]

@@ -2,7 +2,7 @@
 
 The tasks of all attempts of a stage count together: when a lost output makes Spark try a stage
 again, the new attempt runs only what is missing. Numbers are checked as they come; a task that
-tells nonsense raises `Odd` before anything of it was added.
+contains nonsense raises `Odd` before any of it is added.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _RSS = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOth
 
 
 class Odd(Exception):
-    """An event that tells something else than its kind does."""
+    """An event whose content does not match its kind."""
 
 
-def whole(told: Any) -> int:  # noqa: ANN401  # whatever JSON holds
+def whole(known: Any) -> int:  # noqa: ANN401  # any JSON value
     """A number of 0 to WHOLE_MAX. Raises Odd."""
-    if type(told) is not int or not 0 <= told <= WHOLE_MAX:
-        raise Odd(f"{str(told)[:40]!r} where a count should be")
-    return told
+    if type(known) is not int or not 0 <= known <= WHOLE_MAX:
+        raise Odd(f"{str(known)[:40]!r} where a count should be")
+    return known
 
 
-def shown_name(told: object) -> str | None:
+def shown_name(known: object) -> str | None:
     """A name that fits a line; None where there is none."""
-    if not isinstance(told, str):
+    if not isinstance(known, str):
         return None
-    shown = told[:NAME_CHARACTERS_MAX]
+    shown = known[:NAME_CHARACTERS_MAX]
     if not shown.isprintable():  # one question for all characters: most names are asked for often
         shown = "".join(one if one.isprintable() else " " for one in shown)
     return shown.strip() or None
@@ -111,12 +111,12 @@ class Stage:
         self._kept = array("q")  # five numbers a task: an EndedTask, and the number of its host
 
     def learn(self, info: Mapping[str, Any]) -> None:
-        """Take over what Spark tells of the stage itself. Raises Odd, or as `Sums.of`."""
+        """Take Spark's own record of the stage. Raises Odd, or as `Sums.of`."""
         self.name = shown_name(info.get("Stage Name")) or self.name
         parents, tasks = info.get("Parent IDs"), info.get("Number of Tasks")
         if parents is not None:
             self.parents = tuple(whole(one) for one in parents)
-        for rdd in info.get("RDD Info", ())[:1]:  # its own stands first
+        for rdd in info.get("RDD Info", ())[:1]:  # its own is first
             self.own_rdd = whole(rdd["RDD ID"])
         if tasks is not None:
             self.tasks_told = max(self.tasks_told, whole(tasks))
@@ -194,7 +194,7 @@ class Stage:
 
     def _timeline(self, began_ms: int, hosts: Sequence[str]) -> tuple[PastTask, ...]:
         columns = (self._kept[column::5] for column in range(5))
-        # A task that ran well twice (its output was lost) stands twice, in order of time.
+        # A task that ran well twice (its output was lost) is given twice, in order of time.
         return tuple(
             PastTask(
                 started_at_s=(start_ms - began_ms) / 1000,

@@ -1,7 +1,7 @@
 """The Standard Workload Format of the Parallel Workloads Archive, version 2.2.
 
 A line is a job: 18 numbers, -1 for what is not known; lines that begin with `;` are comments, and
-those at the head (`; MaxProcs: 240`) tell of the machine. Read here, counting from 1:
+those at the head (`; MaxProcs: 240`) describe the machine. Read here, counting from 1:
 
     1 job   2 submitted   3 waited   4 ran   5 processors   6 CPU seconds a processor
     7 KB a processor   8 processors asked for   11 status   12 user   14 executable   15 queue
@@ -9,7 +9,7 @@ those at the head (`; MaxProcs: 240`) tell of the machine. Read here, counting f
 A job holds its processors from start to end, so it becomes one phase of as many tasks as it has
 processors, each as long as the job. Sluice starts tasks one by one, where a batch system starts
 all of a job's together; that, and what else the format leaves open, is said in the notes. A job
-that does not tell how long it ran is skipped; one that failed or was cancelled (status 0, 4, 5) is
+without a run time is skipped; one that failed or was cancelled (status 0, 4, 5) is
 a run without phases, for nothing of it ended well. Source: Chapin et al., "Benchmarks and Standards
 for the Evaluation of Parallel Job Schedulers", 1999; definition at the Parallel Workloads Archive.
 """
@@ -45,7 +45,7 @@ _FAILED = frozenset((0, 4, 5))
 _SECONDS_MAX = 1e10
 _NOTES = (
     "A job is one phase: a task for each processor, each as long as the job.",
-    "The format tells no bytes.",
+    "The format has no bytes.",
     "Tasks start one by one, where a batch system starts all of a job together.",
 )
 
@@ -86,11 +86,11 @@ class _Record(NamedTuple):
 
 
 class _Unreadable(Exception):
-    """One line tells no job that could be learned from."""
+    """A line that has no usable job."""
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
-    """Lines of 18 numbers, but for comments; or the comments that stand at the head."""
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """Lines of 18 numbers, but for comments; or the comments at the head."""
     if _HEAD.search(head):
         return True
     lines = [line for line in head.split(b"\n")[:-1] or [head] if line.strip()]
@@ -137,18 +137,18 @@ def _read_header(text: str, header: dict[str, str]) -> None:
 
 def _record(text: str, known: Container[int]) -> _Record:
     cells = text.split()
-    if not 11 <= len(cells) <= _COLUMNS:  # noqa: PLR2004  # all that is needed stands before
+    if not 11 <= len(cells) <= _COLUMNS:  # noqa: PLR2004  # the needed columns come first
         raise _Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
     cells += ["-1"] * (_COLUMNS - len(cells))
     numbers = [_number(cell) for cell in cells]
     job, submitted_at_s, wait_s, run_s = numbers[:4]
     processors = numbers[4] if numbers[4] > 0 else numbers[7]
     if run_s < 0:
-        raise _Unreadable(f"job {job:g} does not tell how long it ran")
+        raise _Unreadable(f"job {job:g} has no run time")
     if not 1 <= processors <= SLOTS_MAX:
-        raise _Unreadable(f"job {job:g} does not tell on how many processors it ran")
+        raise _Unreadable(f"job {job:g} has no number of processors")
     if int(job) in known:
-        raise _Unreadable(f"job {job:g} stands twice")
+        raise _Unreadable(f"job {job:g} is given twice")
     if job < 0 or submitted_at_s < 0:
         raise _Unreadable(f"job {job:g} submitted at {submitted_at_s:g}")
     return _Record(
@@ -210,7 +210,7 @@ def _own_notes(records: list[_Record], options: Options) -> list[str]:
 
 
 def _machine(header: dict[str, str]) -> int:
-    """Processors of the machine; 0 where the head does not tell."""
+    """Processors of the machine; 0 if not in the head."""
     for name in ("MaxProcs", "MaxNodes"):
         text = header.get(name, "").split(" ")[0]
         if text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= SLOTS_MAX:
@@ -219,7 +219,7 @@ def _machine(header: dict[str, str]) -> int:
 
 
 def _profile(record: _Record) -> str:
-    """The format names no jobs: whoever ran the same executable ran the same job."""
+    """The format names no jobs: runs of one executable are one job."""
     user = f"user {record.user}" if record.user >= 0 else ""
     executable = f"executable {record.executable}" if record.executable >= 0 else ""
     return " of ".join(one for one in (executable, user) if one) or FORMAT

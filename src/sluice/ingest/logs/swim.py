@@ -2,8 +2,8 @@
 
 A line holds: job id, submission in seconds, gap since the job before, bytes that the maps read,
 bytes shuffled, bytes that the reduces write, and in some files two paths. There are no task counts
-and no durations, so both are made from sizes by the rates in `SwimOptions`; `notes` tells them,
-and belongs beside every result. A job that shuffles nothing is map-only: its maps write.
+and no durations, so both are made from sizes by the rates in `SwimOptions`; `notes` lists them,
+and is shown with every result. A job that shuffles nothing is map-only: its maps write.
 
     maps      = ceil(input / block_bytes), at least 1
     map_s     = task_s + (input [+ output if map-only]) / maps / map_bytes_per_s
@@ -52,7 +52,7 @@ _SHOWN = 40
 class SwimOptions:
     """What a SWIM trace does not say: sizes in bytes, rates in bytes per second, above 0.
 
-    task_s: seconds that every task takes beside its bytes (starting, committing).
+    task_s: seconds of every task in addition to its bytes (starting, committing).
     jobs_max: read the first so many jobs only; None for all.
     """
 
@@ -63,14 +63,14 @@ class SwimOptions:
     map_bytes_per_s: float = number(10e6, "what one map reads (and, map-only, writes)", above=0.0)
     fetch_bytes_per_s: float = number(20e6, "what one reduce fetches", above=0.0)
     reduce_bytes_per_s: float = number(20e6, "what one reduce reads and writes", above=0.0)
-    task_s: float = number(2.0, "seconds of every task beside its bytes", above=0.0)
+    task_s: float = number(2.0, "seconds of every task in addition to its bytes", above=0.0)
     jobs_max: int | None = whole(None, "read the first so many jobs only", low=1)
 
     def __post_init__(self) -> None:
         check_options(self, "SWIM options")
 
     def notes(self) -> list[str]:
-        """The values that were chosen, one line each, to stand beside results.
+        """The values that were chosen, one line each, to show with results.
 
         >>> SwimOptions().notes()[0]
         'block_bytes = 134217728: input of one map (not in the trace)'
@@ -99,7 +99,7 @@ class SwimTrace:
 
 
 class _Unreadable(Exception):
-    """One line of a trace tells no job."""
+    """A line of a trace without a usable job."""
 
 
 class _Line(NamedTuple):
@@ -110,7 +110,7 @@ class _Line(NamedTuple):
     output_bytes: int
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Two lines in three, of those that are whole, are lines of SWIM's."""
     lines = [line for line in head.split(b"\n")[:-1] or [head] if line.strip()][:100]
     return 3 * sum(_LINE.fullmatch(line) is not None for line in lines) > 2 * len(lines)
@@ -122,12 +122,12 @@ def read(path: Path, report: Report, options: SwimOptions, limits: Limits) -> Co
     Raises InvalidInput where there is no job in it.
     """
     lines = _jobs(_texts(log_lines(path, report, limits)), report, options)
-    told = {job.job_id: (job, line) for job, line in lines}
-    if not told:
+    jobs_by_id = {job.job_id: (job, line) for job, line in lines}
+    if not jobs_by_id:
         raise _no_jobs(str(path), report)
     profile, notes = path.name.split(".")[0] or FORMAT, tuple(options.notes())
-    runs = tuple(_run(job, line, profile, notes) for job, line in told.values())
-    jobs = tuple(job for job, _ in told.values())
+    runs = tuple(_run(job, line, profile, notes) for job, line in jobs_by_id.values())
+    jobs = tuple(job for job, _ in jobs_by_id.values())
     workload = Workload(cluster=None, jobs=jobs, source=str(path))
     return Contents(runs=runs, notes=notes, workload=workload)
 
@@ -135,7 +135,7 @@ def read(path: Path, report: Report, options: SwimOptions, limits: Limits) -> Co
 def load_swim(path: str | Path, *, options: SwimOptions | None = None) -> SwimTrace:
     """The jobs of a SWIM trace; "-" reads standard input.
 
-    Lines that tell no job are skipped and reported, none is guessed at. Raises InvalidInput where
+    Lines without a usable job are skipped and reported. Raises InvalidInput where
     the file cannot be read, is too large, or holds no job at all.
     """
     source = str(path)
@@ -157,7 +157,7 @@ def parse_swim(content: bytes, *, source: str, options: SwimOptions) -> SwimTrac
 def _jobs(
     texts: Iterable[tuple[int, str]], report: Report, options: SwimOptions
 ) -> Iterator[tuple[Job, _Line]]:
-    """Each job with its line; those that tell none go to the report."""
+    """Each job with its line; other lines go to the report."""
     known: set[str] = set()
     most = min(options.jobs_max or JOBS_MAX, JOBS_MAX)
     for position, text in texts:
@@ -198,7 +198,7 @@ def _read_line(text: str, known: Container[str]) -> _Line:
     if len(cells) not in (len(_COLUMNS), _COLUMNS_WITH_PATHS):
         raise _Unreadable(f"{len(cells)} columns, not {len(_COLUMNS)} or {_COLUMNS_WITH_PATHS}")
     if cells[0] in known:
-        raise _Unreadable(f"job id {cells[0][:_SHOWN]!r} stands twice")
+        raise _Unreadable(f"job id {cells[0][:_SHOWN]!r} is given twice")
     return _Line(
         checked_id(cells[0], what="job"),
         float(_cell(cells, 1, _SECONDS)),

@@ -1,9 +1,9 @@
-"""Sluice's own traces, as `run --trace` and `simulate --trace` write them: an attempt a line.
+"""Sluice's own traces, written by `run --trace` and `simulate --trace`: one attempt a line.
 
-Each job of a trace is a run. A trace tells no submissions and no bytes: a job counts as submitted
-when its first attempt started, which the notes say. Reduces come after all maps of their job. The
-file must tell which run it is, for its jobs may be called as those of any other: the beginning of
-a digest over its lines stands before the name of the job.
+Each job of a trace is a run. A trace has no submission times and no bytes: a job counts as
+submitted when its first attempt started, as the notes say. Reduces come after all maps of a job.
+A run needs a unique id, because other traces may use the same job names: the beginning of a digest
+over the lines precedes the job's name.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NAME_CHARACTERS_MAX = 200
 _INSTANT_S_MAX = 1e15
 _UNTOLD = math.nan
 _NOTE = (
-    "The trace tells no submissions and no bytes: a job counts as submitted when its first attempt"
-    " started."
+    "The trace has no submission times and no bytes:"
+    " a job counts as submitted when its first attempt started."
 )
 
 
-def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name tells nothing
-    """A line of JSON that tells a slot."""
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """A line of JSON with a slot."""
     return _MARK.search(head) is not None and b'"outcome"' in head
 
 
@@ -120,17 +120,17 @@ class _Jobs:
         self._phases = 0
         self._kept, self._kept_max = 0, tasks_kept_max
 
-    def take(self, told: Mapping[str, Any]) -> None:
+    def take(self, record: Mapping[str, Any]) -> None:
         """Count an attempt. Raises _NoTraceLine, KeyError or TypeError before it changed a sum."""
-        start_s, end_s = _instant(told["started_at_s"]), _instant(told["finished_at_s"])
-        fetched_s = told["shuffled_at_s"]
+        start_s, end_s = _instant(record["started_at_s"]), _instant(record["finished_at_s"])
+        fetched_s = record["shuffled_at_s"]
         fetched_s = _UNTOLD if fetched_s is None else _instant(fetched_s)
-        outcome, which = told["outcome"], told["task"]
+        outcome, which = record["outcome"], record["task"]
         if end_s < start_s or not (start_s <= fetched_s <= end_s or math.isnan(fetched_s)):
             raise _NoTraceLine("its instants are out of order")
         if outcome not in _OUTCOMES or type(which) is not int or not 0 <= which < 2**53:
             raise _NoTraceLine("outcome or task is none")
-        job, phase = self._places(told)
+        job, phase = self._places(record)
         job.began_s, job.ended_s = min(job.began_s, start_s), max(job.ended_s, end_s)
         phase.failed += outcome == "failed"
         if outcome != "done":
@@ -138,7 +138,7 @@ class _Jobs:
         phase.tasks += 1
         phase.total_s += end_s - start_s
         phase.max_s = max(phase.max_s, end_s - start_s)
-        self._keep(phase, which, (start_s, end_s, fetched_s), told.get("node"))
+        self._keep(phase, which, (start_s, end_s, fetched_s), record.get("node"))
 
     def _keep(
         self, phase: _Phase, which: int, instants: tuple[float, float, float], node: object
@@ -156,8 +156,8 @@ class _Jobs:
         phase.ends_s.append(instants[1])
         phase.fetched_s.append(instants[2])
 
-    def _places(self, told: Mapping[str, Any]) -> tuple[_Job, _Phase]:
-        job_id, name = _name(told["job"]), _name(told["phase"])
+    def _places(self, record: Mapping[str, Any]) -> tuple[_Job, _Phase]:
+        job_id, name = _name(record["job"]), _name(record["phase"])
         job = self._jobs.get(job_id)
         phase = None if job is None else job.phases.get(name)
         if job is not None and phase is not None:
@@ -166,7 +166,7 @@ class _Jobs:
             raise _NoTraceLine("more jobs than a workload may have")
         self._phases += 1
         job = self._jobs.setdefault(job_id, _Job())
-        kind = "reduce" if told["slot"] == "reduce" or name == "reduce" else "map"
+        kind = "reduce" if record["slot"] == "reduce" or name == "reduce" else "map"
         return job, job.phases.setdefault(name, _Phase(kind))
 
     def runs(self, digest: str) -> tuple[PastRun, ...]:
@@ -207,16 +207,16 @@ def _run(job_id: str, job: _Job, digest: str, nodes: list[str | None]) -> PastRu
     )
 
 
-def _name(told: object) -> str:
-    if not isinstance(told, str) or not 1 <= len(told) <= _NAME_CHARACTERS_MAX:
-        raise _NoTraceLine(f"{str(told)[:40]!r} is no name")
-    return "".join(one if one.isprintable() else " " for one in told)
+def _name(record: object) -> str:
+    if not isinstance(record, str) or not 1 <= len(record) <= _NAME_CHARACTERS_MAX:
+        raise _NoTraceLine(f"{str(record)[:40]!r} is not a name")
+    return "".join(one if one.isprintable() else " " for one in record)
 
 
-def _instant(told: object) -> float:
-    if type(told) not in {int, float} or not 0 <= told < _INSTANT_S_MAX:  # type: ignore[operator]  # a number
-        raise _NoTraceLine(f"{str(told)[:40]!r} is no instant")
-    return float(told)  # type: ignore[arg-type]  # as above
+def _instant(record: object) -> float:
+    if type(record) not in {int, float} or not 0 <= record < _INSTANT_S_MAX:  # type: ignore[operator]  # a number
+        raise _NoTraceLine(f"{str(record)[:40]!r} is not an instant")
+    return float(record)  # type: ignore[arg-type]  # as above
 
 
 def _known(number: float) -> float | None:

@@ -1,10 +1,10 @@
-"""Packed bytes to plain ones, a bounded piece at a time: gzip, zstd, lz4, Spark's lz4 blocks.
+"""Decompress in pieces of bounded size: gzip, zstd, lz4, Spark's lz4 blocks.
 
-What packed a file is told by its first bytes, never by its name. A decoder gives at most about
-PIECE_BYTES_MAX at once, whatever it is fed, so a bomb is met at the limits of whoever asks, not in
-memory. Several packed streams in one file follow each other as one.
+The compression of a file is detected by its first bytes, never by its name. A decoder returns at
+most about PIECE_BYTES_MAX at once, so a bomb meets the caller's limits before it fills memory.
+Several compressed streams in one file are read one after another.
 
-Spark's own lz4 (`spark.eventLog.compression.codec=lz4`) is no lz4 frame but the block stream of
+Spark's own lz4 (`spark.eventLog.compression.codec=lz4`) is not an lz4 frame but the block stream of
 lz4-java: a magic word, a method, two lengths and a checksum before each block. The checksum is not
 verified: damage shows as a block that does not unpack, or as a line that cannot be read.
 """
