@@ -69,6 +69,20 @@ def test_a_run_time_of_0_is_a_rounded_one(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "record",
+    [
+        f"{swf(2, 0, 0, 5, 4).strip()} 7 extra\n",
+        "2 0 0 5 4 -1 -1 4 5 -1 1 1 1 1 1 1 x x\n",
+    ],
+    ids=["more than 18 columns", "text in columns that are not read"],
+)
+def test_columns_that_are_not_read_do_not_cost_the_job(record, tmp_path):
+    log = read_text(tmp_path / "log", HEAD + swf(1, 0, 0, 10, 2) + record)
+
+    assert ("swf", 2, ()) == (log.format, len(log.runs), log.skipped)
+
+
+@pytest.mark.parametrize(
     ("record", "why"),
     [
         (swf(2, 0, 0, -1, 4), "job 2 has no run time"),

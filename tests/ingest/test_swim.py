@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.ingest.logs.formats import read_log
 from sluice.ingest.logs.swim import SwimOptions, load_swim, parse_swim
 from sluice.model.errors import InvalidInput
 from sluice.model.lengths import ConstantLengths
@@ -113,3 +114,16 @@ def test_a_mutated_trace_is_a_trace_or_invalid_input(noise, at):
         assert trace.workload.jobs
         return
     assert "trace" in message
+
+
+def test_a_line_with_paths_may_end_in_a_tab(tmp_path):
+    """SWIM's own `...withInputPaths...tsv` has nine cells a line; the last one is empty."""
+    line = "job1\t60\t0\t1000000\t200000\t300000\tinputPath1\toutputPath1\t\n"
+    path = tmp_path / "FB-2009_samples_withInputPaths.tsv"
+    path.write_text(line * 2 + line.replace("job1", "job2"))
+
+    log = read_log(path)
+
+    assert "swim" == log.format
+    assert ["job1", "job2"] == [job.job_id for job in log.workload.jobs]
+    assert [2] == [skipped.line for skipped in log.skipped]

@@ -36,9 +36,11 @@ from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swf"
-_COLUMNS = 18
+_COLUMNS = 18  # some archives append columns of their own
+_COLUMNS_READ = (0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13, 14)
+_COLUMNS_NEEDED = 11
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?")
-_LINE = re.compile(rb"\s*\d+(\s+-?[0-9.]+){10,17}\s*")
+_LINE = re.compile(rb"\s*\d+(\s+-?[0-9.]+){10}(\s+\S+)*\s*")
 _HEAD = re.compile(rb"^;\s*(Version|MaxProcs|MaxNodes|UnixStartTime)\s*:\s*\d", re.MULTILINE)
 _HEADER = re.compile(r";\s*(\w{1,40})\s*:\s*(.{0,200})")
 _FAILED = frozenset((0, 4, 5))
@@ -137,11 +139,11 @@ def _read_header(text: str, header: dict[str, str]) -> None:
 
 def _record(text: str, known: Container[int]) -> _Record:
     cells = text.split()
-    if not 11 <= len(cells) <= _COLUMNS:  # noqa: PLR2004  # the needed columns come first
+    if len(cells) < _COLUMNS_NEEDED:
         raise _Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
     cells += ["-1"] * (_COLUMNS - len(cells))
-    numbers = [_number(cell) for cell in cells]
-    job, submitted_at_s, wait_s, run_s = numbers[:4]
+    numbers = {column: _number(cells[column]) for column in _COLUMNS_READ}
+    job, submitted_at_s, wait_s, run_s = (numbers[column] for column in range(4))
     processors = numbers[4] if numbers[4] > 0 else numbers[7]
     if run_s < 0:
         raise _Unreadable(f"job {job:g} has no run time")

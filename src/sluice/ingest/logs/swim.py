@@ -39,11 +39,11 @@ from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swim"
 _COLUMNS = ("job", "submit", "gap", "map_input", "shuffle", "reduce_output")
-_COLUMNS_WITH_PATHS = 8
+_COLUMNS_MAX = 8  # with the paths of input and output
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 _BYTES = re.compile(r"[0-9]{1,18}")
 _LINE = re.compile(
-    rb"[^\t\n]{1,200}\t[0-9.]+\t-?[0-9.]+\t[0-9]+\t[0-9]+\t[0-9]+(\t[^\t\n]*){0,2}\r?"
+    rb"[^\t\n]{1,200}\t[0-9.]+\t-?[0-9.]+\t[0-9]+\t[0-9]+\t[0-9]+(\t[^\t\n]*){0,2}\t?\r?"
 )
 _SHOWN = 40
 
@@ -195,8 +195,10 @@ def _texts(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
 
 def _read_line(text: str, known: Container[str]) -> _Line:
     cells = [cell.strip() for cell in text.split("\t")]
-    if len(cells) not in (len(_COLUMNS), _COLUMNS_WITH_PATHS):
-        raise _Unreadable(f"{len(cells)} columns, not {len(_COLUMNS)} or {_COLUMNS_WITH_PATHS}")
+    while len(cells) > len(_COLUMNS) and not cells[-1]:
+        cells.pop()  # SWIM ends its lines with paths by a TAB
+    if not len(_COLUMNS) <= len(cells) <= _COLUMNS_MAX:
+        raise _Unreadable(f"{len(cells)} columns, not {len(_COLUMNS)} to {_COLUMNS_MAX}")
     if cells[0] in known:
         raise _Unreadable(f"job id {cells[0][:_SHOWN]!r} is given twice")
     return _Line(
