@@ -40,11 +40,11 @@ def test_a_verb_takes_a_log_and_notes_what_was_chosen(verb):
     """In the document for programs, beside the tables for people."""
     answer = sluice(*verb, "--from-log", YARN, "--json")
     assert (answer.code, answer.err) == (0, "")
-    assert json.loads(answer.out)["notes"][0] == "map_slots = 5: as the log tells."
+    assert json.loads(answer.out)["notes"][0] == "map_slots = 5: from the log."
 
     for_people = sluice(*verb, "--from-log", YARN)
     assert for_people.code == 0
-    assert "note: map_slots = 5: as the log tells." in for_people.err
+    assert "note: map_slots = 5: from the log." in for_people.err
 
 
 def test_a_workload_file_has_no_notes():
@@ -126,21 +126,21 @@ def test_a_log_has_no_name_for_what_is_written_beside_it():
 def test_a_question_is_about_a_run_or_about_a_log():
     for verb in ("why", "story"):
         answer = sluice(verb, "a", "--from-log", YARN, "--run", "1")
-        assert (answer.code, "beside --from-log" in answer.err) == (2, True)
+        assert (answer.code, "together with --from-log" in answer.err) == (2, True)
         answer = sluice(verb, "a", "--from-log", YARN, "--file", "jobs.yaml")
-        assert (answer.code, "beside --file" in answer.err) == (2, True)
+        assert (answer.code, "together with --file" in answer.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("words", "fragments"),
     [
-        (["jobs.yaml", "--from-log", YARN], ["--from-log", "beside FILE", "one of the two"]),
+        (["jobs.yaml", "--from-log", YARN], ["--from-log", "together with FILE", "one of the two"]),
         ([], ["FILE", "--from-log"]),
-        (["jobs.yaml", "--from-log-set", "a=1"], ["--from-log-set", "no --from-log"]),
-        (["jobs.yaml", "--from-log-format", "swim"], ["--from-log-format", "no --from-log"]),
+        (["jobs.yaml", "--from-log-set", "a=1"], ["--from-log-set", "without --from-log"]),
+        (["jobs.yaml", "--from-log-format", "swim"], ["--from-log-format", "without --from-log"]),
         (["--from-log", FIFTY], ["cluster is missing", "map_slots", "--from-log-set"]),
-        (["--from-log", FIFTY, "--from-log-format", "swin"], ["'swin'", "swim was meant"]),
-        (["--from-log", FIFTY, "--from-log-set", "map_slot=4"], ["map_slots was meant"]),
+        (["--from-log", FIFTY, "--from-log-format", "swin"], ["'swin'", "Did you mean swim?"]),
+        (["--from-log", FIFTY, "--from-log-set", "map_slot=4"], ["Did you mean map_slots?"]),
         (["--from-log", FIFTY, "--from-log-set", "map_slots"], ["no = in it", "key=value"]),
         (["--from-log", FIFTY, "--from-log-set", "map_slots=x"], ["map_slots is 'x'"]),
         (["--from-log", "none.log"], ["none.log", "No such file"]),

@@ -84,7 +84,7 @@ def test_people_get_a_table_with_what_was_chosen_below(trace):
 
     assert "log        format  jobs  tasks  input  new  longer  known" in answer.out
     assert "log.jsonl  sluice     2     16      –    2       0      0" in answer.out
-    assert "The trace tells no submissions" in answer.out
+    assert "The trace has no submission times" in answer.out
     assert "Next: sluice profiles" in answer.err
 
 
@@ -186,8 +186,8 @@ def test_an_empty_store_is_no_error(home):
         (["--export", "table.txt"], "End the name in .csv or .parquet."),
         (["--export", "none/table.csv"], "there is no folder none"),
         (["--keep-runs", "-1"], "--keep-runs: '-1' is not a whole number"),
-        (["--forget"], "--forget: it forgets a profile, and none is named"),
-        (["--forget-run", "x"], "--forget-run: it forgets a profile"),
+        (["--forget"], "--forget: NAME is missing"),
+        (["--forget-run", "x"], "--forget-run: NAME is missing"),
         (["words", "--forget-run", "x"], "profile 'words' has no run 'x'"),
         (
             ["words", "--forget", "--keep-runs", "1"],

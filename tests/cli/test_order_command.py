@@ -174,7 +174,7 @@ def test_a_chart_is_drawn(example, tmp_path):
     [
         (["--method", "mkjr"], "--method: 'mkjr' is unknown. Did you mean mk-jr?"),
         (["--objective", "time"], "--objective"),
-        (["--seconds", "0"], "--seconds: '0' is no length of time"),
+        (["--seconds", "0"], "--seconds: '0' is not a length of time"),
         (["--seconds", "nan"], "--seconds"),
         (["--evaluations", "0"], "--evaluations"),
         (["--evaluations", "1.5"], "--evaluations"),

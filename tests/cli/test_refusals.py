@@ -38,12 +38,12 @@ def test_a_bad_workload_is_refused(case, tmp_path):
 
 WRONG_WORDS = [
     # verbs and flags
-    (["simulat", "small.yaml"], ["sluice", "'simulat'", "simulate was meant"]),
+    (["simulat", "small.yaml"], ["sluice", "'simulat'", "Did you mean simulate?"]),
     (["frobnicate"], ["'frobnicate'", "simulate, compare, run"]),
-    (["--verion"], ["--verion", "--version was meant"]),
+    (["--verion"], ["--verion", "Did you mean --version?"]),
     (["-x"], ["no option -x", "sluice --help"]),
     (["simulate"], ["sluice simulate", "FILE", "simulate --help"]),
-    (["simulate", "small.yaml", "--taks", "fair"], ["--taks", "--tasks was meant"]),
+    (["simulate", "small.yaml", "--taks", "fair"], ["--taks", "Did you mean --tasks?"]),
     (["simulate", "small.yaml", "--sed=1"], ["--sed", "Did you mean --seed", "simulate --help"]),
     (["simulate", "small.yaml", "--json=1"], ["--json", "value"]),
     (["simulate", "small.yaml", "--set"], ["--set", "argument"]),

@@ -39,12 +39,12 @@ app = typer.Typer(
     cls=_Commands,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="One workload file goes to every verb. Begin with: sluice validate FILE",
+    epilog="Every command reads the same workload file. Start with: sluice validate FILE",
 )
 
 
 def print_version() -> None:
-    """The version, for people."""
+    """Print the version."""
     import sluice
 
     sys.stdout.write(f"sluice {sluice.__version__}\n")
@@ -66,8 +66,8 @@ def _begin(
         ),
     ] = False,
 ) -> None:
-    """Decide which data-processing jobs to admit, in which order to release them, where each task
-    runs, and what it all costs: in virtual time or for real, on one workload file.
+    """Plan, simulate and run data-processing jobs on a shared or rented cluster: which jobs to
+    admit, in which order to release them, where each task runs, and what it costs.
     """
     if context.invoked_subcommand is None:
         sys.stdout.write(context.get_help() + "\n")

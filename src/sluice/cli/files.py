@@ -1,4 +1,4 @@
-"""Files that a verb writes beside its answer: checked before the work, written after it."""
+"""Output files of a command: checked before the work, written after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLOT_ENDINGS = (".html", ".png", ".svg", ".json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Paths as they were given; None for what nobody asked for."""
+    """Paths as given; None if not requested."""
 
     trace: str | None = None
     plot: str | None = None
@@ -36,7 +36,7 @@ class Files:
         export: str | None = None,
         out: str | None = None,
     ) -> Files:
-        """The paths, if they can be written: an hour's simulation shall not end in a complaint.
+        """The paths, if they can be written; checked now, so that no long work is lost.
 
         source: the workload file, which none may overwrite.
         Raises InvalidInput naming the flag, MissingExtra where a chart cannot be drawn.
@@ -59,7 +59,7 @@ class Files:
         return cls(trace=trace, plot=plot, export=export, out=out)
 
     def write(self, result: RunResult) -> None:
-        """Write what was asked for. Raises InvalidInput where a path has become unusable."""
+        """Write the requested files. Raises InvalidInput if a path has become unusable."""
         if self.trace is not None:
             from sluice.reporting.trace import write_trace
 
@@ -69,34 +69,34 @@ class Files:
             self.save(result.plot())
 
     def save_export(self, text: str) -> None:
-        """Write the text where --export says. Raises OSError where that fails."""
+        """Write the text to the path of --export. Raises OSError if that fails."""
         assert self.export is not None
         Path(self.export).write_text(text, encoding="utf-8")
         talk(f"export: {self.export}")
 
     def save_out(self, text: str) -> None:
-        """Write the text where --out says. Raises OSError where that fails."""
+        """Write the text to the path of --out. Raises OSError if that fails."""
         assert self.out is not None
         Path(self.out).write_text(text, encoding="utf-8")
         talk(f"written: {self.out}")
 
     def save(self, chart: Chart) -> None:
-        """Write the chart where --plot says."""
+        """Write the chart to the path of --plot."""
         assert self.plot is not None
         chart.save(self.plot)
         talk(f"plot: {self.plot}")
 
 
 def checked_folder(flag: str, path: str) -> Path:
-    """A folder to draw charts in, there already or to be made. Raises as `Files.checked` does."""
+    """The folder for charts, which may not exist yet. Raises as `Files.checked` does."""
     folder = Path(path)
     if not path or "\0" in path or (folder.exists() and not folder.is_dir()):
-        raise InvalidInput(f"{path!r} is no folder", where=flag, hint="give the name of a folder")
+        raise InvalidInput(
+            f"{path!r} is not a folder", where=flag, hint="give the name of a folder"
+        )
     place = folder if folder.exists() else folder.absolute().parent
     if not place.is_dir() or not os.access(place, os.W_OK):
-        raise InvalidInput(
-            f"{path} cannot be written", where=flag, hint="name a folder that can be"
-        )
+        raise InvalidInput(f"{path} cannot be written", where=flag, hint="name a writable folder")
     _check_plot("chart.png")
     return folder
 
@@ -104,12 +104,14 @@ def checked_folder(flag: str, path: str) -> Path:
 def _check(flag: str, path: str, source: str) -> None:
     folder = Path(path).parent
     if not path or path == "-":
-        raise InvalidInput(f"{path!r} is no file", where=flag, hint="give the name of a file")
+        raise InvalidInput(
+            f"{path!r} is not a file name", where=flag, hint="give the name of a file"
+        )
     if "\0" in path:
-        raise InvalidInput("the name holds a NUL character", where=flag, hint="leave it out")
+        raise InvalidInput("the name contains a NUL character", where=flag, hint="leave it out")
     if source != "-" and _are_same(path, source):
         raise InvalidInput(
-            f"{path} is the workload, which would be overwritten",
+            f"{path} is the workload, and would be overwritten",
             where=flag,
             hint="name another file",
         )
@@ -133,7 +135,7 @@ def _check_plot(path: str) -> None:
     ending = Path(path).suffix.lower()
     if ending not in PLOT_ENDINGS:
         raise InvalidInput(
-            f"{path} does not say which kind of chart to write",
+            f"{path} has no ending of a chart format",
             where="--plot",
             hint=f"end the name in {', '.join(PLOT_ENDINGS[:-1])} or {PLOT_ENDINGS[-1]}",
         )

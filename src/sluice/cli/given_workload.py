@@ -1,4 +1,4 @@
-"""What a verb was given to work on: a workload file, or logs of what ran before."""
+"""The input of a command: a workload file, or logs of past runs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sluice.model.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenWorkload:
-    """A workload as a verb takes it.
+    """The workload that a command works on.
 
-    source: the path of the file, "-" for stdin, or the workload that was made from logs.
-    told: how a command line names it.
-    file: the path again; "-" for what no other command can read again.
-    kept: a file that no answer may overwrite; "-" for none.
-    notes: what logs do not tell and what was chosen instead.
+    source: the path of the file, "-" for stdin, or the workload made from logs.
+    arguments: the part of a command line that names it.
+    file: the path again; "-" if no other command can read it again.
+    kept: a file that no output may overwrite; "-" for none.
+    notes: values that the logs lack, and what was used instead.
     """
 
     source: str | Workload
-    told: str
+    arguments: str
     file: str
     kept: str
     notes: tuple[str, ...] = ()
 
     def noted(self, document: Mapping[str, object]) -> Mapping[str, object]:
-        """The document of a verb, with the notes in it where there are any."""
+        """The document, with the notes if there are any."""
         return {**document, "notes": list(self.notes)} if self.notes else document
 
     def talk(self) -> None:
-        """Say the notes beside a result for people."""
+        """Print the notes on stderr."""
         for note in self.notes:
             talk(f"note: {note}")
 
@@ -47,20 +47,20 @@ def given_workload(
     *,
     flag: str = "FILE",
 ) -> GivenWorkload:
-    """What FILE, --from-log, --from-log-format and --from-log-set say. Raises InvalidInput.
+    """The workload of FILE, or of --from-log and its options. Raises InvalidInput.
 
-    verb: whose they are, for a message: "simulate".  flag: what this verb calls FILE.
+    verb: the command, for messages: "simulate".  flag: this command's name for FILE.
     """
     if logs and file is not None:
         raise InvalidInput(
-            f"it is given beside {flag}", where="--from-log", hint="give one of the two"
+            f"it is given together with {flag}", where="--from-log", hint="give one of the two"
         )
     if logs:
         return _from_logs(logs, format, options)
     for option, value in (("--from-log-format", format), ("--from-log-set", options)):
         if value:
             raise InvalidInput(
-                "it says how to read a log, and there is no --from-log",
+                "it has no effect without --from-log",
                 where=option,
                 hint="name the log with --from-log",
             )
@@ -70,7 +70,7 @@ def given_workload(
             where=f"sluice {verb}",
             hint=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
         )
-    return GivenWorkload(source=file, told=shlex.quote(file), file=file, kept=file)
+    return GivenWorkload(source=file, arguments=shlex.quote(file), file=file, kept=file)
 
 
 def simulated_workload(
@@ -80,7 +80,7 @@ def simulated_workload(
     format: str | None,  # noqa: A002  # as above
     options: Sequence[str] | None,
 ) -> GivenWorkload | None:
-    """The same of a verb that takes FILE as --file; None where it is asked about a run."""
+    """As `given_workload`, for a command that takes FILE as --file; None for a recorded run."""
     if file is None and not (logs or format or options):
         return None
     return given_workload(verb, file, logs, format, options, flag="--file")
@@ -96,5 +96,7 @@ def _from_logs(
 
     chosen = read_options(options or (), "--from-log-set")
     workload = workload_from_logs(logs, format or "auto", chosen)
-    told = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
-    return GivenWorkload(source=workload, told=told, file="-", kept=logs[0], notes=workload.notes)
+    arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
+    return GivenWorkload(
+        source=workload, arguments=arguments, file="-", kept=logs[0], notes=workload.notes
+    )

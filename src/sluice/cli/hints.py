@@ -1,4 +1,4 @@
-"""What to ask next, as a command that can be pasted."""
+"""Suggest the next command, ready to paste."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
 def talk_about(
     result: RunResult, file: str, flags: Mapping[str, object], settings: Sequence[str]
 ) -> None:
-    """Say how to learn more about the first job that did not go well, if there is one.
+    """Suggest how to explain the first job that is late or did not end, if there is one.
 
-    file, flags, settings: as they were given to `simulate`.
+    file, flags, settings: as given to `simulate`.
     """
     stuck = next((job for job in result.jobs if job.finished_at_s is None), None)
     late = next((job for job in result.jobs if job.deadline_met is False), None)
@@ -31,4 +31,4 @@ def talk_about(
     asked = [f"--{name}={value}" for name, value in flags.items() if value != _DEFAULTS[name]]
     asked += [f"--set={setting}" for setting in settings]
     words = ["sluice", verb, f"--file={file}", *asked, "--", job.job_id]
-    talk(f"A job {what}. To learn more: {shlex.join(words)}")
+    talk(f"A job {what}. To see why: {shlex.join(words)}")

@@ -1,4 +1,4 @@
-"""The flags that several verbs share, each said once."""
+"""The options that several commands share, each declared once."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import typer
 
 from sluice.model.errors import InvalidInput
 
-_POLICIES, _WHAT_IF, _FILES = "Policies", "What if", "Files"
+_POLICIES, _WHAT_IF, _FILES = "Policies", "Simulated conditions", "Files"
 _LOGS = "Instead of FILE"
 _SEED_MAX = 2**64 - 1
 
 
 def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], int]:
-    """Reads a whole number. What it returns raises InvalidInput naming the flag.
+    """A parser of whole numbers. It raises InvalidInput, which names the option.
 
     >>> whole("--nodes", low=1)("3")
     3
     """
 
     def read(given: object) -> int:
-        text = str(given)  # a default comes as it is
+        text = str(given)  # a default is not text
         # int() would also take 1_000 and digits of other scripts; and 5000 digits are too many.
-        is_plain = text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20  # noqa: PLR2004  # as many as the largest has
+        is_plain = text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20  # noqa: PLR2004  # digits of the largest
         number = int(text) if is_plain else None
         if number is None or not low <= number <= high:
             raise InvalidInput(
-                f"{text[:80]!r} is no whole number from {low} to {high}",
+                f"{text[:80]!r} is not a whole number from {low} to {high}",
                 where=flag,
                 hint=f"give one, such as {max(low, 1)}",
             )
@@ -39,7 +39,7 @@ def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], i
 
 
 def instant(flag: str) -> Callable[[str], float]:
-    """Reads seconds since the start of the workload. What it returns raises InvalidInput."""
+    """A parser of seconds since the start of the workload. It raises InvalidInput."""
 
     def read(text: str) -> float:
         try:
@@ -48,7 +48,9 @@ def instant(flag: str) -> Callable[[str], float]:
             at_s = math.nan
         if not 0 <= at_s < math.inf:
             raise InvalidInput(
-                f"{text[:80]!r} is no instant", where=flag, hint="give seconds, 0 or more"
+                f"{text[:80]!r} is not a number of seconds",
+                where=flag,
+                hint="give seconds, 0 or more",
             )
         return at_s
 
@@ -57,11 +59,15 @@ def instant(flag: str) -> Callable[[str], float]:
 
 File = Annotated[
     str,
-    typer.Argument(metavar="FILE", show_default=False, help="Workload, YAML or JSON; - for stdin."),
+    typer.Argument(
+        metavar="FILE", show_default=False, help="Workload file, YAML or JSON; - reads stdin."
+    ),
 ]
 FileOrLog = Annotated[
     str | None,
-    typer.Argument(metavar="FILE", show_default=False, help="Workload, YAML or JSON; - for stdin."),
+    typer.Argument(
+        metavar="FILE", show_default=False, help="Workload file, YAML or JSON; - reads stdin."
+    ),
 ]
 FromLog = Annotated[
     list[str] | None,
@@ -69,7 +75,7 @@ FromLog = Annotated[
         "--from-log",
         metavar="PATH",
         show_default=False,
-        help="A log, or a folder of logs, to be run again; may be repeated.",
+        help="Log, or folder of logs, to replay; repeatable.",
         rich_help_panel=_LOGS,
     ),
 ]
@@ -79,7 +85,7 @@ FromLogFormat = Annotated[
         "--from-log-format",
         metavar="NAME",
         show_default=False,
-        help="Its format; else told by its content.",
+        help="Log format (default: detected).",
         rich_help_panel=_LOGS,
     ),
 ]
@@ -89,23 +95,35 @@ FromLogSet = Annotated[
         "--from-log-set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Choose what it does not on_message, such as map_slots=40; may be repeated.",
+        help="Set a value the log lacks, e.g. map_slots=40; repeatable.",
         rich_help_panel=_LOGS,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
 Tasks = Annotated[
     str,
-    typer.Option(metavar="NAME", help="Which task goes where.", rich_help_panel=_POLICIES),
+    typer.Option(
+        metavar="NAME",
+        help="Task policy: which task starts on a free slot.",
+        rich_help_panel=_POLICIES,
+    ),
 ]
 Release = Annotated[
     str,
-    typer.Option(metavar="NAME", help="Which waiting job is next.", rich_help_panel=_POLICIES),
+    typer.Option(
+        metavar="NAME",
+        help="Release policy: order of waiting jobs.",
+        rich_help_panel=_POLICIES,
+    ),
 ]
 Admission = Annotated[
     str,
-    typer.Option(metavar="NAME", help="Which jobs are taken.", rich_help_panel=_POLICIES),
+    typer.Option(
+        metavar="NAME",
+        help="Admission policy: which jobs are accepted.",
+        rich_help_panel=_POLICIES,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -113,7 +131,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Change a setting, such as jitter=0.15; may be repeated.",
+        help="Change a setting, e.g. jitter=0.15; repeatable.",
         rich_help_panel=_WHAT_IF,
     ),
 ]
@@ -121,7 +139,7 @@ Seed = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Of the random numbers.",
+        help="Seed for the random-number generator.",
         parser=whole("--seed", high=_SEED_MAX),
         rich_help_panel=_WHAT_IF,
     ),
@@ -130,7 +148,7 @@ LengthsFrom = Annotated[
     str | None,
     typer.Option(
         metavar="TRACE.jsonl",
-        help="Take task lengths from this trace.",
+        help="Read task lengths from this trace.",
         show_default=False,
         rich_help_panel=_WHAT_IF,
     ),
@@ -139,7 +157,7 @@ Trace = Annotated[
     str | None,
     typer.Option(
         metavar="OUT.jsonl",
-        help="Write a line for each attempt of each task.",
+        help="Write one line for each attempt of each task.",
         show_default=False,
         rich_help_panel=_FILES,
     ),
@@ -148,7 +166,7 @@ Plot = Annotated[
     str | None,
     typer.Option(
         metavar="OUT",
-        help="Write a chart: .html, .png, .svg or .json.",
+        help="Write a chart; .html, .png, .svg or .json.",
         show_default=False,
         rich_help_panel=_FILES,
     ),
@@ -160,7 +178,7 @@ Nodes = Annotated[
         metavar="N",
         parser=whole("--nodes", low=1),
         show_default=False,
-        help="Virtual nodes on this machine.",
+        help="Number of virtual nodes on this machine.",
     ),
 ]
 MapSlots = Annotated[
@@ -169,7 +187,7 @@ MapSlots = Annotated[
         metavar="N",
         parser=whole("--map-slots", low=1),
         show_default=False,
-        help="Map slots of each.",
+        help="Map slots of each node.",
     ),
 ]
 ReduceSlots = Annotated[
@@ -178,24 +196,33 @@ ReduceSlots = Annotated[
         metavar="N",
         parser=whole("--reduce-slots"),
         show_default=False,
-        help="Reduce slots of each.",
+        help="Reduce slots of each node.",
     ),
 ]
 Seeds = Annotated[
     int,
     typer.Option(
-        metavar="N", parser=whole("--seeds", low=1), help="Runs of each, with seeds 0 to N-1."
+        metavar="N",
+        parser=whole("--seeds", low=1),
+        help="Simulations of each scheduler, with seeds 0 to N-1.",
     ),
 ]
 
-# Of `why` and `story`, where None tells that a flag was not given: most go with --file alone.
+# Options of `why` and `story`. None means not given: most are valid only with --file.
 Run = Annotated[
     str | None,
-    typer.Option(metavar="RUN_ID", show_default=False, help="Of this run, not of the newest."),
+    typer.Option(
+        metavar="RUN_ID", show_default=False, help="Run to explain (default: the newest)."
+    ),
 ]
 OfFile = Annotated[
     str | None,
-    typer.Option("--file", metavar="FILE", show_default=False, help="Of a simulation of FILE."),
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        show_default=False,
+        help="Explain a simulation of FILE instead of a run.",
+    ),
 ]
 AtS = Annotated[
     float | None,
@@ -204,7 +231,7 @@ AtS = Annotated[
         metavar="T",
         parser=instant("--at-s"),
         show_default=False,
-        help="As of T seconds.",
+        help="Explain the state T seconds after the start.",
     ),
 ]
 TasksOrNone = Annotated[
@@ -213,7 +240,7 @@ TasksOrNone = Annotated[
         "--tasks",
         metavar="NAME",
         show_default=False,
-        help="Which task goes where; else fifo.",
+        help="Task policy (default: fifo).",
         rich_help_panel="With --file",
     ),
 ]
@@ -223,7 +250,7 @@ ReleaseOrNone = Annotated[
         "--release",
         metavar="NAME",
         show_default=False,
-        help="Which waiting job is next; else input.",
+        help="Release policy (default: input).",
         rich_help_panel="With --file",
     ),
 ]
@@ -233,7 +260,7 @@ AdmissionOrNone = Annotated[
         "--admission",
         metavar="NAME",
         show_default=False,
-        help="Which jobs are taken; else all.",
+        help="Admission policy (default: all).",
         rich_help_panel="With --file",
     ),
 ]
@@ -243,7 +270,7 @@ SetOrNone = Annotated[
         "--set",
         metavar="KEY=VALUE",
         show_default=False,
-        help="Change a setting; may be repeated.",
+        help="Change a setting; repeatable.",
         rich_help_panel="With --file",
     ),
 ]
@@ -254,7 +281,7 @@ SeedOrNone = Annotated[
         metavar="N",
         parser=whole("--seed", high=_SEED_MAX),
         show_default=False,
-        help="Of the random numbers; else 0.",
+        help="Seed for the random-number generator (default: 0).",
         rich_help_panel="With --file",
     ),
 ]

@@ -1,9 +1,9 @@
-"""What a workload file was understood to say, with what looks unintended in it.
+"""A summary of a workload file, with warnings about what looks unintended.
 
-Bounds on time hold for any schedule: work takes at least its slot-seconds spread over all slots,
-of whatever kind, for some policies run tasks in slots of the other; and a phase takes at least one
-task's average length. They count with the lengths of the profiles, and where policies may place by
-resources there are none, for a node then runs as many tasks as it has resources for.
+The lower bound of the makespan holds for any schedule. The work takes at least its slot-seconds
+divided by all slots of both kinds, because some policies run tasks in slots of the other kind. A
+phase takes at least one task's average length. Bounds use the lengths of the profiles. There is no
+bound if nodes have resources, because a node may then run as many tasks as its resources allow.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _TYPED = (SlotKind.MAP, SlotKind.REDUCE)
 class Overview:
     """Counts and sums of a workload. work_s: slot-seconds by kind, where lengths are known.
 
-    makespan_lower_s: what no schedule can undercut; None without a cluster or without work.
-    unmeasured: jobs with a phase of unknown length; only a real run can tell about them.
+    makespan_lower_s: bound for every schedule; None without a cluster or without work.
+    unmeasured: jobs with a phase of unknown length; only a real run can measure them.
     """
 
     workload: Workload
@@ -75,7 +75,7 @@ def overview_of(workload: Workload) -> Overview:
         work_s=work_s,
         makespan_lower_s=_makespan_lower_s(workload, work_s),
         unmeasured=sum(not _is_measured(job) for job in workload.jobs),
-        warnings=_told(list(_warnings(workload))),
+        warnings=_bounded(list(_warnings(workload))),
     )
 
 
@@ -85,7 +85,7 @@ def deadlines(workload: Workload) -> int:
 
 
 def average_s(phase: Phase) -> float | None:
-    """The mean length of a task, with its part of the shuffle; None where nobody knows it."""
+    """The mean length of a task, with its part of the shuffle; None if unknown."""
     if phase.lengths is None:
         return None
     fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
@@ -144,7 +144,7 @@ def response_lower_s(job: Job, cluster: Cluster) -> float:
 # --- warnings ---------------------------------------------------------------------------------
 
 
-def _told(warnings: list[str]) -> tuple[str, ...]:
+def _bounded(warnings: list[str]) -> tuple[str, ...]:
     more = len(warnings) - _WARNINGS_MAX
     return (*warnings[:_WARNINGS_MAX], *([f"and {more} more"] if more > 0 else []))
 

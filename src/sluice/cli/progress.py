@@ -1,4 +1,4 @@
-"""How far a simulation is, for whoever sits at a terminal; nothing where stderr is a file."""
+"""Progress of a simulation on a terminal; no output if stderr is a file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from sluice.simulation.driver import OnProgress
 
-PATIENCE_S = 0.5  # what is over by then needs no bar
+PATIENCE_S = 0.5  # shorter work needs no bar
 
 
 class _SimulationBar:
-    """OnProgress now and then by the simulator; appears once the user has waited a little."""
+    """A callback for the simulator. The bar appears after PATIENCE_S."""
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
@@ -30,8 +30,8 @@ class _SimulationBar:
             if time.monotonic() - self._began_s < PATIENCE_S:
                 return
             self._progress = _spinner("simulating")
-        told = f"virtual time {duration(now_s)}, {count(ended)} attempts ended"
-        self._progress.update(self._progress.task_ids[0], told=told)
+        state = f"virtual time {duration(now_s)}, {count(ended)} attempts ended"
+        self._progress.update(self._progress.task_ids[0], state=state)
 
     def stop(self) -> None:
         if self._progress is not None:
@@ -60,7 +60,7 @@ def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
     progress = _spinner(what)
 
     def observe(scheduler: str, seed: int) -> None:
-        progress.update(progress.task_ids[0], told=f"{scheduler}, seed {seed}")
+        progress.update(progress.task_ids[0], state=f"{scheduler}, seed {seed}")
 
     try:
         yield observe
@@ -76,24 +76,24 @@ def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
         return
     progress = _spinner(what)
     try:
-        yield lambda told: progress.update(progress.task_ids[0], told=told)
+        yield lambda state: progress.update(progress.task_ids[0], state=state)
     finally:
         progress.stop()
 
 
 def _spinner(what: str) -> Progress:
-    """A line that moves, already started. It vanishes when it stops."""
+    """A started spinner line. It disappears when it stops."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     progress = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        TextColumn("{task.fields[told]}", style="dim", markup=False),
+        TextColumn("{task.fields[state]}", style="dim", markup=False),
         TimeElapsedColumn(),
         console=Console(stderr=True, markup=False, highlight=False),
         transient=True,
     )
-    progress.add_task(what, total=None, told="")
+    progress.add_task(what, total=None, state="")
     progress.start()
     return progress

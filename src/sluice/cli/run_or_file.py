@@ -49,7 +49,7 @@ def subject_of(
         return Subject({"run_id": run, "at_s": at_s})
     if run is not None:
         raise InvalidInput(
-            f"it is given beside {'--file' if workload.file != '-' else '--from-log'}",
+            f"it is given together with {'--file' if workload.file != '-' else '--from-log'}",
             where="--run",
             hint="ask about one of the two",
         )

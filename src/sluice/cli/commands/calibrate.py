@@ -1,4 +1,4 @@
-"""Verbs about predictions: how good they are, and what makes them better."""
+"""`calibrate` and `profile-run`: check predictions, and measure for better ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Store = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", show_default=False, help="Profile store: a path or a URL, not the account's."
+        metavar="URL",
+        show_default=False,
+        help="Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
     ),
 ]
 
@@ -34,19 +36,19 @@ def calibrate(
         str,
         typer.Option(
             metavar="WHAT",
-            help="What a prediction may not see: the run, its whole setting, or nothing.",
+            help="Left out of each prediction: the run, its whole setting, or nothing.",
         ),
     ] = "run",
     level: Annotated[
-        float, typer.Option(metavar="SHARE", help="How often intervals are to hold.")
+        float, typer.Option(metavar="SHARE", help="Level of the prediction intervals, e.g. 0.9.")
     ] = 0.9,
     store: Store = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Hold predictions against what runs really took: error, bias, coverage of the intervals.
+    """Compare predictions with actual run times: error, bias, coverage of the intervals.
 
-    Each run is predicted from the others of its profile, so that no prediction has seen its answer.
+    Each run is predicted from the other runs of its profile.
 
     Example: sluice calibrate wordcount --plot calibration.html
     """
@@ -85,7 +87,7 @@ def profile_run(
         typer.Option(
             metavar="A,B,...",
             show_default=False,
-            help="Slot counts; default: 1, 2, 4, .. to twice the processors.",
+            help="Slot counts (default: 1, 2, 4, .. up to twice the processors).",
         ),
     ] = None,
     repeats: Annotated[
@@ -100,15 +102,15 @@ def profile_run(
             "--io-bytes-per-s",
             metavar="BYTES",
             show_default=False,
-            help="What the disks move, where the demand for them is to be told.",
+            help="Disk throughput; needed to estimate each task's disk demand.",
         ),
     ] = None,
     store: Store = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Run each job alone at several slot counts, find the best, and keep what was measured.
+    """Run each job alone at several slot counts, report the best, and store the measurements.
 
-    The jobs run in a sandbox: their outputs are not touched, and nothing is left of it.
+    The jobs run in a sandbox: their outputs are not written, and the sandbox is removed.
 
     Example: sluice profile-run wordcount.yaml --slots 1,2,4
     """

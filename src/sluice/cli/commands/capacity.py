@@ -1,4 +1,4 @@
-"""The verb that plans capacity: whom to take, and what to rent."""
+"""`capacity`: which jobs to admit and how many VMs to rent."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ def capacity(
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
     integer: Annotated[
-        bool, typer.Option("--integer", help="Whole jobs, VMs and containers.")
+        bool, typer.Option("--integer", help="Plan whole jobs, VMs and containers.")
     ] = False,
     bound: Annotated[
         str,
-        typer.Option(
-            metavar="low|avg|up", help="How long jobs are taken to be; up is never too short."
-        ),
+        typer.Option(metavar="low|avg|up", help="Job-length estimate; up is the safe upper bound."),
     ] = "up",
     curve: Annotated[
-        bool, typer.Option("--curve", help="Also the least cost for every number of reserved VMs.")
+        bool,
+        typer.Option("--curve", help="Also print the least cost for each number of reserved VMs."),
     ] = False,
     export: Annotated[
         str | None,
@@ -48,7 +47,7 @@ def capacity(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """OnMessage how many jobs of each class to take, and how many VMs to rent, at the least cost.
+    """Compute how many jobs of each class to admit, and how many VMs to rent, at the least cost.
 
     Example: sluice capacity classes.yaml --integer --plot cost.html
     """
@@ -76,7 +75,7 @@ def capacity(
 
 
 def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
-    """What no capacity can do, and what it could."""
+    """Print the deadlines that no capacity can meet, and the least possible ones."""
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if as_json:
@@ -84,7 +83,7 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
         return NO
     from sluice.reporting.capacity_tables import unreachable_table
 
-    talk("No capacity meets these deadlines: so much of a job is shortened by no container.")
+    talk("No capacity meets these deadlines: part of each job cannot be parallelised.")
     print_views(unreachable_table(result.answer))
     return NO
 

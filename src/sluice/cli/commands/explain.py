@@ -31,7 +31,7 @@ def why(
     seed: given.SeedOrNone = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """OnMessage why a job waits, or what became of it: in the newest run, or in a simulation.
+    """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
     """
@@ -74,7 +74,7 @@ def story(
     seed: given.SeedOrNone = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """OnMessage what happened to a job, a task or a node, in order of time.
+    """List what happened to a job, a task or a node, in order of time.
 
     Example: sluice story etl-7/map/3 --file jobs.yaml
     """

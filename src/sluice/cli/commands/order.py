@@ -1,4 +1,4 @@
-"""The verb that finds an order of submission."""
+"""`order`: the order in which to submit jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVALUATIONS_MAX = 10**12
 
 
 def seconds(flag: str) -> Callable[[str], float]:
-    """Reads a length of time above 0. What it returns raises InvalidInput."""
+    """A parser of lengths of time above 0. It raises InvalidInput."""
 
     def read(text: str) -> float:
         try:
@@ -35,7 +35,7 @@ def seconds(flag: str) -> Callable[[str], float]:
             length_s = math.nan
         if not 0 < length_s < math.inf:
             raise InvalidInput(
-                f"{text[:80]!r} is no length of time", where=flag, hint="give seconds, above 0"
+                f"{text[:80]!r} is not a length of time", where=flag, hint="give seconds, above 0"
             )
         return length_s
 
@@ -65,7 +65,7 @@ def order(
             metavar="S",
             parser=seconds("--seconds"),
             show_default=False,
-            help="For search, auto and exact; 10 unless --evaluations is given.",
+            help="Time limit of search, auto and exact (default: 10, none with --evaluations).",
             rich_help_panel=_BUDGET,
         ),
     ] = None,
@@ -75,7 +75,7 @@ def order(
             metavar="N",
             parser=given.whole("--evaluations", low=1, high=_EVALUATIONS_MAX),
             show_default=False,
-            help="Orders to look at; the same seed then gives the same answer.",
+            help="Number of orders to evaluate; equal seeds then give equal answers.",
             rich_help_panel=_BUDGET,
         ),
     ] = None,
@@ -86,7 +86,7 @@ def order(
             metavar="N",
             parser=given.whole("--map-slots", low=1, high=10**7),
             show_default=False,
-            help="Instead of the file's; a file of job lines has none.",
+            help="Map slots (default: those of the file; a file of job lines has none).",
             rich_help_panel=_CLUSTER,
         ),
     ] = None,
@@ -96,7 +96,7 @@ def order(
             metavar="N",
             parser=given.whole("--reduce-slots", low=1, high=10**7),
             show_default=False,
-            help="Instead of the file's.",
+            help="Reduce slots (default: those of the file).",
             rich_help_panel=_CLUSTER,
         ),
     ] = None,
@@ -112,7 +112,7 @@ def order(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Find the order in which to submit jobs to a cluster that runs them first in, first out.
+    """Find the best order in which to submit jobs to a FIFO cluster.
 
     Example: sluice order jobs.yaml --objective both --seconds 5 --out ordered.yaml
     """
@@ -121,7 +121,7 @@ def order(
 
     workload = given_workload("order", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, out=out)
-    with spinner("looking for an order") as on_progress:
+    with spinner("searching for an order") as on_progress:
         result = api.order(
             workload.source,
             method=method,
@@ -135,7 +135,7 @@ def order(
             on_progress=on_progress or talk,
         )
     if out is not None:
-        _write(result, files, workload.told)
+        _write(result, files, workload.arguments)
     if plot is not None:
         files.save(result.plot())
     if as_json:
@@ -149,10 +149,10 @@ def order(
 
 
 def _write(result: OrderResult, files: Files, source: str) -> None:
-    """Write the workload in its new order, and say what to do with it."""
+    """Write the workload in its new order."""
     from sluice.reporting.exports.workload_text import moved, workload_text
 
-    assert files.out is not None, "it was asked for"
+    assert files.out is not None, "--out is given"
     document = moved(
         result.reordered_document(),
         folder=result.workload.folder,

@@ -1,4 +1,4 @@
-"""The verb that plans for a budget and a deadline, and puts a plan to work."""
+"""`plan`: plans for a budget and a deadline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sluice.model.errors import InvalidInput
 if TYPE_CHECKING:
     from sluice.reporting.plans import PlanResult
 
-_CHOICE, _MACHINES, _MODEL, _FILES = "A plan put to work", "Machines", "Model", "Files"
+_CHOICE, _MACHINES, _MODEL, _FILES = "Use a plan", "Machines", "Model", "Files"
 _PLANS_MAX = 10**9
 _ALL, _NONE = "all", "none"
 
@@ -34,7 +34,8 @@ def plan(
     search: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="exact, or the paper's greedy slots, slots-printed or vms."
+            metavar="NAME",
+            help="Search method: exact, or the paper's greedy slots, slots-printed or vms.",
         ),
     ] = "exact",
     tune: Annotated[
@@ -42,15 +43,18 @@ def plan(
         typer.Option(
             metavar="A,B",
             show_default=False,
-            help="What else to decide: tasks (or tasks-hill), buffers (or buffers-random, -rrs).",
+            help="Also choose: tasks (or tasks-hill), buffers (or buffers-random, -rrs).",
         ),
     ] = None,
     waves: Annotated[
-        bool, typer.Option("--waves", help="Under limits.vms_max, let jobs wait for each other.")
+        bool,
+        typer.Option("--waves", help="With limits.vms_max: allow jobs to run one after another."),
     ] = False,
     plans: Annotated[
         str,
-        typer.Option(metavar="all|none|N", help="How many plans tell their jobs under --json."),
+        typer.Option(
+            metavar="all|none|N", help="With --json: how many plans list their per-job allocation."
+        ),
     ] = _ALL,
     choose: Annotated[
         int | None,
@@ -58,7 +62,7 @@ def plan(
             metavar="N",
             parser=given.whole("--choose", low=1, high=_PLANS_MAX),
             show_default=False,
-            help="Write the workload with plan N in it; 1 is the fastest.",
+            help="Write the workload with the allocation of plan N; 1 is the fastest.",
             rich_help_panel=_CHOICE,
         ),
     ] = None,
@@ -67,7 +71,7 @@ def plan(
         typer.Option(
             metavar="OUT",
             show_default=False,
-            help="Where to; else FILE's name with -plan-N, beside it.",
+            help="Output file (default: FILE-plan-N next to FILE).",
             rich_help_panel=_CHOICE,
         ),
     ] = None,
@@ -76,7 +80,7 @@ def plan(
         typer.Option(
             metavar="OUT.xml",
             show_default=False,
-            help="Write plan N for Hadoop: fair-scheduler.xml or capacity-scheduler.xml.",
+            help="Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
             rich_help_panel=_CHOICE,
         ),
     ] = None,
@@ -85,7 +89,7 @@ def plan(
         typer.Option(
             metavar="PRICES",
             show_default=False,
-            help='Price list of VM types to choose from; "example" is one that comes along.',
+            help='Price list of VM types; "example" is a list shipped with Sluice.',
             rich_help_panel=_MACHINES,
         ),
     ] = None,
@@ -93,7 +97,7 @@ def plan(
         str,
         typer.Option(
             metavar="A,B",
-            help="Terms to rent on: reserved, on-demand, spot.",
+            help="Rental terms: reserved, on-demand, spot.",
             rich_help_panel=_MACHINES,
         ),
     ] = "on-demand",
@@ -101,7 +105,7 @@ def plan(
         str,
         typer.Option(
             metavar="estimated|exact",
-            help="How long a phase takes that fits its slots.",
+            help="Time model for a phase with no more tasks than slots.",
             rich_help_panel=_MODEL,
         ),
     ] = "estimated",
@@ -109,7 +113,7 @@ def plan(
         str,
         typer.Option(
             metavar="paper|merge",
-            help="What spilling moves; merge counts the merging of spills.",
+            help="I/O model of spilling; merge also counts the merging of spills.",
             rich_help_panel=_MODEL,
         ),
     ] = "paper",
@@ -117,12 +121,13 @@ def plan(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """List the plans worth choosing for a budget and a deadline: what each job gets, how long all
-    take, what it costs; and put one of them to work.
+    """List the plans that no other plan beats in both time and cost, under a budget and a deadline.
+
+    --choose writes a workload file that uses one of them.
 
     Example: sluice plan jobs.yaml --tune tasks --plot plans.html
     """
-    told = _told(plans)
+    listed = _plans_listed(plans)
     workload = given_workload("plan", file, from_log, from_log_format, from_log_set)
     out = _out(workload.file, choose, out)
     files = Files.checked(workload.kept, plot=plot, export=export, out=out)
@@ -141,11 +146,11 @@ def plan(
         seed=seed,
         on_message=talk,
     )
-    document = result.document(told) if as_json else None
+    document = result.document(listed) if as_json else None
     if choose is not None and len(result):
-        _put_to_work(result, choose, files, workload.told)
+        _write_chosen(result, choose, files, workload.arguments)
     elif choose is not None:
-        talk("Nothing is written: there is no plan to choose.")
+        talk("No file is written: there is no plan to choose.")
     if plot is not None:
         files.save(result.plot())
     for warning in result.warnings:
@@ -162,24 +167,24 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _told(plans: str) -> int | None:
-    """How many plans tell their jobs; None for all."""
+def _plans_listed(plans: str) -> int | None:
+    """How many plans list their jobs; None for all."""
     if plans == _ALL:
         return None
     return 0 if plans == _NONE else given.whole("--plans", high=_PLANS_MAX)(plans)
 
 
 def _out(file: str, choose: int | None, out: str | None) -> str | None:
-    """Where the chosen workload goes. Raises InvalidInput where that cannot be known."""
+    """The output file of --choose. Raises InvalidInput if it cannot be derived."""
     if choose is None:
         if out is not None:
             raise InvalidInput(
-                "it is given without --choose", where="--out", hint="say which plan to write"
+                "it has no effect without --choose", where="--out", hint="choose the plan to write"
             )
         return None
     if out is None and file == "-":
         raise InvalidInput(
-            "it is not given, and what was read is no file with a name",
+            "it is required when the workload comes from stdin or logs",
             where="--out",
             hint="name a file",
         )
@@ -194,29 +199,29 @@ def _check_export(export: str | None, choose: int | None) -> None:
         return
     if choose is None:
         raise InvalidInput(
-            "it is given without --choose", where="--export", hint="say which plan to write"
+            "it has no effect without --choose", where="--export", hint="choose the plan to write"
         )
     _kind(export)
 
 
 def _kind(export: str) -> str:
-    """Which scheduler a file is for, by its name."""
+    """The scheduler that a file is for, by its name."""
     name = Path(export).name.lower()
     kinds = [kind for kind in ("fair", "capacity") if kind in name]
     if len(kinds) != 1:
         raise InvalidInput(
-            f"{export} does not say for which scheduler",
+            f"{export} does not name a scheduler",
             where="--export",
             hint="name it fair-scheduler.xml or capacity-scheduler.xml",
         )
     return kinds[0]
 
 
-def _put_to_work(result: PlanResult, number: int, files: Files, source: str) -> None:
-    """Write the chosen plan as a workload, and for Hadoop where that was asked for."""
+def _write_chosen(result: PlanResult, number: int, files: Files, source: str) -> None:
+    """Write the chosen plan as a workload and, if requested, for Hadoop."""
     from sluice.reporting.exports.workload_text import moved, workload_text
 
-    assert files.out is not None, "it was made up if it was not given"
+    assert files.out is not None, "it has a default"
     document = moved(
         result.chosen_document(number),
         folder=result.workload.folder,

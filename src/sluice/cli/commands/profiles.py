@@ -1,4 +1,4 @@
-"""Verbs about what ran before: logs in, profiles out."""
+"""`import` and `profiles`: logs in, profiles out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Store = Annotated[
     typer.Option(
         metavar="URL",
         show_default=False,
-        help="Profile store: a path, or postgresql://...; else SLUICE_STORE, or the account's.",
+        help="Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
     ),
 ]
 
@@ -51,7 +51,7 @@ OlderThan = Annotated[
         metavar="DAYS",
         show_default=False,
         parser=given.whole("--older-than", high=_DAYS_MAX),
-        help="Forget runs that were learned more than DAYS days ago.",
+        help="Forget runs imported more than DAYS days ago.",
         rich_help_panel=_FORGET,
     ),
 ]
@@ -61,7 +61,7 @@ ForgetRun = Annotated[
     typer.Option(
         metavar="RUN_ID",
         show_default=False,
-        help="Forget this run of NAME; may be repeated.",
+        help="Forget this run of NAME; repeatable.",
         rich_help_panel=_FORGET,
     ),
 ]
@@ -79,7 +79,7 @@ def import_(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="jhist, rumen, sls, spark, swim, swf, batsim or sluice; auto tells by content.",
+            help="Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim or sluice.",
         ),
     ] = "auto",
     settings: Annotated[
@@ -88,15 +88,15 @@ def import_(
             "--set",
             metavar="KEY=VALUE",
             show_default=False,
-            help="An option of a format; may be repeated.",
+            help="Set an option of a format; repeatable.",
         ),
     ] = None,
     store: Store = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Learn from the logs of other systems: their runs go into the profile store.
+    """Import the runs of log files into the profile store.
 
-    A log may be imported again, or once more when it has grown: each run is kept once.
+    A log may be imported again, also after it has grown: each run is kept once.
 
     Example: sluice import /var/log/hadoop/done --format jhist
     """
@@ -137,9 +137,9 @@ def profiles(
     store: Store = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """List what is known of jobs that ran, or the runs of one of them.
+    """List all stored profiles, or the runs of one profile.
 
-    Nothing is ever forgotten unless one of the options below asks for it.
+    Nothing is removed without one of the options under Forget.
 
     Example: sluice profiles wordcount --export wordcount.csv
     """
@@ -156,7 +156,7 @@ def profiles(
         "--forget-run": bool(forget_run),
     }
     if _is_to_forget(choices, name):
-        told = api.forget(
+        stored = api.forget(
             name,
             keep_runs=keep_runs,
             older_than_days=older_than,
@@ -164,42 +164,40 @@ def profiles(
             store=store,
         )
     else:
-        told = api.profiles(name, store=store)
+        stored = api.profiles(name, store=store)
     if files.export is not None:
-        told.export(files.export)
+        stored.export(files.export)
         talk(f"export: {files.export}")
     if as_json:
-        print_document(told.document())
+        print_document(stored.document())
     else:
-        _print_profiles(told, name)
+        _print_profiles(stored, name)
     return DONE
 
 
 def _is_to_forget(choices: dict[str, bool], name: str | None) -> bool:
-    """Whether anything is. Raises InvalidInput for flags that do not go together."""
+    """Whether an option to forget is given. Raises InvalidInput for more than one."""
     chosen = [flag for flag, is_given in choices.items() if is_given]
     if len(chosen) > 1:
         raise InvalidInput(
-            f"it is given beside {chosen[0]}", where=chosen[1], hint="give one of the two"
+            f"it is given together with {chosen[0]}", where=chosen[1], hint="give one of the two"
         )
     if chosen and chosen[0].startswith("--forget") and name is None:
-        raise InvalidInput(
-            "it forgets a profile, and none is named", where=chosen[0], hint="give its NAME, too"
-        )
+        raise InvalidInput("NAME is missing", where=chosen[0], hint="give the NAME of the profile")
     return bool(chosen)
 
 
-def _print_profiles(told: StoredProfiles, name: str | None) -> None:
+def _print_profiles(stored: StoredProfiles, name: str | None) -> None:
     from sluice.reporting.profiles import about_profile, profiles_table, runs_table
 
-    for profile, runs in Counter(gone.profile for gone in told.forgotten).items():
+    for profile, runs in Counter(gone.profile for gone in stored.forgotten).items():
         talk(f"forgotten: {runs} {'run' if runs == 1 else 'runs'} of {profile}")
-    if not told.profiles:
-        if not told.forgotten:
+    if not stored.profiles:
+        if not stored.forgotten:
             talk("The profile store is empty: run a workload, or import a log.")
         return
     if name is None:
-        print_views(profiles_table(told))
+        print_views(profiles_table(stored))
         return
-    kept = told.profiles[name]
+    kept = stored.profiles[name]
     print_views(runs_table(kept), *about_profile(kept))

@@ -1,4 +1,4 @@
-"""The verb that runs published evaluations again."""
+"""`reproduce`: run published evaluations again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reproduce(
     *,
     experiment: Annotated[
         list[str] | None,
-        typer.Option(metavar="E", show_default=False, help="Run only this one; may be repeated."),
+        typer.Option(metavar="E", show_default=False, help="Run only this experiment; repeatable."),
     ] = None,
     seeds: Annotated[
         int | None,
@@ -41,12 +41,14 @@ def reproduce(
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FOLDER", show_default=False, help="Draw each experiment's chart there."
+            metavar="FOLDER",
+            show_default=False,
+            help="Write each experiment's chart to this folder.",
         ),
     ] = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Run a paper's evaluation again, and set what comes out beside what the paper says.
+    """Run a paper's evaluation again, and print the results next to the published ones.
 
     Example: sluice reproduce ordering --experiment table-3.5 --out figures
     """
@@ -70,7 +72,7 @@ def reproduce(
 
 
 def _draw(made: Reproduction, folder: Path) -> None:
-    """Each chart as a page that can be explored, and as a picture."""
+    """Write each chart as an HTML page and as a PNG."""
     folder.mkdir(exist_ok=True)
     for experiment in made.experiments:
         if experiment.chart is None:

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 def run(
     file: given.File,
     *,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs the tasks.")] = "local",
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Engine that runs the tasks.")
+    ] = "local",
     nodes: given.Nodes = None,
     map_slots: given.MapSlots = None,
     reduce_slots: given.ReduceSlots = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue FILE's last run, if it did not finish.")
+        bool,
+        typer.Option(
+            "--resume", help="Continue FILE's last unfinished run; start it if there is none."
+        ),
     ] = False,
     tasks: given.Tasks = "fifo",
     release: given.Release = "input",
@@ -36,7 +41,7 @@ def run(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Run a workload's jobs for real, under the policies that simulate knows.
+    """Run a workload's jobs on this machine, with the same policies as simulate.
 
     Example: sluice run wordcount.yaml --nodes 2
     """
@@ -65,7 +70,7 @@ def run(
     else:
         _print_run(result)
     if result.extra["was_finished"]:
-        talk("This run had finished before; nothing was done now.")
+        talk("This run has already finished; nothing was done.")
         return DONE
     is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
     return DONE if is_whole else NO

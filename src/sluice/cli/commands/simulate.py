@@ -35,7 +35,7 @@ def simulate(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Run a workload in virtual time: when each job would start and end, and how busy slots are.
+    """Simulate a workload: when each job starts and ends, and how busy the slots are.
 
     Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.15 --plot out.html
 
@@ -77,14 +77,17 @@ def compare(
     from_log_set: given.FromLogSet = None,
     schedulers: Annotated[
         str,
-        typer.Option(metavar="A,B,...", help="Task policies, or RELEASE+TASKS."),
+        typer.Option(
+            metavar="A,B,...",
+            help="Task policies to compare; RELEASE+TASKS also sets the release policy.",
+        ),
     ] = "fifo,fair",
     seeds: given.Seeds = 10,
     settings: given.Set = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Simulate a workload under several schedulers, and set them side by side.
+    """Simulate a workload under several schedulers and compare the results.
 
     Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
     """

@@ -1,4 +1,4 @@
-"""Verbs that describe: a workload file, the settings, the format, this program."""
+"""`validate`, `settings`, `schema` and `version`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def validate(
         typer.Option(
             metavar="OUT",
             show_default=False,
-            help="Write it as a workload file, YAML or JSON, whatever it was read from.",
+            help="Write the input as a workload file, YAML or JSON.",
             rich_help_panel="Files",
         ),
     ] = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Check a workload file, and tell what it was understood to say.
+    """Check a workload file, and print a summary.
 
     Example: sluice validate jobs.yaml
 
@@ -49,7 +49,7 @@ def validate(
     if files.out is not None:
         from sluice.reporting.exports.workload_file import workload_file_text
 
-        comment = f"Made by: sluice validate {workload.told}"
+        comment = f"Made by: sluice validate {workload.arguments}"
         files.save_out(workload_file_text(read, path=files.out, comment=comment))
     overview = overview_of(read)
     if as_json:
@@ -66,7 +66,7 @@ def validate(
 
 @app.command()
 def settings(*, as_json: given.AsJson = False) -> int:
-    """List what --set and `settings:` of a workload file can change.
+    """List the settings for --set and for `settings:` in a workload file.
 
     Example: sluice settings
     """

@@ -322,7 +322,7 @@ class NodeAgent:
     # --- the end ----------------------------------------------------------------------------------
 
     def _close(self, attempt: Running, failure: Ending | None) -> None:
-        """OnMessage the end of an attempt, and forget it."""
+        """Report the end of an attempt, and forget it."""
         del self._attempts[attempt.attempt_id]
         if attempt.reports is not None:
             self._board.close(attempt.reports)

@@ -126,7 +126,7 @@ class _Sections:
         return job
 
     def _close(self) -> None:
-        """OnMessage the job that most events are of; others are there by damage only."""
+        """The job of most events; events of other jobs are damage."""
         jobs = [job for job in self._jobs.values() if job.events]
         jobs.sort(key=lambda job: (-job.events, job.job_id not in self._path.name, job.line))
         for job in jobs[1:]:
