@@ -1,14 +1,16 @@
-"""The examples in the documents run, and print what the documents say they print.
+"""The examples in the documents run, and print what the documents show.
 
 Two kinds of fenced block are examples: `pycon` (a Python session, run as a doctest) and `console`
-(lines that start with `$ sluice`, each followed by what it prints on stdout). In both, `...` stands
-for any text. Commands run in the project's folder, in the order in which they stand.
+(lines that start with `$ sluice`, each followed by what it prints on stdout). In both, `...`
+matches any text. The commands of a document run one after the other, in a copy of the files that
+a checkout has; so real runs write their output there.
 """
 
 import doctest
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +36,24 @@ def blocks(document: Path, kind: str) -> str:
     return "\n".join(block["text"] for block in found if block["kind"] == kind)
 
 
-def printed_by(words: str, home: Path) -> str:
-    """What `sluice WORDS` prints on stdout."""
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with the files that the examples read."""
+    folder = tmp_path / "checkout"
+    for name in ("examples", "docs", "tests/data/logs"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(HOUSE / name, folder / name, ignore=ignored)
+    for path in (HOUSE / "LICENSE", *HOUSE.glob("*.md")):
+        shutil.copy(path, folder)
+    return folder
+
+
+def printed_by(words: str, checkout: Path, home: Path) -> str:
+    """What `sluice WORDS` prints on stdout, run in a checkout."""
     plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "SLUICE_HOME": str(home)}
     command = [sys.executable, "-m", "sluice", *shlex.split(words)]
     answer = subprocess.run(
-        command, cwd=HOUSE, env=os.environ | plain, capture_output=True, check=False, text=True
+        command, cwd=checkout, env=os.environ | plain, capture_output=True, check=False, text=True
     )
     return answer.stdout
 
@@ -55,9 +69,9 @@ def test_python_examples_give_what_they_show(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(HOUSE)))
-def test_commands_print_what_they_show(document, tmp_path):
+def test_commands_print_what_they_show(document, checkout, tmp_path):
     for example in COMMAND.finditer(blocks(document, "console")):
-        printed = printed_by(example["words"], tmp_path)
+        printed = printed_by(example["words"], checkout, tmp_path / "home")
         alike = doctest.OutputChecker().check_output(example["printed"], printed, LENIENT)
 
         assert alike, f"$ sluice {example['words']}\n{printed}"

@@ -42,7 +42,7 @@ def subject_of(
     if workload is None:
         if given:
             raise InvalidInput(
-                "it says how to simulate, and there is no --file",
+                "it has no effect without --file",
                 where=f"--{next(iter(given))}",
                 hint="name the workload with --file, or ask about a run without it",
             )

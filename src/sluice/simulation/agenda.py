@@ -1,4 +1,4 @@
-"""What is to come, in the order in which it happens.
+"""Future events, in the order in which they happen.
 
 Ties break by (at_s, rank, running number), never by set or hash order: tasks that end at an
 instant end before jobs arrive at it. Source: ordering spec, section 3 (order of events).
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Rank(IntEnum):
-    """Order of the things of one instant."""
+    """Order of events at one instant."""
 
     TASK = 0
     NODE = 1
@@ -34,6 +34,6 @@ class Agenda:
         self._added = 0
 
     def add(self, at_s: float, rank: int, item: object) -> None:
-        """Something happens at an instant; `item` is what the driver makes of it."""
+        """Add an event at an instant; the driver interprets `item`."""
         self._added = number = self._added + 1
         heapq.heappush(self.heap, (at_s, rank, number, item))

@@ -1,11 +1,11 @@
-"""How attempts run where the tasks on a node share its resources.
+"""Run attempts on nodes whose tasks share the node's resources.
 
-An attempt's length is its work at profile speed, and the node's crowd says how fast it goes: see
-`sharing` for the law, `shared_node` for the clocks, `shuffle` for what comes before the work of a
-task that reads what others wrote. Lengths, mishaps and time-outs are those of `OwnSpeed`; on nodes
-without capacities, or for tasks without demands, so is everything else.
+The length of an attempt is its work at profile speed, divided by the rate that the other tasks on
+the node leave it. `sharing` computes the rates, `shared_node` keeps the clocks, and `shuffle` models
+the fetching before a task's own work. Lengths, mishaps and time-outs are those of `OwnSpeed`. On
+nodes without capacities, or for tasks without demands, the result equals that of `OwnSpeed`.
 
-An attempt that hangs keeps its memory and takes nothing else until its time-out.
+A hanging attempt keeps its memory and uses nothing else until its time-out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sluice.simulation.shuffle import Run, Shuffle
 
 
 class SharedNodes:
-    """An Execution in which attempts slow each other down."""
+    """An Execution in which the attempts on a node slow each other down."""
 
     hears_each_task = True
 
@@ -58,7 +58,7 @@ class SharedNodes:
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         run = self._runs.pop(key, None)
         if run is None:
-            # Its end stands on the agenda for this very instant, and has freed the node already.
+            # Its end is on the agenda for this instant, and it has left the node already.
             self.abandoned.add(key)
             return
         self._shuffle.forget(run)
@@ -69,7 +69,7 @@ class SharedNodes:
     def progress(self, key: AttemptKey, now_s: float) -> float:
         run = self._runs.get(key)
         if run is None:
-            return 1.0  # its end stands on the agenda for this very instant
+            return 1.0  # its end is on the agenda for this instant
         if self._efforts.mishap(key).hangs:
             return 0.0
         work_s = self._efforts.work_s(run.launch)
@@ -95,7 +95,7 @@ class SharedNodes:
         return node
 
     def _work(self, run: Run, now_s: float) -> None:
-        """The attempt's own work begins."""
+        """Start the attempt's own work."""
         key, tasks, node = run.launch.key, run.launch.tasks, run.node
         load = node.load(run.phase.phase.demand.work)
         run.works = True
@@ -129,6 +129,6 @@ class SharedNodes:
         self._agenda.add(end.at_s, TASK_RANK, end)
 
     def _leave(self, run: Run, now_s: float) -> None:
-        """The attempt is on its node no more."""
+        """The attempt has left its node."""
         if run.phase.needed_by:
             self._shuffle.placed(run.phase, -run.launch.tasks, now_s)

@@ -1,8 +1,8 @@
-"""What each attempt will cost: its work, its fetching, and the mishaps it will meet.
+"""The cost of each attempt: its work, its fetching, and its mishaps.
 
-Every purpose has its own generator, seeded from the run's seed, the purpose, the job and the
-phase, and what belongs to a task is drawn in task order when the job arrives. So every scheduler
-sees the same tasks, whatever it does with them.
+Each purpose has its own generator, seeded from the run's seed, the purpose, the job and the phase.
+The values of tasks are drawn in task order when the job arrives. So every scheduler sees the same
+tasks, in whatever order it starts them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Recorded = Callable[[JobId, str, int], float | None]
 
 
 class Mishap(NamedTuple):
-    """What goes wrong with an attempt: it is slowed by a factor, hangs, or fails on its way."""
+    """A fault of an attempt: it is slowed by a factor, hangs, or fails on the way."""
 
     factor: float = 1.0
     hangs: bool = False
@@ -36,7 +36,7 @@ class Mishap(NamedTuple):
 
 
 _FINE = Mishap()
-_REMEMBERED = 2**14  # mishaps of attempts that run; others are drawn anew
+_REMEMBERED = 2**14  # cached mishaps; others are drawn again, with the same result
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class PhaseEffort:
     fetch_s: float
     work_s: float
     each_s: Sequence[float] | None  # instead of work_s
-    fetches: bool  # its work starts only when it has fetched, and the phases before are done
+    fetches: bool  # its work starts after fetching, once the earlier phases are done
 
     def of(self, task: int) -> float:
         """Work of a task, without its fetching."""
@@ -54,7 +54,7 @@ class PhaseEffort:
 
 
 class Efforts:
-    """Draws and remembers what tasks cost: `phases[job_id][phase]`."""
+    """Draws and keeps the cost of tasks: `phases[job_id][phase]`."""
 
     def __init__(
         self, settings: SimulationSettings, seed: int, recorded: Recorded | None = None
@@ -73,30 +73,30 @@ class Efforts:
         self.has_mishaps = bool(
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
         )
-        # Whoever reads progress asks at every heartbeat of every attempt that runs.
+        # Progress reports ask for each running attempt at each heartbeat.
         self._drawn = lru_cache(maxsize=_REMEMBERED)(self._draw_mishap)
 
     def add(self, job: Job) -> None:
-        """Draw everything that belongs to the job's tasks."""
+        """Draw the costs of the job's tasks."""
         self.phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
 
     def are_alike(self, job: Job) -> bool:
-        """Whether the tasks of each phase all take the same."""
+        """Whether all tasks of each phase have equal lengths."""
         return all(effort.each_s is None for effort in self.phases[job.job_id])
 
     def locality_factor(self, locality: Locality | None) -> float:
-        """How much longer a task takes at that distance from its input."""
+        """The length factor of a task at that distance from its input."""
         return self._factors[locality]
 
     def work_s(self, launch: Launch) -> float:
-        """How long an attempt works at full speed, with what becomes of it where it runs."""
+        """Seconds of work at full speed, with locality, mishap and node factored in."""
         key = launch.key
         work_s = self.phases[key.job_id][key.phase].of(key.task)
         work_s *= self.locality_factor(launch.locality)
         return work_s * self.mishap(key).factor * self.node_factor(launch.node_id)
 
     def node_factor(self, node_id: NodeId) -> float:
-        """How many times longer all takes on a node: drawn once for it."""
+        """The length factor of a node, drawn once."""
         if not self._settings.p_slow_node:
             return 1.0
         factor = self._slow_nodes.get(node_id)
@@ -107,7 +107,7 @@ class Efforts:
         return factor
 
     def mishap(self, key: AttemptKey) -> Mishap:
-        """What goes wrong with this attempt: drawn for it alone, whenever it starts."""
+        """The mishap of this attempt, independent of when it starts."""
         return self._drawn(key) if self.has_mishaps else _FINE
 
     def _draw_mishap(self, key: AttemptKey) -> Mishap:

@@ -1,6 +1,6 @@
-"""How attempts run on nodes. Here: each at its own speed, whoever else is on the node.
+"""Run attempts on nodes. Here each attempt has its own speed, independent of other attempts.
 
-`contention.SharedNodes` is the other way: the tasks on a node share its resources.
+`contention.SharedNodes` is the alternative: the tasks on a node share its resources.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ _new: Final = tuple.__new__
 
 
 class Execution(Protocol):
-    """Attempts on nodes. What ends is put on the agenda as TaskFinished or TaskFailed."""
+    """Runs attempts on nodes. Ends go to the agenda as TaskFinished or TaskFailed."""
 
     abandoned: set[AttemptKey]
-    """Attempts ended from outside whose end still stands on the agenda: it must not count."""
+    """Killed attempts whose end is still on the agenda and must be ignored."""
 
     def begin(self, launch: Launch, now_s: float) -> None:
-        """An attempt starts."""
+        """Start an attempt."""
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
-        """A running attempt is ended from outside."""
+        """Stop a running attempt: it was killed, or its node failed."""
 
     def progress(self, key: AttemptKey, now_s: float) -> float:
-        """How far a running attempt is, 0 to 1: of its fetching and its work together."""
+        """Progress of a running attempt, 0 to 1, of its fetching and work together."""
 
     hears_each_task: bool
-    """Whether `task_done` is wanted at each done task, not just at the last of a phase."""
+    """Whether `task_done` is called for each finished task, not only for the last of a phase."""
 
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
-        """A task of a phase that others wait for is done: what waited may go on."""
+        """A task of a phase that others wait for has finished; waiting attempts may continue."""
 
     def outputs_lost(self, now_s: float) -> None:
-        """A node was lost, and done tasks with it: what fetches from them must wait."""
+        """A node was lost with the outputs of finished tasks; attempts that fetch them must wait."""
 
 
 class OwnSpeed:
-    """Each attempt takes its own length. A fetching task waits for the phases before to end."""
+    """Each attempt takes its own length. A fetching task waits until earlier phases have ended."""
 
     hears_each_task = False
 
@@ -57,9 +57,9 @@ class OwnSpeed:
         self._timeout_s = settings.task_timeout_s
         self._state = state
         self.abandoned: set[AttemptKey] = set()
-        # Attempts that have started, but wait for earlier phases: (launch, all fetched at).
+        # Attempts that have started but wait for earlier phases: (launch, end of fetching).
         self._parked: dict[tuple[JobId, int], list[tuple[Launch, float]]] = {}
-        # Since when attempts that fetch first do their own work; kept while they run.
+        # When the own work of fetching attempts began; kept while they run.
         self._working_from_s: dict[AttemptKey, float] = {}
 
     def begin(self, launch: Launch, now_s: float) -> None:
@@ -74,7 +74,7 @@ class OwnSpeed:
         self._work(launch, effort, now_s)
 
     def _must_wait(self, key: AttemptKey) -> bool:
-        """Whether a phase that the attempt reads from still has tasks to do."""
+        """Whether a phase that the attempt reads from has unfinished tasks."""
         phases = self._state.jobs[key.job_id].phases
         for index in phases[key.phase].phase.after:
             if phases[index].done < phases[index].tasks:
@@ -82,7 +82,7 @@ class OwnSpeed:
         return False
 
     def _work(self, launch: Launch, effort: PhaseEffort, from_s: float) -> None:
-        """All is fetched: put the attempt's end on the agenda."""
+        """Fetching is complete: put the attempt's end on the agenda."""
         key, tasks, _, _, _, locality, _, _ = launch
         if effort.fetches:
             self._working_from_s[key] = from_s
@@ -148,4 +148,4 @@ class OwnSpeed:
                     self._work(launch, effort, max(now_s, fetched_at_s))
 
     def outputs_lost(self, now_s: float) -> None:
-        """Nothing to do: an attempt that has begun its work has fetched all it needs."""
+        """Nothing to do: an attempt that has started its work has fetched all its input."""

@@ -1,4 +1,4 @@
-"""When nodes speak, and what they have to tell when they do."""
+"""Heartbeats of nodes, and the reports that each heartbeat carries."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
 
-_HAIR = 1e-9  # of an interval: what ends so little after a beat is told with it
+_HAIR = 1e-9  # of an interval: an end this soon after a heartbeat is reported with it
 
 
 class Heartbeats:
-    """When nodes speak: node i of n at i/n of the interval, then at every interval."""
+    """The schedule: node i of n first at i/n of the interval, then once each interval."""
 
     def __init__(self, cluster: Cluster, interval_s: float, agenda: Agenda) -> None:
         self.interval_s = interval_s
@@ -24,35 +24,35 @@ class Heartbeats:
         self._reports: dict[NodeId, list[TaskFinished | TaskFailed]] = {}
 
     def keep(self, node_id: NodeId, report: TaskFinished | TaskFailed, now_s: float) -> None:
-        """Something to tell at the node's next heartbeat."""
+        """Keep a report for the node's next heartbeat."""
         self._reports.setdefault(node_id, []).append(report)
         self.arm(node_id, now_s, at_once=True)
 
     def take(self, node_id: NodeId) -> list[TaskFinished | TaskFailed] | None:
-        """The node speaks now: what it has to tell; None if it is silent."""
+        """The node's reports at its heartbeat; None if the node is down."""
         self._armed.discard(node_id)
         return None if node_id in self._silent else self._reports.pop(node_id, [])
 
     def has_more(self, to_come: int) -> bool:
-        """Whether some of what is to come, so many things, is more than nodes asking for work."""
+        """Whether the agenda, of `to_come` events, has more than heartbeats of idle nodes."""
         return to_come > len(self._armed) or bool(self._reports)
 
     def silence(self, node_id: NodeId) -> None:
-        """The node died, and what it had to tell is lost."""
+        """The node went down, and its reports are lost."""
         self._silent.add(node_id)
         self._reports.pop(node_id, None)
 
     def awaken(self, node_id: NodeId) -> None:
-        """The node is back."""
+        """The node is up again."""
         self._silent.discard(node_id)
 
     def arm(self, node_id: NodeId, now_s: float, *, at_once: bool = False) -> None:
-        """The node speaks at its next instant; `at_once` allows that to be now."""
+        """Schedule the node's next heartbeat; `at_once` allows the current instant."""
         if node_id in self._armed or node_id in self._silent:
             return
         self._armed.add(node_id)
         offset_s = self._offset_s[node_id]
-        # The nearest beat: counted in whole beats, so that no rounding repeats one that has been.
+        # Counted in whole intervals, so that rounding cannot repeat a past heartbeat.
         count = max(0, round((now_s - offset_s) / self.interval_s))
         at_s = offset_s + count * self.interval_s
         hair_s = _HAIR * self.interval_s
@@ -62,7 +62,7 @@ class Heartbeats:
         self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:
-        """Every node that is up speaks: there is work for them, or what runs is looked at."""
+        """Schedule a heartbeat of every node that is up."""
         if len(self._armed) < len(state.nodes):
             for node in state.nodes.values():
                 if node.is_up:

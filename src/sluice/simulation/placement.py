@@ -1,6 +1,6 @@
-"""Where input blocks lie: a random node, then two different nodes of one other rack.
+"""Placement of input blocks: a random node, then two different nodes of one other rack.
 
-Source: dynamicmr spec, section 10 (locality). On where the cluster has racks.
+Used if the cluster has racks. Source: dynamicmr spec, section 10 (locality).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BlockPlacement:
             self._racks[node.rack].append(node)
 
     def of(self, job: Job) -> Locations:
-        """Node ids that hold each task's input, by phase; empty where place means nothing."""
+        """Node ids that hold each task's input, by phase; empty without racks."""
         if not self._is_on:
             return {}
         draw = random.Random(f"{self._seed}/placement/{job.job_id}")
@@ -41,7 +41,7 @@ class BlockPlacement:
     def _block(self, draw: random.Random) -> tuple[NodeId, ...]:
         first = draw.choice(self._nodes)
         others = [rack for rack in self._racks if rack != first.rack]
-        # With one rack, any other nodes will do.
+        # With one rack, the other replicas are on any other nodes of it.
         near = self._racks[draw.choice(others)] if others else self._racks[first.rack]
         rest = [node.node_id for node in near if node is not first]
         more = draw.sample(rest, min(self._replicas - 1, len(rest)))

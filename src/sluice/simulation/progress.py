@@ -1,4 +1,4 @@
-"""What nodes say of the attempts that run there: how far each is.
+"""Progress reports of nodes: how far each running attempt is.
 
 Reported only if the task policy asks for it: with each heartbeat of a node or, without heartbeats,
 whenever the policy asked to be woken. An attempt that has ended reports nothing more.
@@ -16,13 +16,13 @@ from sluice.simulation.execution import Execution
 
 
 class ProgressReports:
-    """Knows what runs where. untold: attempts that have ended without the scheduler's knowledge."""
+    """The running attempts by node. unreported: attempts whose end the scheduler does not know yet."""
 
     def __init__(
-        self, state: ClusterState, execution: Execution, untold: Container[AttemptKey]
+        self, state: ClusterState, execution: Execution, unreported: Container[AttemptKey]
     ) -> None:
         self._execution = execution
-        self._untold = untold
+        self._unreported = unreported
         self._running: dict[NodeId, dict[Attempt, None]] = {}
         state.attempt_observers = (*state.attempt_observers, self)
 
@@ -38,14 +38,14 @@ class ProgressReports:
         del self._running[attempt.node.node_id][attempt]
 
     def of_node(self, node_id: NodeId, now_s: float) -> list[TaskProgress]:
-        """What a node tells of its attempts."""
+        """The report of one node."""
         return [
             TaskProgress(now_s, attempt.key, self._execution.progress(attempt.key, now_s))
             for attempt in self._running.get(node_id, ())
-            if attempt.key not in self._untold
+            if attempt.key not in self._unreported
         ]
 
     def of_all(self, now_s: float) -> Iterator[TaskProgress]:
-        """What all nodes tell."""
+        """The reports of all nodes."""
         for node_id in self._running:
             yield from self.of_node(node_id, now_s)

@@ -1,13 +1,13 @@
-"""One node whose tasks share it: who does what there, how fast, and what is done next.
+"""One node whose tasks share its resources: the rate of each task, and the next end.
 
-Alike stints make progress side by side, so a group of them needs one clock only: the work that
-each of its members has had since the group began. A stint ends when that clock shows what it
-showed at the stint's begin plus the stint's work. A change in the node's set of tasks changes the
-pace of these clocks and nothing else; a thousand alike tasks cost as one.
+A stint is one piece of work of an attempt on the node. Equal stints have equal rates, so a group of
+them needs one clock: the work done by each member since the group began. A stint ends when the
+clock has advanced by the stint's work. A change in the set of tasks changes the rates of the clocks
+and nothing else, so a thousand equal tasks cost as much as one.
 
-Members come and go, and only `settle` turns that into new rates and a new next end on the agenda:
-once for all that happens to the node together. An end that was put there earlier and no longer
-holds is told by its version.
+Members join and leave; only `settle` computes new rates and puts the next end on the agenda, once
+for all changes at one instant. Ends that were put there earlier are outdated; a version number
+identifies them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.sharing import Load, Losses, load_of, rates_of
 
-# Work left that counts as none, as a share of the stint: what rounding may leave.
+# Remaining work below this share of the stint is rounding error.
 _REST = 1e-9
-_CROWDS_MAX = 100_000  # remembered rates; beyond, start anew
+_CROWDS_MAX = 100_000  # cached rates; the cache is cleared beyond this
 
 Crowd = tuple[tuple[Load, int], ...]
-Then = Callable[[float], None]  # what follows a stint, told the instant of its end
+Then = Callable[[float], None]  # called with the instant at which a stint ends
 
 
 class Pace:
-    """The law by which nodes of one world share: loads and rates. It remembers crowds it has met,
-    for most nodes are in the same few states most of the time.
+    """Loads and rates of the nodes of one simulation. Rates are cached, because most nodes are in
+    the same few states most of the time.
     """
 
     def __init__(self, settings: SimulationSettings) -> None:
@@ -46,12 +46,12 @@ class Pace:
         self._known: dict[Crowd, dict[Load, float]] = {}
 
     def load(self, demand: Resources, capacity: Resources) -> Load:
-        """What one task takes of a node."""
+        """The load of one task on a node."""
         settings = self._settings
         return load_of(demand, capacity, peak=settings.peak, thread_cpu=settings.thread_cpu)
 
     def rates(self, crowd: Crowd) -> dict[Load, float]:
-        """The rates of a crowd. It must be sorted, so that rates do not hang on who came first."""
+        """Speed of each task sharing a node. Pass them sorted, so arrival order does not matter."""
         rates = self._known.get(crowd)
         if rates is None:
             if len(self._known) >= _CROWDS_MAX:

@@ -1,14 +1,14 @@
-"""How the tasks on a node share its resources: progressive filling, with losses in a crowd.
+"""Rates of the tasks that share a node: progressive filling, with losses under over-commitment.
 
-Every task makes progress at a rate; rate 1 is the speed at which it was profiled, and its demand
-is what it takes of the node at that rate. All rates rise together from 0. A task stops rising at
-its own limit, or as soon as a resource it takes is used up; the others rise on.
+Each task progresses at a rate. Rate 1 is the speed at which it was profiled, and its demand is its
+use of the node at that rate. All rates rise together from 0. A task stops rising at its own limit,
+or when a resource that it uses is exhausted; the others continue to rise.
 
-A crowd costs more than it takes. Where more than all of a resource is asked for, part of it is
-lost to seeks and switches, so that less than all is left to share; and where more than all memory
-is asked for, every task that takes part slows down (thrashing). Memory itself is not shared out.
+Over-commitment has a cost. If the demand for a resource exceeds its capacity, part of the capacity
+is lost to seeks and switches. If the demand for memory exceeds its capacity, all tasks slow down
+(thrashing). Memory itself is not divided.
 
-Alike tasks are counted, so a thousand of them cost as much as one. Sources: RAS spec, section 10;
+Equal tasks are counted, so a thousand of them cost as much as one. Sources: RAS spec, section 10;
 dynamicmr spec, section 10.
 """
 
@@ -23,9 +23,9 @@ from sluice.model.resources import Resources
 
 
 class Load(NamedTuple):
-    """What one task takes of its node at rate 1, as shares of what the node has.
+    """The use of a node by one task at rate 1, as shares of the node's capacity.
 
-    rate_max: its own limit. A named tuple, since a simulation looks up millions of them.
+    rate_max: its own limit. A named tuple, because a simulation looks up millions of them.
     """
 
     cpu: float = 0.0
@@ -36,7 +36,7 @@ class Load(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """It takes nothing, so nothing that others take slows it down."""
+        """It uses no resource, so other tasks do not slow it down."""
         return not (self.cpu or self.io or self.network or self.memory)
 
     def at_rest(self) -> Load:

@@ -1,21 +1,20 @@
-"""Tasks that fetch what earlier phases wrote before their own work can begin (the shuffle).
+"""The shuffle: tasks that fetch the output of earlier phases before their own work.
 
-How a task fetches depends on what is known of its job:
+There are two models:
 
-* With `map_output`, it fetches its share of it, in bytes, at most `fetch_bytes_per_s`, and all that
-  fetch on a node together at most `nic_bytes_per_s`. It fetches from finished tasks only, so it
-  can have at most the part of its share that they make up of all, and rests until more finish. In
-  terms of `sharing`, fetching is a task whose rate 1 is `fetch_bytes_per_s`, whose limit is 1, and
-  which takes that much of the node's network.
-* Without, it fetches for the profile's fetch length by the clock, whatever has finished by then.
+* With `map_output`, a task fetches its share in bytes, at most at `fetch_bytes_per_s`; all fetching
+  tasks of a node together at most at `nic_bytes_per_s`. It fetches from finished tasks only. When it
+  has fetched their part of its share, it pauses until more tasks finish. In terms of `sharing`,
+  fetching is a task with rate 1 at `fetch_bytes_per_s`, limit 1, and that use of the network.
+* Without `map_output`, it fetches for the profile's fetch length by the clock.
 
-Either way its own work begins when it has fetched all and all earlier tasks are done. Meanwhile
-its demand is that of fetching, with a part for each placed task of the earlier phases up to
-`parallel_copies`; at rest it keeps its memory only.
+In both models its own work begins when it has fetched everything and all earlier tasks are done.
+Until then its demand is that of fetching, with a part for each placed task of the earlier phases up
+to `parallel_copies`. While it pauses it uses memory only.
 
-When a node is lost with the outputs on it, a task keeps what it has fetched. What was lost counts
-as taken from what the task had not fetched yet, as far as that reaches, and the rest of it as
-fetched already: it goes on only for what finished tasks have beyond what it has.
+When a node is lost with outputs, a task keeps what it has fetched. The lost bytes are subtracted
+from what the task had not fetched yet, as far as possible; the rest counts as already fetched. The
+task continues only for bytes of finished tasks beyond those that it has.
 
 Sources: RAS spec, sections 4 and 10; dynamicmr spec, section 10.
 """
