@@ -41,7 +41,7 @@ class Execution(Protocol):
         """A task of a phase that others wait for has finished; waiting attempts may continue."""
 
     def outputs_lost(self, now_s: float) -> None:
-        """A node was lost with the outputs of finished tasks; attempts that fetch them must wait."""
+        """A node was lost with the outputs of finished tasks; their readers must wait."""
 
 
 class OwnSpeed:

@@ -16,7 +16,7 @@ from sluice.simulation.execution import Execution
 
 
 class ProgressReports:
-    """The running attempts by node. unreported: attempts whose end the scheduler does not know yet."""
+    """The running attempts by node. unreported: ended attempts that are not reported yet."""
 
     def __init__(
         self, state: ClusterState, execution: Execution, unreported: Container[AttemptKey]

@@ -2,8 +2,8 @@
 
 There are two models:
 
-* With `map_output`, a task fetches its share in bytes, at most at `fetch_bytes_per_s`; all fetching
-  tasks of a node together at most at `nic_bytes_per_s`. It fetches from finished tasks only. When it
+* With `map_output`, a task fetches its share in bytes at up to `fetch_bytes_per_s`; all fetching
+  tasks of a node together at up to `nic_bytes_per_s`. It fetches from finished tasks only. When it
   has fetched their part of its share, it pauses until more tasks finish. In terms of `sharing`,
   fetching is a task with rate 1 at `fetch_bytes_per_s`, limit 1, and that use of the network.
 * Without `map_output`, it fetches for the profile's fetch length by the clock.
