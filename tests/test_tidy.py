@@ -144,3 +144,10 @@ def test_news_fragments_have_a_topic_and_a_kind():
     names = {path.name for path in (HOUSE / "changes").iterdir()} - {"README.md"}
 
     assert set() == {name for name in names if not FRAGMENT.fullmatch(name)}
+
+
+def test_the_reading_guide_names_files_that_exist():
+    named = re.findall(r"`([\w/]+\.py)`", (HOUSE / "docs" / "reading-guide.md").read_text("utf-8"))
+
+    assert len(named) > 20
+    assert [] == [name for name in named if not (SOURCE / name).is_file()]

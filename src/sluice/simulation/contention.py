@@ -1,8 +1,9 @@
 """Run attempts on nodes whose tasks share the node's resources.
 
 An attempt's length is its work at profile speed, divided by the rate that the node's other tasks
-leave it. `sharing` computes the rates, `shared_node` keeps the clocks, and `shuffle` models the fetching before a task's own work. Lengths, mishaps and time-outs are those of `OwnSpeed`. On
-nodes without capacities, or for tasks without demands, the result equals that of `OwnSpeed`.
+leave it. `sharing` computes the rates, `shared_node` keeps the clocks, and `shuffle` models the
+fetching before a task's own work. Lengths, mishaps and time-outs are those of `OwnSpeed`. On nodes
+without capacities, or for tasks without demands, the result equals that of `OwnSpeed`.
 
 A hanging attempt keeps its memory and uses nothing else until its time-out.
 """
