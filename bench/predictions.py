@@ -39,7 +39,7 @@ from sluice.api.calibrate import calibrate_runs
 from sluice.estimate.calibration import Accuracy, Comparison
 from sluice.estimate.uncertainty import Interval
 from sluice.model.history import PastRun
-from sluice.reporting.calibration import CalibrationReport, signed
+from sluice.reporting.calibration.result import CalibrationReport, signed
 from sluice.reporting.formatting import share
 from sluice.store.profiles import Profiles
 

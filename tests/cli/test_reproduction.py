@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.terminal import sluice
 
-from sluice.reporting import reproductions
+from sluice import reproductions
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.reproductions.reproduction import Evaluation, Experiment
+from sluice.reproductions.runner import Evaluation, Experiment
 
 CHART = Chart({"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}})
 

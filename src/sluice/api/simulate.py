@@ -13,9 +13,9 @@ from sluice.core.protocols import ReleasePolicy
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.reporting.comparison import Comparison, compared
-from sluice.reporting.result import RunResult
-from sluice.reporting.trace import read_trace
+from sluice.reporting.compare.result import Comparison, compared
+from sluice.reporting.run.result import RunResult
+from sluice.reporting.run.trace import read_trace
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings

@@ -14,7 +14,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload
 
 if TYPE_CHECKING:
-    from sluice.reporting.capacity import CapacityResult, UnreachableResult
+    from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 
 
 @app.command()
@@ -53,7 +53,7 @@ def capacity(
     Example: sluice capacity classes.yaml --integer --plot cost.html
     """
     from sluice.api import capacity as api
-    from sluice.reporting.capacity import UnreachableResult
+    from sluice.reporting.capacity.result import UnreachableResult
 
     workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, export=export)
@@ -82,7 +82,7 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
     if as_json:
         print_document(result.document())
         return NO
-    from sluice.reporting.capacity_tables import unreachable_table
+    from sluice.reporting.capacity.tables import unreachable_table
 
     talk("No capacity meets these deadlines: so much of a job is shortened by no container.")
     print_views(unreachable_table(result.answer))
@@ -90,7 +90,7 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
 
 
 def _print_plan(result: CapacityResult, *, has_curve: bool) -> None:
-    from sluice.reporting.capacity_tables import (
+    from sluice.reporting.capacity.tables import (
         capacity_panel,
         classes_table,
         curve_table,

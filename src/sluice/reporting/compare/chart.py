@@ -1,0 +1,97 @@
+"""Schedulers side by side: a bar for the mean of each, and a line from its least to its greatest.
+
+One view for each measure, for measures have units of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, titled
+from sluice.reporting.compare.result import Comparison
+from sluice.reporting.formatting import shortened
+
+_MEASURES = {
+    "makespan_s": "makespan (s)",
+    "mean_response_s": "mean response (s)",
+    "deadlines_met": "deadlines met",
+    "cost_usd": "cost ($)",
+}
+_LANE = 26
+_NAME_LETTERS = 18
+
+
+def schedulers_chart(comparison: Comparison) -> Chart:
+    """The chart of a comparison; measures that no scheduler has are left out."""
+    views = [_view(comparison, measure) for measure in _MEASURES if _is_told(comparison, measure)]
+    runs = max((row.runs for row in comparison.rows), default=0)
+    note = f"Bars: means over {runs} seeds; lines: least to greatest." if runs > 1 else ""
+    title = {**titled("Schedulers compared", [note]), "fontSize": 18, "offset": 18}
+    return Chart(finished({"title": title, "vconcat": views, "spacing": 26}))
+
+
+def _is_told(comparison: Comparison, measure: str) -> bool:
+    if measure == "deadlines_met" and not comparison.deadlines:
+        return False
+    return any(row.spreads[measure] is not None for row in comparison.rows)
+
+
+def _view(comparison: Comparison, measure: str) -> dict[str, Any]:
+    rows = [
+        {
+            "scheduler": row.scheduler,
+            "mean": spread.mean,
+            "least": spread.least,
+            "most": spread.most,
+        }
+        for row in comparison.rows
+        if (spread := row.spreads[measure]) is not None
+    ]
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": _LANE * len(comparison.rows),
+        "encoding": {"y": _lanes(comparison)},
+        "layer": [
+            {
+                "mark": {"type": "bar", "color": BLUE, "height": {"band": 0.62}},
+                "encoding": {"x": _axis("mean", measure)},
+            },
+            {
+                "mark": {"type": "rule", "color": INK},
+                "encoding": {"x": _axis("least", measure), "x2": {"field": "most"}},
+            },
+        ],
+    }
+
+
+def _lanes(comparison: Comparison) -> dict[str, Any]:
+    """All schedulers in every view, in the order in which they were named."""
+    names = [row.scheduler for row in comparison.rows]
+    return {
+        "field": "scheduler",
+        "type": "nominal",
+        "scale": {"domain": names},
+        "axis": {
+            "title": None,
+            "labelExpr": _label_expression(names),
+            "minExtent": NAMES_WIDTH,
+            "maxExtent": NAMES_WIDTH,
+            "ticks": False,
+        },
+    }
+
+
+def _label_expression(names: list[str]) -> str:
+    """Long names shortened by us, so that both ends stay."""
+    shown = {name: shortened(name, _NAME_LETTERS) for name in names}
+    return f"{json.dumps(shown)}[datum.value]"
+
+
+def _axis(field: str, measure: str) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": _MEASURES[measure], "tickCount": 8}
+    if measure == "deadlines_met":
+        axis |= {"tickMinStep": 1}
+    return {"field": field, "type": "quantitative", "axis": axis}
