@@ -13,7 +13,7 @@ from sluice.policies.rounds import AdaptiveTimes, FixedTimes
 from sluice.reproductions import REPRODUCTIONS
 from sluice.reproductions.ordering import online as ordering_online
 from sluice.reproductions.ordering.evaluation import EVALUATION
-from sluice.reproductions.ordering.online import Sums, arriving, gains, mrorder, ran
+from sluice.reproductions.ordering.online import RunSums, arriving, gains, mrorder, ran
 
 # Runs of thousands of tasks; the policies are held to the invariants by their own tests.
 pytestmark = pytest.mark.no_invariants
@@ -62,9 +62,9 @@ def test_the_worked_example_comes_to_what_it_says(monkeypatch):
     monkeypatch.setattr(ordering_online, "MAP_SLOTS", 2)
     monkeypatch.setattr(ordering_online, "REDUCE_SLOTS", 2)
 
-    assert Sums(34.0, 96.0, 67.0) == ran(ARRIVALS, ReleaseOnArrival())
-    assert Sums(43.0, 134.0, 105.0) == ran(ARRIVALS, mrorder(FixedTimes, 10.0, "makespan")())
-    assert Sums(43.0, 112.0, 83.0) == ran(ARRIVALS, mrorder(AdaptiveTimes, 4.0, "tct")())
+    assert RunSums(34.0, 96.0, 67.0) == ran(ARRIVALS, ReleaseOnArrival())
+    assert RunSums(43.0, 134.0, 105.0) == ran(ARRIVALS, mrorder(FixedTimes, 10.0, "makespan")())
+    assert RunSums(43.0, 112.0, 83.0) == ran(ARRIVALS, mrorder(AdaptiveTimes, 4.0, "tct")())
 
 
 def test_gains_are_over_the_same_arrivals_seed_by_seed():

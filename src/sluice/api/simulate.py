@@ -13,7 +13,7 @@ from sluice.core.protocols import ReleasePolicy
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.reporting.compare.result import Comparison, compared
+from sluice.reporting.compare.result import SchedulerComparison, compared
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.trace import read_trace
 from sluice.simulation.driver import OnProgress, Simulation
@@ -113,7 +113,7 @@ def compare(
     seeds: int = 10,
     settings: GivenSettings = (),
     on_progress: Callable[[str, int], None] | None = None,
-) -> Comparison:
+) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: names of task policies; `release+tasks`, as in `mrorder+fifo`, names both.

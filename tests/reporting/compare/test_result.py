@@ -7,7 +7,7 @@ from tests.runs import even_nodes, map_reduce, totals
 import sluice
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
-from sluice.reporting.compare.result import Spread, compared
+from sluice.reporting.compare.result import MeasureSpread, compared
 
 ONE_MAP = [map_reduce("j", 4, 30.0)]
 
@@ -45,14 +45,14 @@ def test_one_run_has_no_spread():
 
 
 def test_the_spread_is_that_of_a_sample():
-    assert Spread(mean=2.0, sd=2**0.5, least=1.0, most=3.0) == Spread.of([1.0, 3.0])
-    assert Spread(mean=0.1, sd=0.0, least=0.1, most=0.1) == Spread.of([0.1] * 7)
+    assert MeasureSpread(mean=2.0, sd=2**0.5, least=1.0, most=3.0) == MeasureSpread.of([1.0, 3.0])
+    assert MeasureSpread(mean=0.1, sd=0.0, least=0.1, most=0.1) == MeasureSpread.of([0.1] * 7)
 
 
 @pytest.mark.parametrize("values", [[], [None], [1.0, None, 2.0]])
 def test_a_mean_over_some_of_the_runs_would_mislead(values):
     """A scheduler that finished only its easy runs must not look good."""
-    assert Spread.of(values) is None
+    assert MeasureSpread.of(values) is None
 
 
 def test_every_measure_of_the_worked_example():
@@ -128,7 +128,7 @@ def test_deadlines_met_are_counted_run_by_run():
     met = table.rows[0].spreads["deadlines_met"]
 
     assert 2 == table.document()["deadlines"]
-    assert Spread(mean=1.0, sd=0.0, least=1, most=1) == met
+    assert MeasureSpread(mean=1.0, sd=0.0, least=1, most=1) == met
 
 
 def test_a_frame_has_a_row_for_each_scheduler():

@@ -11,10 +11,10 @@ from tests.skips import required
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
-from sluice.reporting.run import slot_bars as bars_module
 from sluice.reporting.charts import chart as chart_module
 from sluice.reporting.charts.chart import MIME_TYPE, VEGALITE_VERSION, Chart
 from sluice.reporting.extras import MissingExtra
+from sluice.reporting.run import slot_bars as bars_module
 from sluice.reporting.run.chart import KINDS
 from sluice.reporting.run.curves import INSTANTS_MAX
 from sluice.reporting.run.jobs_gantt import JOBS_MAX

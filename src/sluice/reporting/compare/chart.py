@@ -10,7 +10,7 @@ from typing import Any
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, titled
-from sluice.reporting.compare.result import Comparison
+from sluice.reporting.compare.result import SchedulerComparison
 from sluice.reporting.formatting import shortened
 
 _MEASURES = {
@@ -23,7 +23,7 @@ _LANE = 26
 _NAME_LETTERS = 18
 
 
-def schedulers_chart(comparison: Comparison) -> Chart:
+def schedulers_chart(comparison: SchedulerComparison) -> Chart:
     """The chart of a comparison; measures that no scheduler has are left out."""
     views = [_view(comparison, measure) for measure in _MEASURES if _is_told(comparison, measure)]
     runs = max((row.runs for row in comparison.rows), default=0)
@@ -32,13 +32,13 @@ def schedulers_chart(comparison: Comparison) -> Chart:
     return Chart(finished({"title": title, "vconcat": views, "spacing": 26}))
 
 
-def _is_told(comparison: Comparison, measure: str) -> bool:
+def _is_told(comparison: SchedulerComparison, measure: str) -> bool:
     if measure == "deadlines_met" and not comparison.deadlines:
         return False
     return any(row.spreads[measure] is not None for row in comparison.rows)
 
 
-def _view(comparison: Comparison, measure: str) -> dict[str, Any]:
+def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     rows = [
         {
             "scheduler": row.scheduler,
@@ -67,7 +67,7 @@ def _view(comparison: Comparison, measure: str) -> dict[str, Any]:
     }
 
 
-def _lanes(comparison: Comparison) -> dict[str, Any]:
+def _lanes(comparison: SchedulerComparison) -> dict[str, Any]:
     """All schedulers in every view, in the order in which they were named."""
     names = [row.scheduler for row in comparison.rows]
     return {

@@ -19,7 +19,7 @@ Measure = Callable[[RunResult], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class MeasureSpread:
     """Mean, standard deviation (0 for one run), least and greatest of some runs."""
 
     mean: float
@@ -28,7 +28,7 @@ class Spread:
     most: float
 
     @classmethod
-    def of(cls, values: Sequence[float | None]) -> Spread | None:
+    def of(cls, values: Sequence[float | None]) -> MeasureSpread | None:
         """None where any run has no value."""
         known = [value for value in values if value is not None]
         if not known or len(known) < len(values):
@@ -47,7 +47,7 @@ class ComparedScheduler:
 
     scheduler: str
     runs: int
-    spreads: Mapping[str, Spread | None]
+    spreads: Mapping[str, MeasureSpread | None]
 
     def document(self) -> dict[str, object]:
         """The row of the JSON document: means under the plain names, the spread beside them."""
@@ -61,7 +61,7 @@ class ComparedScheduler:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SchedulerComparison:
     """Rows in the order in which the schedulers were named. deadlines: jobs that have one."""
 
     rows: tuple[ComparedScheduler, ...]
@@ -81,7 +81,7 @@ class Comparison:
         return str(self.to_frame().to_html(index=False))
 
 
-def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> Comparison:
+def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> SchedulerComparison:
     """Fold the runs of each scheduler into a row."""
     measures: dict[str, Measure] = {
         "makespan_s": lambda run: run.makespan_s,
@@ -98,14 +98,14 @@ def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> Com
             scheduler=name,
             runs=len(results),
             spreads={
-                measure: Spread.of([value_of(result) for result in results])
+                measure: MeasureSpread.of([value_of(result) for result in results])
                 for measure, value_of in measures.items()
             },
         )
         for name, results in runs.items()
     )
     deadlines = sum(job.deadline_at_s is not None for job in workload.jobs)
-    return Comparison(rows=rows, deadlines=deadlines)
+    return SchedulerComparison(rows=rows, deadlines=deadlines)
 
 
 def _cost_usd(run: RunResult, workload: Workload) -> float | None:

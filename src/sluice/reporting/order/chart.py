@@ -1,16 +1,15 @@
-"""Jobs before and after they were put in order, above each other on one axis of time.
+"""Two charts of jobs on one time axis: in the order of the file, and in the new order.
 
-Lanes stand in the order of submission, so that the upper view is the file's order and the lower
-one the new. A sweep has a third view: the orders to choose from, in makespan and total.
+Each lane is a job, in the order of submission. A sweep adds a third chart: the orders to choose
+from, by makespan and total completion time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from sluice.planning.ordering.flow_arrays import Outcome
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
@@ -26,9 +25,6 @@ from sluice.reporting.charts.theme import (
 )
 from sluice.reporting.formatting import count, duration, shortened
 
-if TYPE_CHECKING:
-    from sluice.reporting.order.result import OrderResult
-
 JOBS_MAX = 60
 _STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
@@ -36,23 +32,49 @@ _FRONTIER_HEIGHT = 180
 _COLOURS = {"waiting": WAITING, "maps": BLUE, "reduces": ORANGE}
 
 
-def order_chart(result: OrderResult) -> Chart:
-    """The chart of an order that was found."""
-    ends_at_s = max(result.before.makespan_s, result.makespan_s)
-    axis = TimeAxis(starts_at_s=0.0, ends_at_s=ends_at_s)
-    upper = replace(axis, is_named=False)  # of views above each other the last one names it
-    views = [
-        _view(result, result.before, range(len(result.order)), "Order of the file", upper),
-        _view(result, result.outcome, result.answer.best.order, f"By {_method(result)}", axis),
-    ]
-    if result.answer.frontier is not None:
-        views.append(_frontier(result))
-    title = {**titled(_headline(result), [_subtitle(result)]), "fontSize": 18, "offset": 18}
+class JobTimes(NamedTuple):
+    """When one job starts, ends its maps, starts its reduces and ends, seconds."""
+
+    job: str
+    began_s: float
+    mapped_s: float | None
+    reducing_s: float | None
+    ended_s: float
+
+
+class OrderView(NamedTuple):
+    """One order to draw. jobs: in the order of submission.  total_s: sum of their ends."""
+
+    title: str
+    jobs: Sequence[JobTimes]
+    makespan_s: float
+    total_s: float
+
+
+class FrontierPoint(NamedTuple):
+    """One order of a sweep."""
+
+    makespan_s: float
+    total_s: float
+    is_chosen: bool
+
+
+def order_chart(
+    title: str, subtitle: str, views: Sequence[OrderView], frontier: Sequence[FrontierPoint] | None
+) -> Chart:
+    """The chart of an order that was found. views: before and after.  frontier: of a sweep."""
+    axis = TimeAxis(starts_at_s=0.0, ends_at_s=max(view.makespan_s for view in views))
+    # Only the lowest of several charts names their common axis.
+    axes = [replace(axis, is_named=False)] * (len(views) - 1) + [axis]
+    drawn = [_view(view, each) for view, each in zip(views, axes, strict=True)]
+    if frontier is not None:
+        drawn.append(_frontier(frontier))
+    head = {**titled(title, [subtitle]), "fontSize": 18, "offset": 18, "frame": "bounds"}
     return Chart(
         finished(
             {
-                "title": title | {"frame": "bounds"},
-                "vconcat": views,
+                "title": head,
+                "vconcat": drawn,
                 "spacing": 26,
                 "resolve": {"scale": {"color": "independent"}},
             }
@@ -60,73 +82,47 @@ def order_chart(result: OrderResult) -> Chart:
     )
 
 
-def _method(result: OrderResult) -> str:
-    asked, picked = result.answer.method.value, result.answer.picked.value
-    return asked if asked == picked else f"{asked} ({picked})"
-
-
-def _headline(result: OrderResult) -> str:
-    return f"{count(len(result.order))} jobs in {duration(result.makespan_s)}"
-
-
-def _subtitle(result: OrderResult) -> str:
-    gain = result.gain()
-    parts = [
-        f"gain over the file's order: makespan {gain['makespan_percent']:+.1f} %",
-        f"total completion {gain['total_completion_percent']:+.1f} %",
-        f"no order takes less than {duration(result.bounds.makespan_lower_s)}",
-    ]
-    return "  ·  ".join([*parts, "proved best"] if result.is_proved else parts)
-
-
-def _view(
-    result: OrderResult, outcome: Outcome, order: Sequence[int], title: str, axis: TimeAxis
-) -> dict[str, Any]:
-    shown = _picked(order)
-    few = f"{len(shown)} of {count(len(order))} jobs are shown, picked evenly."
+def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
+    jobs = len(view.jobs)
+    shown = _picked(view.jobs)
+    few = f"{len(shown)} of {count(jobs)} jobs are shown, picked evenly."
     ends = (
-        f"Ends after {duration(outcome.makespan_s)};"
-        f" jobs after {duration(outcome.total_completion_s / len(order))} on average."
+        f"Ends after {duration(view.makespan_s)};"
+        f" jobs end after {duration(view.total_s / jobs)} on average."
     )
-    rows = [
-        row
-        for lane, job in enumerate(shown)
-        for row in _bars(result.problem.jobs[job].name, lane, outcome, job, axis)
-    ]
-    names = [shortened(result.problem.jobs[job].name, _NAME_CHARACTERS_MAX) for job in shown]
+    rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis)]
+    names = [shortened(job.job, _NAME_CHARACTERS_MAX) for job in shown]
     step = _STEP if len(shown) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return {
-        "title": titled(title, [ends, few if len(shown) < len(order) else ""]),
+        "title": titled(view.title, [ends, few if len(shown) < jobs else ""]),
         "width": WIDTH,
         "height": step * len(shown),
         "layer": [
             *(_layer(rows, names, axis, part) for part in _COLOURS),
-            _end(outcome, axis),
+            _end(view.makespan_s, axis),
         ],
     }
 
 
-def _picked(order: Sequence[int]) -> tuple[int, ...]:
-    shown = min(len(order), JOBS_MAX)
-    return tuple(order[lane * len(order) // shown] for lane in range(shown))
+def _picked(jobs: Sequence[JobTimes]) -> tuple[JobTimes, ...]:
+    shown = min(len(jobs), JOBS_MAX)
+    return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
 
 
-def _bars(name: str, lane: int, outcome: Outcome, job: int, axis: TimeAxis) -> list[dict[str, Any]]:
-    """When a job waits, maps and reduces; the thinnest part is a pixel wide."""
-    began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
-    spans = [("waiting", 0.0, began_s)]
-    mapped_s, reducing_s = outcome.mapped_s[job], outcome.reducing_s[job]
-    if mapped_s is not None:
-        spans.append(("maps", began_s, mapped_s))
-    if mapped_s is not None and reducing_s is not None:
-        spans.append(("waiting", mapped_s, reducing_s))
-    if reducing_s is not None:
-        spans.append(("reduces", reducing_s, ended_s))
+def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
+    """When a job waits, maps and reduces. The thinnest part is a pixel wide."""
+    spans = [("waiting", 0.0, job.began_s)]
+    if job.mapped_s is not None:
+        spans.append(("maps", job.began_s, job.mapped_s))
+    if job.mapped_s is not None and job.reducing_s is not None:
+        spans.append(("waiting", job.mapped_s, job.reducing_s))
+    if job.reducing_s is not None:
+        spans.append(("reduces", job.reducing_s, job.ended_s))
     pixel_s = axis.span_s / WIDTH
     return [
         {
             "lane": lane,
-            "job": name,
+            "job": job.job,
             "part": part,
             "start": axis.at(start_s),
             "end": axis.at(end_s if part == "waiting" else max(end_s, start_s + pixel_s)),
@@ -159,28 +155,30 @@ def _layer(
     }
 
 
-def _end(outcome: Outcome, axis: TimeAxis) -> dict[str, Any]:
-    """A line where all is done."""
+def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
+    """A line at the end of the last job."""
     return {
-        "data": {"values": [{"start": axis.at(outcome.makespan_s)}]},
+        "data": {"values": [{"start": axis.at(makespan_s)}]},
         "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
         "encoding": {"x": axis.encoding()},
     }
 
 
-def _frontier(result: OrderResult) -> dict[str, Any]:
+def _frontier(frontier: Sequence[FrontierPoint]) -> dict[str, Any]:
     points = [
         {
             "makespan": point.makespan_s,
             "total": point.total_s,
-            "is": "chosen" if point.order == result.answer.best.order else "other",
-            "tells": f"{duration(point.makespan_s)}, {duration(point.total_s)} in total",
+            "is": "chosen" if point.is_chosen else "other",
+            "text": f"{duration(point.makespan_s)}, {duration(point.total_s)} in total",
         }
-        for point in result.answer.frontier or ()
+        for point in frontier
     ]
     axis = {"type": "quantitative", "scale": {"zero": False, "nice": True}}
     return {
-        "title": titled("Orders to choose from", ["None beats another in both measures."]),
+        "title": titled(
+            "Orders to choose from", ["No order is better than another in both measures."]
+        ),
         "width": WIDTH,
         "height": _FRONTIER_HEIGHT,
         "data": {"values": points},
@@ -199,7 +197,7 @@ def _frontier(result: OrderResult) -> dict[str, Any]:
                         "scale": {"domain": ["chosen", "other"], "range": [ORANGE, BLUE]},
                         "legend": None,
                     },
-                    "tooltip": [{"field": "tells", "type": "nominal"}],
+                    "tooltip": [{"field": "text", "type": "nominal"}],
                 },
             },
         ],

@@ -19,7 +19,8 @@ from sluice.planning.ordering.problem import Problem
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
-from sluice.reporting.order.chart import order_chart
+from sluice.reporting.formatting import count, duration
+from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -169,7 +170,49 @@ class OrderResult:
 
     def plot(self) -> Chart:
         """A chart of the jobs before and after, and of the frontier of a sweep."""
-        return order_chart(self)
+        best = self.answer.best.order
+        views = (
+            self._view("Order of the file", self.before, range(len(best))),
+            self._view(f"By {self._method}", self.outcome, best),
+        )
+        found = self.answer.frontier
+        frontier = (
+            None
+            if found is None
+            else [
+                FrontierPoint(point.makespan_s, point.total_s, point.order == best)
+                for point in found
+            ]
+        )
+        title = f"{count(len(best))} jobs in {duration(self.makespan_s)}"
+        return order_chart(title, self._subtitle(), views, frontier)
+
+    @property
+    def _method(self) -> str:
+        asked, picked = self.answer.method.value, self.answer.picked.value
+        return asked if asked == picked else f"{asked} ({picked})"
+
+    def _subtitle(self) -> str:
+        gain = self.gain()
+        parts = [
+            f"gain over the order of the file: makespan {gain['makespan_percent']:+.1f} %",
+            f"total completion {gain['total_completion_percent']:+.1f} %",
+            f"lower bound of the makespan {duration(self.bounds.makespan_lower_s)}",
+        ]
+        return "  ·  ".join([*parts, "proved optimal"] if self.is_proved else parts)
+
+    def _view(self, title: str, outcome: Outcome, order: Sequence[int]) -> OrderView:
+        jobs = [
+            JobTimes(
+                self.problem.jobs[job].name,
+                outcome.began_s[job],
+                outcome.mapped_s[job],
+                outcome.reducing_s[job],
+                outcome.ended_s[job],
+            )
+            for job in order
+        ]
+        return OrderView(title, jobs, outcome.makespan_s, outcome.total_completion_s)
 
     def __repr__(self) -> str:
         return (

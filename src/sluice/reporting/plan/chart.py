@@ -1,17 +1,16 @@
-"""Plans in time and money: a stair of those that no other beats, with the limits and the knee.
+"""Pareto-optimal plans by makespan and budget, with the limits and the knee.
 
-In a browser the chart can be zoomed and dragged, and each plan tells what it gives to each job.
+In a browser the chart zooms and pans. The tooltip of a plan lists what each job gets.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from sluice.model.limits import Limits
-from sluice.planning.pareto.frontier import Frontier, Plan
-from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
@@ -27,74 +26,116 @@ from sluice.reporting.charts.theme import (
 )
 from sluice.reporting.formatting import NOTHING, count, duration, money, shortened
 
-if TYPE_CHECKING:
-    from sluice.reporting.plan.result import PlanResult
-
 PLANS_MAX = 1000
-_JOBS_TOLD_MAX = 8
+JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
 _HEIGHT = 380
 _MARGIN = 0.06  # of a span, left free at its ends
 _WIDE = 6.0  # times the least
-_WITHIN, _BELOW, _BEYOND = "within the limits", "below the least budget", "beyond the limits"
-_COLOURS = {_WITHIN: BLUE, _BELOW: SKY, _BEYOND: WAITING}
 
 
-def pareto_chart(result: PlanResult) -> Chart:
-    """The chart of all plans that were found, also of those beyond the limits."""
-    frontier = result.answer.frontier
-    if not len(frontier):
-        return Chart(
-            finished({**_frame(result, "Nothing fits into the VMs that there are."), **_EMPTY})
-        )
-    space = _Space(frontier, result.problem.limits)
-    rows = _rows(result, frontier, space)
-    hidden = len(frontier) - len(rows)
-    note = f"{count(hidden)} plans between are left out." if hidden else ""
+class Region(StrEnum):
+    """Where a plan is with respect to the limits; the values are the words of the legend."""
+
+    WITHIN = "within the limits"
+    BELOW = "below the minimum budget"
+    BEYOND = "beyond the limits"
+
+
+_COLOURS = {Region.WITHIN: BLUE, Region.BELOW: SKY, Region.BEYOND: WAITING}
+
+
+class JobShare(NamedTuple):
+    """What a plan gives to one job."""
+
+    job: str
+    vms: int
+    map_slots: int
+    reduce_slots: int
+
+    def __str__(self) -> str:
+        slots = f"{self.map_slots} + {self.reduce_slots} slots"
+        return f"{shortened(self.job, 12)}: {self.vms} VMs, {slots}"
+
+
+class DrawnPlan(NamedTuple):
+    """One plan of the chart.
+
+    number: None for plans that the table does not list.  jobs: the first JOBS_SHOWN_MAX.
+    """
+
+    makespan_s: float
+    budget_usd: float
+    vms: int
+    hour_saved_usd: float | None
+    number: int | None
+    region: Region
+    is_knee: bool
+    jobs: Sequence[JobShare]
+
+
+def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Limits) -> Chart:
+    """The chart of all plans that were found, also of those beyond the limits.
+
+    plans: the fastest first; the first and the last of all plans are among them.
+    total: how many plans were found, which may be more than are drawn.  jobs: of each plan.
+    """
+    if not plans:
+        title = titled(_TITLE, ["No plan fits into the available VMs."])
+        return Chart(finished({**_frame(title), **_EMPTY}))
+    space = _Space(plans, limits)
+    rows = [_row(plan, jobs, space) for plan in plans]
+    hidden = total - len(rows)
+    note = f" {count(hidden)} plans in between are not shown." if hidden else ""
+    found = f"{count(jobs)} jobs, {count(total)} Pareto-optimal plans.{note}"
     layers = [
-        *_shades(result.problem.limits, space),
+        *_shades(limits, space),
         _stair(rows, space),
         _points(rows, space),
         *_knee(rows, space),
     ]
-    return Chart(finished({**_frame(result, note), "layer": layers}))
+    return Chart(finished({**_frame(titled(_TITLE, [found])), "layer": layers}))
 
 
+_TITLE = "Makespan and budget"
 _EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}}
 
 
-def _frame(result: PlanResult, note: str) -> dict[str, Any]:
-    jobs = len(result.problem.jobs)
-    told = f"{count(jobs)} jobs, {count(len(result.answer.frontier))} plans that no other beats."
-    title = {
-        **titled("Time against money", [f"{told} {note}".strip()]),
-        "fontSize": 18,
-        "offset": 14,
-    }
-    return {"title": title, "width": WIDTH, "height": _HEIGHT}
+def drawn_places(plans: int, knee: int) -> Iterator[int]:
+    """Which of the plans are drawn: all, or PLANS_MAX picked evenly and the knee."""
+    if plans <= PLANS_MAX:
+        yield from range(plans)
+        return
+    evenly = {round(place * (plans - 1) / (PLANS_MAX - 1)) for place in range(PLANS_MAX)}
+    yield from sorted(evenly | {knee})
+
+
+def _frame(title: dict[str, Any]) -> dict[str, Any]:
+    head = {**title, "fontSize": 18, "offset": 14}
+    return {"title": head, "width": WIDTH, "height": _HEIGHT}
 
 
 class _Space:
-    """What of time and money the chart shows: all plans, and limits that lie near them."""
+    """The range of both axes: all plans, and the limits that are near them."""
 
-    def __init__(self, frontier: Frontier, limits: Limits) -> None:
-        self.time = _Span(frontier.makespans_s, [limits.deadline_s])
+    def __init__(self, plans: Sequence[DrawnPlan], limits: Limits) -> None:
+        self.time = _Span([plan.makespan_s for plan in plans], [limits.deadline_s])
         budgets = [limits.budget_usd_min or None, limits.budget_usd_max]
-        self.money = _Span(frontier.budgets_usd, budgets)
+        self.money = _Span([plan.budget_usd for plan in plans], budgets)
         self.unit_s, self.unit = TimeAxis(starts_at_s=0, ends_at_s=self.time.high).unit
 
     @property
     def x(self) -> dict[str, Any]:
-        """The channel of time."""
+        """Encoding of the makespan."""
         return _channel("time", self.time, self.unit_s, f"makespan ({self.unit})", "~f")
 
     @property
     def y(self) -> dict[str, Any]:
-        """The channel of money."""
+        """Encoding of the budget."""
         return _channel("usd", self.money, 1.0, "budget", "$,~f")
 
 
 class _Span:
-    """From low to high, with some room beyond what it must show; wide ones are logarithmic."""
+    """The range of one axis, with a margin at both ends. A wide range is logarithmic."""
 
     def __init__(self, values: Sequence[float], limits: Sequence[float | None]) -> None:
         least, most = min(values), max(values)
@@ -116,7 +157,7 @@ class _Span:
             self.low, self.high = max(0.0, least - room), most + room
 
     def share(self, value: float) -> float:
-        """Where on the axis a value stands, from 0 to 1."""
+        """Position of a value on the axis, from 0 to 1."""
         low, high, at = self.low, self.high, value
         if self.is_log:
             low, high, at = math.log(low), math.log(high), math.log(at)
@@ -133,71 +174,29 @@ def _channel(field: str, span: _Span, unit: float, title: str, form: str) -> dic
     }
 
 
-def _rows(result: PlanResult, frontier: Frontier, space: _Space) -> list[dict[str, Any]]:
-    """A row for each plan that is drawn."""
-    numbers = _numbers(result)
-    slopes = hour_saved_usd(list(frontier.points()))
-    return [
-        _row(result, frontier.plan(place), numbers.get(place), slopes[place], space)
-        for place in _drawn(
-            len(frontier), next((p for p, n in numbers.items() if n == result.knee), 0)
-        )
-    ]
-
-
-def _numbers(result: PlanResult) -> dict[int, int]:
-    """The number of each plan, by its place on the whole frontier."""
-    answer = result.answer
-    places = {makespan_s: place for place, makespan_s in enumerate(answer.frontier.makespans_s)}
-    listed = (*answer.plans.makespans_s, *answer.below_budget_min.makespans_s)
-    return {places[makespan_s]: number for number, makespan_s in enumerate(listed, start=1)}
-
-
-def _drawn(total: int, knee: int) -> Iterator[int]:
-    if total <= PLANS_MAX:
-        yield from range(total)
-        return
-    evenly = {round(place * (total - 1) / (PLANS_MAX - 1)) for place in range(PLANS_MAX)}
-    yield from sorted(evenly | {knee})
-
-
-def _row(
-    result: PlanResult, plan: Plan, number: int | None, slope: float | None, space: _Space
-) -> dict[str, Any]:
+def _row(plan: DrawnPlan, jobs: int, space: _Space) -> dict[str, Any]:
     return {
         "time": plan.makespan_s / space.unit_s,
         "usd": plan.budget_usd,
-        "where": _where(result, number),
-        "plan": NOTHING if number is None else str(number),
+        "where": plan.region.value,
+        "plan": NOTHING if plan.number is None else str(plan.number),
         "makespan": duration(plan.makespan_s),
         "budget": money(plan.budget_usd),
         "VMs": count(plan.vms),
-        "hour": money(slope),
-        "jobs": _told(result, plan),
-        "knee": number is not None and number == result.knee,
+        "hour": money(plan.hour_saved_usd),
+        "jobs": _allocation(plan.jobs, jobs),
+        "knee": plan.is_knee,
     }
 
 
-def _where(result: PlanResult, number: int | None) -> str:
-    if number is None:
-        return _BEYOND
-    return _WITHIN if number <= len(result.answer.plans) else _BELOW
-
-
-def _told(result: PlanResult, plan: Plan) -> str:
-    """What the plan gives to each job, as far as a tooltip holds it."""
-    jobs = result.problem.jobs
-    told = [
-        f"{shortened(job.job_id, 12)}: {entry.vms} VMs,"
-        f" {entry.choice.map_slots} + {entry.choice.reduce_slots} slots"
-        for job, entry in list(zip(jobs, plan.entries, strict=True))[:_JOBS_TOLD_MAX]
-    ]
-    left = len(jobs) - len(told)
-    return "; ".join([*told, *([f"and {left} more"] if left else [])])
+def _allocation(shown: Sequence[JobShare], jobs: int) -> str:
+    """What the plan gives to its first jobs, and how many more there are."""
+    more = jobs - len(shown)
+    return "; ".join([*map(str, shown), *([f"and {more} more"] if more else [])])
 
 
 def _stair(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
-    """Who waits no longer than this pays what the last plan before it costs."""
+    """The least budget for each makespan: a step at each plan."""
     return {
         "data": {"values": [{"time": row["time"], "usd": row["usd"]} for row in rows]},
         "mark": {
@@ -236,7 +235,7 @@ def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
                     ("makespan", "makespan"),
                     ("budget", "budget"),
                     ("VMs", "VMs"),
-                    ("hour", "an hour saved costs"),
+                    ("hour", "cost per hour saved"),
                     ("jobs", "jobs"),
                 )
             ],
@@ -245,12 +244,12 @@ def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
 
 
 def _dot(plans: int) -> int:
-    """Area of a point: small where they are many."""
+    """Area of a point: the more plans, the smaller."""
     return max(18, min(90, 9000 // plans))
 
 
 def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]:
-    """A ring around the plan to look at first, and its name."""
+    """A ring around the knee, and its name."""
     found = [row for row in rows if row["knee"]]
     if not found:
         return
@@ -273,7 +272,7 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
 
 
 def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
-    """What lies beyond each limit, in grey, with the limit's name on its edge."""
+    """Grey areas beyond each limit, with the limit on the edge."""
     time, usd = space.time, space.money
     unit_s = space.unit_s
     if limits.deadline_s is not None and limits.deadline_s < time.high:
@@ -297,7 +296,7 @@ def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
         yield _edge({**right, "usd": edge, "text": text}, space, _RIGHT_BELOW)
 
 
-_NEAR_END = 0.8  # of the axis: beyond it, words to the right of an edge would be cut off
+_NEAR_END = 0.8  # of the axis: beyond it, text to the right of an edge would be cut off
 _LEFT_BELOW = {"dx": 6, "dy": 12}
 _RIGHT_ABOVE = {"align": "right", "dx": -6, "dy": -8}
 _RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}

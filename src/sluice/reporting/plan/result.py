@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.model.errors import InvalidInput
@@ -22,6 +23,14 @@ from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xm
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
 from sluice.reporting.formatting import duration, money
+from sluice.reporting.plan.chart import (
+    JOBS_SHOWN_MAX,
+    DrawnPlan,
+    JobShare,
+    Region,
+    drawn_places,
+    pareto_chart,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -211,10 +220,46 @@ class PlanResult:
                 }
 
     def plot(self) -> Chart:
-        """The plans in time and money, with the limits and the knee."""
-        from sluice.reporting.plan.chart import pareto_chart
+        """The plans by makespan and budget, with the limits and the knee."""
+        problem = self.problem
+        total = len(self.answer.frontier)
+        return pareto_chart(list(self._drawn()), total, len(problem.jobs), problem.limits)
 
-        return pareto_chart(self)
+    def _drawn(self) -> Iterator[DrawnPlan]:
+        """The plans of the chart, also those beyond the limits, which have no number."""
+        answer, frontier = self.answer, self.answer.frontier
+        places = {makespan_s: place for place, makespan_s in enumerate(frontier.makespans_s)}
+        listed = (*answer.plans.makespans_s, *answer.below_budget_min.makespans_s)
+        numbers = {places[makespan_s]: number for number, makespan_s in enumerate(listed, start=1)}
+        knee = next((place for place, number in numbers.items() if number == self.knee), 0)
+        slopes = hour_saved_usd(list(frontier.points()))
+        for place in drawn_places(len(frontier), knee):
+            plan, number = frontier.plan(place), numbers.get(place)
+            yield DrawnPlan(
+                makespan_s=plan.makespan_s,
+                budget_usd=plan.budget_usd,
+                vms=plan.vms,
+                hour_saved_usd=slopes[place],
+                number=number,
+                region=self._region(number),
+                is_knee=number is not None and number == self.knee,
+                jobs=[
+                    JobShare(
+                        str(job.job_id),
+                        entry.vms,
+                        entry.choice.map_slots,
+                        entry.choice.reduce_slots,
+                    )
+                    for job, entry in islice(
+                        zip(self.problem.jobs, plan.entries, strict=True), JOBS_SHOWN_MAX
+                    )
+                ],
+            )
+
+    def _region(self, number: int | None) -> Region:
+        if number is None:
+            return Region.BEYOND
+        return Region.WITHIN if number <= len(self.answer.plans) else Region.BELOW
 
     # --- one plan put to work ---------------------------------------------------------------------
 

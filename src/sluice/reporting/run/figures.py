@@ -17,7 +17,7 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.reporting.run import trace
 from sluice.reporting.run.measurement import Predicted, measured_profiles
-from sluice.reporting.run.outcomes import JobOutcome, Work, total_s, utilisation
+from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, utilisation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -106,10 +106,10 @@ class RunFigures:
         return sum(job.deadline_at_s is not None for job in self.jobs)
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> AttemptTotals:
         """Attempts by outcome and busy slot-seconds up to the last finish."""
         until_s = math.inf if self.finished_at_s is None else self.finished_at_s
-        return Work.of(self.attempts, until_s)
+        return AttemptTotals.of(self.attempts, until_s)
 
     @cached_property
     def utilisation(self) -> Mapping[str, float | None]:

@@ -85,14 +85,14 @@ def _deadline_met(entry: JobEntry, now_s: float) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class AttemptTotals:
     """What all attempts come to: how many ended how, and how long slots of a kind were held."""
 
     attempts: Mapping[str, int]
     busy_s: Mapping[SlotKind, float]
 
     @classmethod
-    def of(cls, attempts: Iterable[Attempt], until_s: float) -> Work:
+    def of(cls, attempts: Iterable[Attempt], until_s: float) -> AttemptTotals:
         """Counts every task of every attempt; busy seconds count up to `until_s`."""
         ends = dict.fromkeys(ATTEMPT_ENDS, 0)
         busy_s = dict.fromkeys(SlotKind, 0.0)
@@ -109,7 +109,9 @@ class Work:
         )
 
 
-def utilisation(work: Work, cluster: Cluster, span_s: float | None) -> dict[str, float | None]:
+def utilisation(
+    work: AttemptTotals, cluster: Cluster, span_s: float | None
+) -> dict[str, float | None]:
     """Busy slot-seconds as a share of slots times `span_s`; None where there are no slots.
 
     Containers are told only where some were used: any slot can serve as one.

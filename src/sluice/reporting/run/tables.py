@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from sluice.reporting.compare.result import ComparedScheduler, Comparison
+from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
 from sluice.reporting.formatting import (
     NOTHING,
     count,
@@ -103,7 +103,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(told) or "none"
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: SchedulerComparison) -> Table:
     """One row for each scheduler, mean ± standard deviation over runs; the best are marked."""
     rows = comparison.rows
     runs = max((row.runs for row in rows), default=0)
@@ -144,7 +144,7 @@ _MEASURES = (
 )
 
 
-def _is_told(comparison: Comparison, measure: _Measure) -> bool:
+def _is_told(comparison: SchedulerComparison, measure: _Measure) -> bool:
     """Whether the column says anything: deadlines where there are some, cost with prices."""
     if measure.name == "deadlines_met":
         return comparison.deadlines > 0

@@ -25,7 +25,7 @@ Curve = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Hyperbola:
     """cost ratio = alpha / (beta - reduction in percent). deviation: the largest, relative."""
 
     alpha: float
@@ -111,7 +111,7 @@ def _up_to_sixty(curve: Curve) -> Curve:
     return [(percent, ratio) for percent, ratio in curve if percent <= _AT]
 
 
-def fitted(curve: Curve) -> Fit:
+def fitted(curve: Curve) -> Hyperbola:
     """The hyperbola through a curve: y * x = beta * y - alpha, by least squares.
 
     >>> fit = fitted([(x, 80 / (80 - x)) for x in (0.0, 20.0, 40.0, 60.0)])
@@ -121,4 +121,4 @@ def fitted(curve: Curve) -> Fit:
     x, y = np.array(curve).T
     (beta, alpha), *_ = np.linalg.lstsq(np.column_stack((y, -np.ones_like(y))), x * y, rcond=None)
     deviation = np.abs(alpha / (beta - x) / y - 1).max()
-    return Fit(alpha=float(alpha), beta=float(beta), deviation=float(deviation))
+    return Hyperbola(alpha=float(alpha), beta=float(beta), deviation=float(deviation))

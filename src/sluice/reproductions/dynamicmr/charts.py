@@ -7,13 +7,13 @@ from typing import Any
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import INK, PALETTE, WIDTH, finished, titled
-from sluice.reproductions.dynamicmr.runs import Estimate
+from sluice.reproductions.dynamicmr.runs import SeedMean
 
 _HEIGHT = 230
 _BAR_STEP = 17
 
-Lines = Mapping[str, Sequence[tuple[float, Estimate]]]
-Bars = Mapping[str, Mapping[str, Estimate]]  # by group and name
+Lines = Mapping[str, Sequence[tuple[float, SeedMean]]]
+Bars = Mapping[str, Mapping[str, SeedMean]]  # by group and name
 
 
 def curves_chart(title: str, note: str, axes: tuple[str, str], views: Mapping[str, Lines]) -> Chart:
@@ -138,7 +138,7 @@ def _stacked(title: str, note: str, views: list[dict[str, Any]]) -> Chart:
     return Chart(finished({"title": head, "vconcat": views, "spacing": 26}))
 
 
-def _value(one: Estimate) -> dict[str, float]:
+def _value(one: SeedMean) -> dict[str, float]:
     error = one.error or 0.0
     return {"value": one.mean, "low": one.mean - error, "high": one.mean + error}
 

@@ -11,7 +11,7 @@ from sluice.model.job import Job
 from sluice.reproductions.dynamicmr.charts import bars_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
-    Estimate,
+    SeedMean,
     Way,
     gain_percent,
     some,
@@ -51,7 +51,7 @@ class _Runs:
 def containers(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.17 over the two settings that the thesis does not tell, with 4.18 beside it."""
     rows: list[dict[str, Cell]] = []
-    bars: dict[str, dict[str, Estimate]] = {}
+    bars: dict[str, dict[str, SeedMean]] = {}
     for label, batches, runs in _workloads(seeds):
         for slowstart in _SLOWSTARTS:
             on_progress(f"fig-4.17: {label}, slowstart {slowstart:g}")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sluice.reproductions.dynamicmr.charts import curves_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
-    Estimate,
+    SeedMean,
     Way,
     estimate,
     gain_percent,
@@ -64,7 +64,7 @@ class _Runs:
 def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figure 4.12."""
     rows: list[dict[str, Cell]] = []
-    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    lines: dict[str, list[tuple[float, SeedMean]]] = {}
     for world in _WORLDS:
         runs: dict[float, _Runs] = {}
         for fraction in world.fractions:

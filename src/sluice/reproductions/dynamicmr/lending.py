@@ -10,7 +10,7 @@ from sluice.reproductions.dynamicmr.charts import curves_chart
 from sluice.reproductions.dynamicmr.runs import (
     CONFIGURATIONS,
     GENERATOR,
-    Estimate,
+    SeedMean,
     Settings,
     Way,
     estimate,
@@ -149,7 +149,7 @@ def fractions(seeds: int, on_progress: OnProgress) -> Experiment:
     for disk, share in _DISKS.items():
         jobs = (with_disk(BY_NAME["Sort"], share).job(),)
         static = Way(scheduler="static").makespans_s(jobs, seeds)
-        lines: dict[str, list[tuple[float, Estimate]]] = {}
+        lines: dict[str, list[tuple[float, SeedMean]]] = {}
         for name, (varied, fixed, paper) in _LINES.items():
             on_progress(f"fig-4.11: {disk}, {name}")
             times = {
@@ -189,5 +189,5 @@ def fractions(seeds: int, on_progress: OnProgress) -> Experiment:
     )
 
 
-def _best(static: Sequence[float], times: Mapping[float, Sequence[float]]) -> Estimate:
+def _best(static: Sequence[float], times: Mapping[float, Sequence[float]]) -> SeedMean:
     return max((gain_percent(static, of) for of in times.values()), key=lambda gain: gain.mean)

@@ -12,7 +12,7 @@ from sluice.model.job import Job
 from sluice.reproductions.dynamicmr.charts import bars_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
-    Estimate,
+    SeedMean,
     Way,
     estimate,
     gain_percent,
@@ -44,7 +44,7 @@ class _Runs:
     makespans_ahead_s: list[float]
 
     @property
-    def gain(self) -> Estimate:
+    def gain(self) -> SeedMean:
         """Speed gained, in percent."""
         return gain_percent(self.makespans_s, self.makespans_ahead_s)
 
@@ -52,7 +52,7 @@ class _Runs:
 def prescheduling(seeds: int, on_progress: OnProgress) -> Experiment:
     """Figures 4.13 and 4.14: small jobs of each program, then a full cluster."""
     rows: list[dict[str, Cell]] = []
-    views: dict[str, dict[str, dict[str, Estimate]]] = {}
+    views: dict[str, dict[str, dict[str, SeedMean]]] = {}
     for maps in _SIZES:
         on_progress(f"fig-4.13: {maps} maps")
         runs = {
@@ -140,6 +140,6 @@ def _gains(one: _Runs) -> list[float]:
     return [100 * (before / after - 1) for before, after in pairs]
 
 
-def _mean(of_programs: Sequence[Sequence[float]]) -> Estimate:
+def _mean(of_programs: Sequence[Sequence[float]]) -> SeedMean:
     """Over programs first, then over seeds."""
     return estimate([sum(of_seed) / len(of_seed) for of_seed in zip(*of_programs, strict=True)])

@@ -34,7 +34,7 @@ DEFAULT_SLOTS = (10, 2)
 GENERATOR = "9 workers of 12 slots in the simulator, heartbeats of 3 s, lengths +-15 %."
 
 
-class Estimate(NamedTuple):
+class SeedMean(NamedTuple):
     """A mean over seeds. error: its standard error; None for a single seed."""
 
     mean: float
@@ -43,22 +43,22 @@ class Estimate(NamedTuple):
     def text(self, decimals: int = 1) -> str:
         """As it is told in a sentence.
 
-        >>> Estimate(12.34, 0.56).text(), Estimate(2.0, None).text(0)
+        >>> SeedMean(12.34, 0.56).text(), SeedMean(2.0, None).text(0)
         ('12.3 ± 0.6', '2')
         """
         error = "" if self.error is None else f" ± {self.error:.{decimals}f}"
         return f"{self.mean:.{decimals}f}{error}"
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> SeedMean:
     """The mean of values, one for each seed, and its standard error.
 
     >>> estimate([1.0, 3.0])
-    Estimate(mean=2.0, error=1.0)
+    SeedMean(mean=2.0, error=1.0)
     """
     if len(values) == 1:
-        return Estimate(values[0], None)
-    return Estimate(fmean(values), stdev(values) / math.sqrt(len(values)))
+        return SeedMean(values[0], None)
+    return SeedMean(fmean(values), stdev(values) / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,16 +106,16 @@ def some(seeds: int, of: int) -> int:
     return -(-seeds // of)
 
 
-def gain_percent(before: Sequence[float], after: Sequence[float]) -> Estimate:
+def gain_percent(before: Sequence[float], after: Sequence[float]) -> SeedMean:
     """How much more speed `after` has than `before`, seed by seed, in percent.
 
     >>> gain_percent([30.0, 30.0], [20.0, 20.0])
-    Estimate(mean=50.0, error=0.0)
+    SeedMean(mean=50.0, error=0.0)
     """
     return estimate([100 * (old / new - 1) for old, new in zip(before, after, strict=True)])
 
 
-def ratio(values: Sequence[float], others: Sequence[float]) -> Estimate:
+def ratio(values: Sequence[float], others: Sequence[float]) -> SeedMean:
     """Values over others, seed by seed."""
     return estimate([one / other for one, other in zip(values, others, strict=True)])
 

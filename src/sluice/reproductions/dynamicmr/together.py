@@ -14,7 +14,7 @@ from sluice.reproductions.dynamicmr.runs import (
     CONFIGURATIONS,
     DEFAULT_SLOTS,
     GENERATOR,
-    Estimate,
+    SeedMean,
     Way,
     gain_percent,
     some,
@@ -50,7 +50,7 @@ def _together(
     order: str, name: str, figure: str, seeds: int, on_progress: OnProgress
 ) -> Experiment:
     rows: list[dict[str, Cell]] = []
-    bars: dict[str, dict[str, Estimate]] = {}
+    bars: dict[str, dict[str, SeedMean]] = {}
     best = _START
     for label, jobs, runs in _workloads(order, seeds):
         on_progress(f"{name}: {label}")
@@ -117,7 +117,7 @@ class _Times:
         """Over some seeds."""
         return sum(self._static_s(slots, seeds))
 
-    def gains(self, best: tuple[int, int], seeds: int) -> dict[str, Estimate]:
+    def gains(self, best: tuple[int, int], seeds: int) -> dict[str, SeedMean]:
         """The speed gained by all parts over each baseline, in percent."""
         way = Way(scheduler="dynamicmr", settings={**self._settings, **_PARTS})
         parts = way.makespans_s(self._jobs, seeds)
@@ -150,7 +150,7 @@ def best_configuration(makespan_s: Callable[[tuple[int, int]], float]) -> tuple[
 
 
 def _row(
-    label: str, paper: Cell, best: tuple[int, int], gains: Mapping[str, Estimate]
+    label: str, paper: Cell, best: tuple[int, int], gains: Mapping[str, SeedMean]
 ) -> dict[str, Cell]:
     row: dict[str, Cell] = {"jobs": label, "paper: over 6/2": paper, "best": f"{best[0]}/{best[1]}"}
     for name, gain in gains.items():

@@ -57,14 +57,14 @@ _TIMINGS: Mapping[str, Callable[[float], Timing]] = {"FTI": FixedTimes, "ATI": A
 _ARRIVALS = "Poisson arrivals; at load 1 the busier phase could just keep up."
 
 
-class Sums(NamedTuple):
+class RunSums(NamedTuple):
     """What a run came to, seconds."""
 
     makespan_s: float
     total_s: float
     response_s: float
 
-    def over(self, other: Sums) -> tuple[float, float, float]:
+    def over(self, other: RunSums) -> tuple[float, float, float]:
         """How many times the other's these are."""
         makespan, total, response = (
             mine / theirs for mine, theirs in zip(self, other, strict=True)
@@ -109,7 +109,7 @@ def _phase(kind: SlotKind, runs: Runs, after: tuple[int, ...]) -> Phase:
     return Phase(name=kind.value, kind=kind, tasks=tasks, lengths=lengths, after=after)
 
 
-def ran(jobs: Sequence[Job], release: ReleasePolicy) -> Sums:
+def ran(jobs: Sequence[Job], release: ReleasePolicy) -> RunSums:
     """The jobs on the thesis's cluster, first in, first out, released that way."""
     policies = Policies(admission=AdmitAll(), release=release, tasks=Fifo(), pools=KeepPools())
     scheduler = Scheduler(policies)
@@ -118,7 +118,7 @@ def ran(jobs: Sequence[Job], release: ReleasePolicy) -> Sums:
     Simulation(scheduler, cluster, jobs, settings=SimulationSettings()).run()
     ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
     total_s = sum(ends)
-    return Sums(max(ends), total_s, total_s - sum(job.submitted_at_s for job in jobs))
+    return RunSums(max(ends), total_s, total_s - sum(job.submitted_at_s for job in jobs))
 
 
 def gains(
