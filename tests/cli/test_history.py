@@ -84,7 +84,7 @@ def test_people_get_a_table_with_what_was_chosen_below(trace):
 
     assert "log        format  jobs  tasks  input  new  longer  known" in answer.out
     assert "log.jsonl  sluice     2     16      –    2       0      0" in answer.out
-    assert "The trace tells no submissions" in answer.out
+    assert "The trace has no submissions" in answer.out
     assert "Next: sluice profiles" in answer.err
 
 

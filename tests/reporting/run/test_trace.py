@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reporting.run.run_results import paper_result, stormy_result
-from tests.runs import even_nodes, map_reduce, simulate
+from tests.runs import map_reduce
 
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -20,10 +20,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.reporting.run.trace import (
     FIELDS,
-    LINE_BYTES_MAX,
     digest,
     lines,
-    read_trace,
     records,
     write_trace,
 )
@@ -123,72 +121,7 @@ def test_an_empty_trace_is_an_empty_file(tmp_path):
     assert b"" == (tmp_path / "run.jsonl").read_bytes()
 
 
-def test_a_recorded_run_replays_to_the_same_trace(tmp_path):
-    """Lengths read back from a run with jitter, put into one without, give the same run."""
-    jobs = [map_reduce("a", 7, 3.0, 2, 5.0), map_reduce("b", 4, 2.0, 3, 1.0)]
-    first = simulate(even_nodes(2, 2, 1), jobs, seed=4, jitter=0.4)
-    write_trace(tmp_path / "run.jsonl", lines(first.closed))
-    recorded = read_trace(tmp_path / "run.jsonl")
-
-    for attempt in first.closed:
-        key, told_s = attempt.key, attempt.finished_at_s - attempt.started_at_s
-        assert told_s == pytest.approx(recorded(key.job_id, attempt.phase.name, key.task))
-    assert recorded("a", "map", 7) is None
-
-
-def test_only_success_is_a_length(tmp_path):
-    """A task that was killed after a second did not take a second."""
-    write_trace(tmp_path / "run.jsonl", [_line(outcome="killed", finished_at_s=1.0), _line()])
-
-    assert 4.0 == read_trace(tmp_path / "run.jsonl")("j", "map", 0)
-
-
-def test_fetching_is_told_apart_from_work(tmp_path):
-    write_trace(tmp_path / "run.jsonl", [_line(shuffled_at_s=3.0)])
-
-    assert (3.0, 1.0) == read_trace(tmp_path / "run.jsonl").lengths["j", "map", 0]
-
-
-def _line(**changes):
-    plain = dict.fromkeys(FIELDS)
-    told = {"job": "j", "phase": "map", "task": 0, "outcome": "done"}
-    return json.dumps(plain | told | {"started_at_s": 0.0, "finished_at_s": 4.0} | changes)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        "[]",
-        "1",
-        "{}",
-        "[" * 100_000,
-        "x" * (LINE_BYTES_MAX + 1),
-        _line(task=-1),
-        _line(task=True),
-        _line(task="1"),
-        _line(job=3),
-        _line(started_at_s="0"),
-        _line(started_at_s=5.0),
-        _line(shuffled_at_s=5.0),
-        _line(started_at_s=float("nan")),
-        _line(finished_at_s=float("inf")),
-        _line(finished_at_s=1).replace("1", "1e999"),
-        "\xff",
-    ],
-    ids=lambda line: line[:40],
-)
-def test_what_is_no_trace_is_refused_with_its_line(tmp_path, line):
-    path = tmp_path / "run.jsonl"
-    path.write_bytes(f"{_line()}\n{line}\n".encode("latin-1"))
-
-    with pytest.raises(InvalidInput, match="line 2"):
-        read_trace(path)
-
-
 def test_a_path_that_cannot_be_used_is_named(tmp_path):
     for path in (tmp_path / "none" / "run.jsonl", tmp_path, "a\0b"):
         with pytest.raises(InvalidInput, match="cannot be written"):
             write_trace(path, [])
-        with pytest.raises(InvalidInput, match="cannot be read"):
-            read_trace(path)

@@ -11,19 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sluice.core.commands import Interval, Locality
 from sluice.core.entries import Attempt
-from sluice.core.transitions import AttemptState
-from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.ids import JobId
+from sluice.model.errors import InvalidInput
 
-LINE_BYTES_MAX = 64 * 1024
-LINES_MAX = 10**8
 _LINES_AT_ONCE = 4096
 _NULL = "null"
 
@@ -31,9 +27,6 @@ FIELDS = (
     "job", "phase", "task", "attempt", "node", "slot", "slot_index", "started_at_s",
     "finished_at_s", "shuffled_at_s", "outcome", "locality", "speculative", "reason",
 )  # fmt: skip
-
-
-# --- writing --------------------------------------------------------------------------------------
 
 
 def lines(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[str]:
@@ -171,7 +164,11 @@ def write_trace(path: str | Path, trace: Iterable[str]) -> None:
         with Path(path).open("wb") as stream:
             stream.writelines(_chunks(trace))
     except (OSError, ValueError) as error:
-        raise _unusable(path, "written", error) from error
+        # A path with a NUL character is a ValueError.
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(
+            f"it cannot be written: {reason}", where=str(path), hint="check the path of the trace"
+        ) from error
 
 
 def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
@@ -180,125 +177,3 @@ def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
     while some := list(islice(rest, _LINES_AT_ONCE)):
         some.append("")
         yield "\n".join(some).encode()
-
-
-def _unusable(path: str | Path, what: str, error: OSError | ValueError) -> InvalidInput:
-    """The complaint about a file. A path that holds a NUL character is a ValueError."""
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return InvalidInput(
-        f"it cannot be {what}: {reason}", where=str(path), hint="check the path of the trace"
-    )
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-class RecordedLength(NamedTuple):
-    """How long a task took. fetch_s: until its input was there, 0 where nobody told.
-
-    work_s: from then to its end.
-    """
-
-    fetch_s: float
-    work_s: float
-
-
-TaskName = tuple[JobId, str, int]  # job, name of the phase, task
-
-
-class Recording:
-    """Lengths of a recorded run's tasks. Calling it gives what a replay in the simulator asks."""
-
-    def __init__(self, lengths: Mapping[TaskName, RecordedLength]) -> None:
-        self.lengths = lengths
-
-    def __call__(self, job_id: JobId, phase: str, task: int) -> float | None:
-        """Seconds of the task's own work, without fetching; None where it is not recorded."""
-        known = self.lengths.get((job_id, phase, task))
-        return None if known is None else known.work_s
-
-
-def read_trace(path: str | Path, factors: Mapping[str, float] | None = None) -> Recording:
-    """Lengths of the tasks that ended well, out of a trace that `write_trace` has written.
-
-    factors: how many times longer a task takes, by its locality ("rack", "any"), for a simulation
-    that will lengthen it anew by where it runs then. Of a task that was done more than once, the
-    first counts. Raises InvalidInput, with the line, where the file cannot be read, is no trace,
-    or is beyond LINE_BYTES_MAX or LINES_MAX.
-    """
-    lengths: dict[TaskName, RecordedLength] = {}
-    try:
-        with Path(path).open("rb") as stream:
-            number = 0
-            while line := stream.readline(LINE_BYTES_MAX + 1):
-                number += 1
-                _read_line(line, number, lengths, factors or {}, str(path))
-    except (OSError, ValueError) as error:
-        raise _unusable(path, "read", error) from error
-    return Recording(lengths)
-
-
-def _read_line(
-    line: bytes,
-    number: int,
-    lengths: dict[TaskName, RecordedLength],
-    factors: Mapping[str, float],
-    source: str,
-) -> None:
-    try:
-        _check_size(line, number)
-        told = json.loads(line, parse_constant=_refuse_constant)
-        if told["outcome"] == AttemptState.DONE.value:
-            name = (JobId(_text(told, "job")), _text(told, "phase"), _count(told, "task"))
-            lengths.setdefault(name, _length(told, factors.get(told.get("locality"), 1.0)))
-    except (KeyError, TypeError, ValueError, RecursionError, _NoTraceLine) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InvalidInput(
-            f"this is no line of a trace: {what}",
-            where=f"{source} line {number}",
-            hint="give a file that `simulate --trace` or `run --trace` has written",
-        ) from error
-
-
-def _check_size(line: bytes, number: int) -> None:
-    if len(line) > LINE_BYTES_MAX or number > LINES_MAX:
-        raise _NoTraceLine("the trace is too large")
-
-
-class _NoTraceLine(SluiceError):
-    """A line that says something else than a trace line does."""
-
-
-def _refuse_constant(name: str) -> float:
-    raise _NoTraceLine(f"{name} is no number")
-
-
-def _text(told: Mapping[str, Any], field: str) -> str:
-    value = told[field]
-    if not isinstance(value, str):
-        raise _NoTraceLine(f"{field} is {value!r}")
-    return value
-
-
-def _count(told: Mapping[str, Any], field: str) -> int:
-    value = told[field]
-    if type(value) is not int or value < 0:
-        raise _NoTraceLine(f"{field} is {value!r}")
-    return value
-
-
-def _instant(told: Mapping[str, Any], field: str) -> float:
-    value = told[field]
-    if type(value) not in {int, float} or not 0 <= value < math.inf:
-        raise _NoTraceLine(f"{field} is {value!r}")
-    return float(value)
-
-
-def _length(told: Mapping[str, Any], factor: float) -> RecordedLength:
-    started_at_s, finished_at_s = _instant(told, "started_at_s"), _instant(told, "finished_at_s")
-    worked_at_s = started_at_s
-    if told["shuffled_at_s"] is not None:
-        worked_at_s = _instant(told, "shuffled_at_s")
-    if not started_at_s <= worked_at_s <= finished_at_s:
-        raise _NoTraceLine("its instants are out of order")
-    return RecordedLength(worked_at_s - started_at_s, (finished_at_s - worked_at_s) / factor)
