@@ -11,7 +11,7 @@ from typing import Any
 from sluice.estimate.calibration import Calibration, Comparison
 from sluice.estimate.uncertainty import Interval
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import FAINT, PALETTE, finished, titled
+from sluice.reporting.charts.theme import FAINT, PALETTE, finished, heading
 from sluice.reporting.formatting import share, shortened
 
 _SIDE = 460
@@ -26,11 +26,10 @@ def calibration_chart(calibration: Calibration) -> Chart:
     shown = every[:: -(-len(every) // _RUNS_MAX) or 1]
     names = _names(calibration)
     rows = [_row(one, names) for one in shown]
-    title = {**titled("Predicted against actual", _notes(calibration)), "fontSize": 18}
     return Chart(
         finished(
             {
-                "title": {**title, "offset": 14},
+                "title": heading("Predicted and actual", _notes(calibration), offset=14),
                 "width": _SIDE,
                 "height": _SIDE,
                 "layer": [_diagonal(_limits(rows)), _intervals(rows), _points(rows, names)],

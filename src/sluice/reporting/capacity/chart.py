@@ -21,6 +21,7 @@ from sluice.reporting.charts.theme import (
     WAITING,
     WIDTH,
     finished,
+    heading,
     lanes,
     titled,
 )
@@ -33,7 +34,7 @@ _HEIGHT, _LANE, _NAME_LETTERS = 260, 20, 18
 
 def capacity_chart(plan: CapacityPlan) -> Chart:
     """The chart of a plan: both views, one below the other."""
-    title = {**titled("Capacity", _notes(plan)), "fontSize": 18, "offset": 18}
+    title = heading("Capacity", _notes(plan))
     views = [curve_view(plan), classes_view(plan)]
     # A legend of its own stands at the view that it explains, not above all of them.
     resolve = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, titled
+from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, heading
 from sluice.reporting.compare.result import SchedulerComparison
 from sluice.reporting.formatting import shortened
 
@@ -28,7 +28,7 @@ def schedulers_chart(comparison: SchedulerComparison) -> Chart:
     views = [_view(comparison, measure) for measure in _MEASURES if _is_told(comparison, measure)]
     runs = max((row.runs for row in comparison.rows), default=0)
     note = f"Bars: means over {runs} seeds; lines: least to greatest." if runs > 1 else ""
-    title = {**titled("Schedulers compared", [note]), "fontSize": 18, "offset": 18}
+    title = heading("Schedulers compared", [note])
     return Chart(finished({"title": title, "vconcat": views, "spacing": 26}))
 
 

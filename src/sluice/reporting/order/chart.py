@@ -20,6 +20,7 @@ from sluice.reporting.charts.theme import (
     WIDTH,
     TimeAxis,
     finished,
+    heading,
     lanes,
     titled,
 )
@@ -69,7 +70,7 @@ def order_chart(
     drawn = [_view(view, each) for view, each in zip(views, axes, strict=True)]
     if frontier is not None:
         drawn.append(_frontier(frontier))
-    head = {**titled(title, [subtitle]), "fontSize": 18, "offset": 18, "frame": "bounds"}
+    head = {**heading(title, [subtitle]), "frame": "bounds"}
     return Chart(
         finished(
             {

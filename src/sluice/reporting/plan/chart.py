@@ -22,7 +22,7 @@ from sluice.reporting.charts.theme import (
     WIDTH,
     TimeAxis,
     finished,
-    titled,
+    heading,
 )
 from sluice.reporting.formatting import NOTHING, count, duration, money, shortened
 
@@ -80,8 +80,7 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Limi
     total: how many plans were found, which may be more than are drawn.  jobs: of each plan.
     """
     if not plans:
-        title = titled(_TITLE, ["No plan fits into the available VMs."])
-        return Chart(finished({**_frame(title), **_EMPTY}))
+        return Chart(finished({**_frame("No plan fits into the available VMs."), **_EMPTY}))
     space = _Space(plans, limits)
     rows = [_row(plan, jobs, space) for plan in plans]
     hidden = total - len(rows)
@@ -93,10 +92,9 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Limi
         _points(rows, space),
         *_knee(rows, space),
     ]
-    return Chart(finished({**_frame(titled(_TITLE, [found])), "layer": layers}))
+    return Chart(finished({**_frame(found), "layer": layers}))
 
 
-_TITLE = "Makespan and budget"
 _EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}}
 
 
@@ -109,9 +107,9 @@ def drawn_places(plans: int, knee: int) -> Iterator[int]:
     yield from sorted(evenly | {knee})
 
 
-def _frame(title: dict[str, Any]) -> dict[str, Any]:
-    head = {**title, "fontSize": 18, "offset": 14}
-    return {"title": head, "width": WIDTH, "height": _HEIGHT}
+def _frame(note: str) -> dict[str, Any]:
+    title = heading("Makespan and budget", [note], offset=14)
+    return {"title": title, "width": WIDTH, "height": _HEIGHT}
 
 
 class _Space:

@@ -12,8 +12,8 @@ from sluice.estimate.bounds import Bound
 from sluice.planning.capacity.greedy import allot
 from sluice.planning.capacity.instances import DrawnClasses, Sort
 from sluice.planning.capacity.problem import Rent
-from sluice.reproductions.capacity.charts import lines_chart
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_classes
+from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _STEP, _LAST = 5, 100  # percent
@@ -66,8 +66,7 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
         chart=lines_chart(
             "What tighter deadlines cost",
             "Median instance of each size, the fit to the larger, and the paper's.",
-            "reduction of all deadlines (%)",
-            "cost against the first",
+            ("reduction of all deadlines (%)", "cost relative to the first"),
             curves,
         ),
     )

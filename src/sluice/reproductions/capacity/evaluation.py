@@ -17,11 +17,11 @@ from sluice.planning.capacity.greedy import allot
 from sluice.planning.capacity.instances import Sort
 from sluice.planning.capacity.integer import whole, whole_vms
 from sluice.planning.capacity.problem import Problem
-from sluice.reproductions.capacity.charts import lines_chart
 from sluice.reproductions.capacity.deadlines import tighter_deadlines
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_problem
 from sluice.reproductions.capacity.simulation import simulation
 from sluice.reproductions.capacity.surfaces import two_classes
+from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress
 
 _SIZES = (100, 500, 1000, 2500, 5000, 10_000)
@@ -72,7 +72,7 @@ def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
             " a solver. With the paper's own penalties every class is taken whole (E12), so that"
             " the tight generator is the fair test. The gap is what is proven, not what is lost."
         ),
-        chart=lines_chart("Time of a whole answer", "", "classes", "mean ms", lines),
+        chart=lines_chart("Time of a whole answer", "", ("classes", "mean ms"), lines),
     )
 
 
@@ -100,7 +100,9 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why="It is a sum, and grows with the classes as the paper found.",
-        chart=lines_chart("Time without admission control", "", "classes", "ms", {"ours": points}),
+        chart=lines_chart(
+            "Time without admission control", "", ("classes", "ms"), {"ours": points}
+        ),
     )
 
 
@@ -131,8 +133,7 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
         chart=lines_chart(
             "Dedicated clusters cost more",
             "Rounding alone.",
-            "classes",
-            "% more",
+            ("classes", "% more"),
             {"ours": points, "paper, mean of all": [(size, 0.48) for size in _SHARED]},
         ),
     )
@@ -175,8 +176,7 @@ def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
         chart=lines_chart(
             "Cost of one job",
             "One instance, against its mean.",
-            "jobs at once",
-            "%",
+            ("jobs at once", "%"),
             {"ours": points},
         ),
     )

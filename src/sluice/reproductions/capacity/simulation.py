@@ -21,8 +21,8 @@ from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.fair import Fair
 from sluice.policies.yarn_like import YarnLike
-from sluice.reproductions.capacity.charts import bars_chart
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_classes
+from sluice.reproductions.charts import columns_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -61,7 +61,7 @@ def simulation(seeds: int, on_progress: OnProgress) -> Experiment:
             " where the paper does. With shared containers a job's maps also use those of its"
             " reduces (E18), so that it ends long before its deadline."
         ),
-        chart=bars_chart(
+        chart=columns_chart(
             "How near the deadline jobs end",
             "Mean absolute gap; the line is the paper's mean, 14.44 %.",
             ("bound", "gap to the deadline (%)"),

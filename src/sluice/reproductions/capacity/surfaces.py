@@ -9,7 +9,7 @@ import numpy as np
 from sluice.planning.capacity.greedy import allot
 from sluice.planning.capacity.problem import Problem, Rent
 from sluice.planning.capacity.two_classes import look_up
-from sluice.reproductions.capacity.charts import surfaces_chart
+from sluice.reproductions.charts import surfaces_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)

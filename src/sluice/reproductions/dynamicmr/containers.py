@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Final
 
 from sluice.model.job import Job
-from sluice.reproductions.dynamicmr.charts import bars_chart
+from sluice.reproductions.charts import bars_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
     SeedMean,

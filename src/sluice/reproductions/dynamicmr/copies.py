@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
-from sluice.reproductions.dynamicmr.charts import curves_chart
+from sluice.reproductions.charts import curves_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
     SeedMean,

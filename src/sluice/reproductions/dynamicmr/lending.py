@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from sluice.model.job import Job
-from sluice.reproductions.dynamicmr.charts import curves_chart
+from sluice.reproductions.charts import curves_chart
 from sluice.reproductions.dynamicmr.runs import (
     CONFIGURATIONS,
     GENERATOR,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sluice.core.commands import Locality
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
-from sluice.reproductions.dynamicmr.charts import bars_chart
+from sluice.reproductions.charts import bars_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
     SeedMean,

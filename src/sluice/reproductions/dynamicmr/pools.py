@@ -17,7 +17,7 @@ from sluice.model.lengths import ConstantLengths
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.policies.job_order import Named
-from sluice.reproductions.dynamicmr.charts import slots_chart
+from sluice.reproductions.charts import slots_chart
 from sluice.reproductions.dynamicmr.runs import DEFAULT_SLOTS, GENERATOR
 from sluice.reproductions.dynamicmr.workload import (
     SETTINGS,

@@ -34,7 +34,7 @@ from sluice.policies.fifo import Fifo
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.on_demand import OnDemand
 from sluice.policies.rounds import AdaptiveTimes, FixedTimes, Timing
-from sluice.reproductions.capacity.charts import lines_chart
+from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -185,7 +185,10 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
             " to 2.76 in total completion for ATI, at arrivals that it does not tell."
         ),
         chart=lines_chart(
-            "Total completion by load", f"{_OVER_ARRIVAL}, mean over seeds.", "load", "gain", lines
+            "Total completion by load",
+            f"{_OVER_ARRIVAL}, mean over seeds.",
+            ("load", "gain"),
+            lines,
         ),
     )
 
@@ -286,8 +289,7 @@ def fig_3_9(seeds: int, on_progress: OnProgress) -> Experiment:
         chart=lines_chart(
             "Total completion gained by MROrder",
             "Percent over release on arrival, mean over seeds.",
-            "load",
-            "percent",
+            ("load", "percent"),
             lines,
         ),
     )

@@ -20,8 +20,8 @@ from sluice.planning.ordering.workloads import (
     benchmarks,
     facebook,
 )
+from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.ordering.measures import arena_of
-from sluice.reproductions.pareto.charts import growth_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 SLOTS = f"{MAP_SLOTS} map and {REDUCE_SLOTS} reduce slots"
@@ -181,12 +181,12 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
             " after 45 s. The shape is the same: rules within a few percent of the optimum, and"
             " a ninefold time for the ninth job; branch and bound does not grow like that."
         ),
-        chart=growth_chart(
+        chart=lines_chart(
             "Time to the best order",
             "Of the benchmarks in table order; on a logarithmic scale.",
-            "jobs",
-            "milliseconds",
+            ("jobs", "milliseconds"),
             times,
+            is_log=True,
         ),
     )
 

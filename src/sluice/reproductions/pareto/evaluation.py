@@ -15,7 +15,7 @@ from statistics import fmean
 
 from sluice.planning.pareto.answer import Search
 from sluice.planning.pareto.problem import Problem
-from sluice.reproductions.pareto.charts import Series, frontiers_chart, growth_chart
+from sluice.reproductions.charts import Lines, frontiers_chart, lines_chart
 from sluice.reproductions.pareto.measures import (
     DRAWN,
     peer_points,
@@ -66,8 +66,9 @@ def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
             " change a job's time, so that it beats its own greedy stand-in as well; the peers"
             " stop after a fixed number of generations, which the paper does not tell of its own."
         ),
-        chart=growth_chart(
-            "Time of the search, Yahoo", "On a logarithmic scale.", "jobs", "milliseconds", lines
+        chart=lines_chart(
+            "Time of the search, Yahoo", "On a logarithmic scale.", ("jobs", "milliseconds"), lines,
+            is_log=True,
         ),
     )  # fmt: skip
 
@@ -84,7 +85,7 @@ def _times_ms(problem: Problem, seeds: int) -> Iterator[tuple[str, float | None]
 def frontier_quality(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # peers take seconds, so one draw
     """Frontiers of all searches for 10 jobs: figure 14."""
     rows: list[dict[str, Cell]] = []
-    views: dict[str, Series] = {}
+    views: dict[str, Lines] = {}
     for name, made in WORKLOADS.items():
         on_progress(f"frontier quality: {name}")
         series = views[f"10 jobs of {name}"] = _all_frontiers(made(10, 0), 0)
@@ -133,7 +134,7 @@ def _all_frontiers(problem: Problem, seed: int) -> dict[str, Points]:
 def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
     """Three jobs, every combination of VMs: figure 15."""
     rows: list[dict[str, Cell]] = []
-    drawn: dict[str, Series] = {}
+    drawn: dict[str, Lines] = {}
     for name, made in WORKLOADS.items():
         gaps: dict[str, list[float]] = {"exact": [], "slots": []}
         times_ms: dict[str, list[float]] = {"exact": [], "slots": [], "all combinations": []}

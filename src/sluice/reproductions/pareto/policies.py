@@ -7,7 +7,7 @@ from statistics import fmean
 
 from sluice.planning.pareto.answer import Search
 from sluice.reporting.charts.chart import Chart
-from sluice.reproductions.pareto.charts import bars_chart, frontiers_chart
+from sluice.reproductions.charts import frontiers_chart, plain_bars_chart
 from sluice.reproductions.pareto.measures import (
     DRAWN,
     overspent,
@@ -134,7 +134,7 @@ def limits(seeds: int, on_progress: OnProgress) -> Experiment:
             " must have been kinder, or drawn in another way than told; other figures here leave"
             " the limits out for that. The greedy policies overlook plans that exist."
         ),
-        chart=bars_chart(
+        chart=plain_bars_chart(
             "Draws with a plan within the limits",
             f"{shown} seeds.",
             "% of draws",

@@ -29,7 +29,7 @@ from sluice.planning.pareto.problem import (
     TaskTuning,
 )
 from sluice.planning.pareto.spills import MapShare, moved_bytes
-from sluice.reproductions.pareto.charts import bars_chart, frontiers_chart
+from sluice.reproductions.charts import frontiers_chart, plain_bars_chart
 from sluice.reproductions.pareto.workloads import IO_OP_USD, problem_of
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
@@ -89,7 +89,7 @@ def model_accuracy(seeds: int, on_progress: OnProgress) -> Experiment:
             " too much (E3). `exact waves` is the error with --single-wave exact. The longest of"
             " ten runs is longer than that of the next one, which lifts the estimate, too."
         ),
-        chart=bars_chart("Accuracy of the model", "Means.", "seconds", groups),
+        chart=plain_bars_chart("Accuracy of the model", "Means.", "seconds", groups),
     )  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def buffer_tuning(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: A
             " 512 MB at the default shares moves twice what maps of 60 MB write. The optimum moves"
             " just what they write."
         ),
-        chart=bars_chart("I/O cost by way of tuning", "", "dollars", groups),
+        chart=plain_bars_chart("I/O cost by way of tuning", "", "dollars", groups),
     )
 
 
