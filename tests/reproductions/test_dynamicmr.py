@@ -186,7 +186,7 @@ def test_speed_rises_with_the_share_of_map_slots_that_is_lent_and_hardly_with_th
 @pytest.mark.no_invariants
 def test_checking_all_jobs_for_waiting_tasks_starts_fewer_copies():
     """Figure 4.12's one certain effect."""
-    late = {"speculation": "late", "p_slow": 0.06, "slow_factor": (3.0, 6.0)}
+    late = {"speculation": "late", "p_slow": 0.06, "slow_factor": [3.0, 6.0]}
     states = [
         Way(scheduler="static", settings={**late, "sepb": share}).run(batch(5), 0)
         for share in (0.0, 1.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import TimeAxis, finished, titled
+from sluice.reporting.charts.theme import TimeAxis, finished, heading
 from sluice.reporting.formatting import count, duration, share
 from sluice.reporting.run.curves import utilisation_chart, waiting_chart
 from sluice.reporting.run.figures import RunFigures
@@ -48,12 +48,7 @@ def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     unnamed = replace(axis, is_named=False)
     *upper, last = _VIEWS.values()
     return {
-        "title": {
-            **titled(_headline(result), [_subtitle(result)]),
-            "fontSize": 18,
-            "offset": 18,
-            "frame": "bounds",
-        },
+        "title": {**heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
         "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],
         "spacing": 26,
         # Each view has colours of its own: a job's here, a phase's or a kind of slot's there.

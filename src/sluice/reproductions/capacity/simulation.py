@@ -8,24 +8,19 @@ from statistics import fmean
 
 import numpy as np
 
-from sluice.core.protocols import TaskPolicy
-from sluice.core.scheduler import Policies, Scheduler
+from sluice.api.simulate import Scheduling, simulated
 from sluice.estimate.bounds import Bound
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths, TaskLengths
+from sluice.model.workload import Workload
 from sluice.planning.capacity.instances import Sort
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan
-from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fair import Fair
-from sluice.policies.yarn_like import YarnLike
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_classes
 from sluice.reproductions.charts import columns_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
-from sluice.simulation.driver import Simulation
-from sluice.simulation.settings import SimulationSettings
 
 _CLASSES, _JOBS = 3, 3  # light load: few jobs at once
 _SPREAD = 0.6  # the shortest task over the longest, so that their mean is 0.8 of it
@@ -97,9 +92,10 @@ def _gaps(seed: int, bound: Bound) -> Iterator[tuple[str, list[float]]]:
         for one, part in zip(classes, planned.classes, strict=True)
         for number in range(_JOBS)
     ]
-    for way, cluster, policy, pools in _ways(planned):
-        state = _run(cluster, policy, pools, jobs)
-        ends_s = [state.state.jobs[job.job_id].finished_at_s for job in jobs]
+    for way, cluster, tasks, pools in _ways(planned):
+        workload = Workload(cluster=cluster, jobs=tuple(jobs), pools=pools)
+        entries = simulated(workload, Scheduling(tasks))[0].state.jobs
+        ends_s = [entries[job.job_id].finished_at_s for job in jobs]
         deadlines_s = [job.deadline_at_s or math.inf for job in jobs]
         yield way, [1 - end_s / limit_s for end_s, limit_s in zip(ends_s, deadlines_s, strict=True)]
 
@@ -118,7 +114,7 @@ def _containers(part: ClassPlan) -> tuple[int, int]:
     return int(part.map_containers), int(part.reduce_containers)
 
 
-def _ways(planned: CapacityPlan) -> Iterator[tuple[str, Cluster, TaskPolicy, tuple[Pool, ...]]]:
+def _ways(planned: CapacityPlan) -> Iterator[tuple[str, Cluster, str, tuple[Pool, ...]]]:
     pools = []
     for part in planned.classes:
         maps, reduces = _containers(part)
@@ -132,19 +128,8 @@ def _ways(planned: CapacityPlan) -> Iterator[tuple[str, Cluster, TaskPolicy, tup
     reduces = sum(pool.reduce_slots_min for pool in pools)
     typed = Node(node_id=NodeId("typed"), map_slots=maps, reduce_slots=reduces)
     shared = Node(node_id=NodeId("shared"), containers=maps + reduces)
-    yield "typed", Cluster(nodes=(typed,)), Fair(), tuple(pools)
-    yield "shared", Cluster(nodes=(shared,)), YarnLike(), ()
-
-
-def _run(
-    cluster: Cluster, tasks: TaskPolicy, pools: tuple[Pool, ...], jobs: Sequence[Job]
-) -> Scheduler:
-    scheduler = Scheduler(
-        Policies(admission=AdmitAll(), release=ReleaseOnArrival(), tasks=tasks, pools=KeepPools()),
-        pools=pools,
-    )
-    Simulation(scheduler, cluster, jobs, settings=SimulationSettings()).run()
-    return scheduler
+    yield "typed", Cluster(nodes=(typed,)), "fair", tuple(pools)
+    yield "shared", Cluster(nodes=(shared,)), "yarn-like", ()
 
 
 def _job(one: JobClass, part: ClassPlan, number: int, draw: np.random.Generator) -> Job:

@@ -21,7 +21,7 @@ from sluice.reproductions.dynamicmr.runs import (
 from sluice.reproductions.dynamicmr.workload import batch, makespan_s
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
-_SLOW: Final[Mapping[str, Any]] = {"p_slow": 0.06, "slow_factor": (3.0, 6.0)}
+_SLOW: Final[Mapping[str, Any]] = {"p_slow": 0.06, "slow_factor": [3.0, 6.0]}
 _HUNG: Final[Mapping[str, Any]] = {"p_hang": 0.005}
 _ALL: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _FEW: Final = (0.0, 0.6, 1.0)

@@ -7,18 +7,13 @@ standard error of the mean over seeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
-from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.policies.fifo import Fifo
-from sluice.policies.speculation import with_copies, with_kills
-from sluice.policies.static_slots import StaticSlots
-from sluice.policies.yarn_like import YarnLike
 from sluice.reproductions.dynamicmr.workload import (
     CORES,
     SETTINGS,
@@ -66,35 +61,25 @@ class Way:
     """How a cluster is scheduled.
 
     scheduler: "static" (typed slots that nobody lends), "dynamicmr" or "yarn-like".
-    slots: map and reduce slots of each worker.  settings: over those of the workload.
+    slots: map and reduce slots of each worker.  settings: override those of the workload.
+    has_racks: whether it matters where blocks are.
     """
 
     scheduler: str
     slots: tuple[int, int] = DEFAULT_SLOTS
     settings: Settings = field(default_factory=dict)
+    has_racks: bool = False
 
     def run(self, jobs: Sequence[Job], seed: int) -> ClusterState:
         """The state after the jobs have run."""
         settings = {**SETTINGS, **self.settings}
-        cluster = worker_cluster(*self.slots, has_racks=settings.get("has_racks", False))
-        return simulated(cluster, jobs, _MAKERS[self.scheduler](settings), settings, seed)
+        cluster = worker_cluster(*self.slots, has_racks=self.has_racks)
+        is_fifo = self.scheduler == "static" and settings.get("order") == "fifo"
+        return simulated(cluster, jobs, "fifo" if is_fifo else self.scheduler, settings, seed)
 
     def makespans_s(self, jobs: Sequence[Job], seeds: int) -> list[float]:
         """From the first submission to the last end, for each seed."""
         return [makespan_s(self.run(jobs, seed)) for seed in range(seeds)]
-
-
-def _static(settings: Settings) -> Any:  # noqa: ANN401  # a task policy that may also end attempts
-    is_fifo = settings.get("order") == "fifo"
-    line = Fifo.build(settings) if is_fifo else StaticSlots.build(settings)
-    return with_kills(with_copies(line, settings), settings)
-
-
-_MAKERS: dict[str, Callable[[Settings], Any]] = {
-    "static": _static,
-    "dynamicmr": DynamicMR.build,
-    "yarn-like": YarnLike.build,
-}
 
 
 def some(seeds: int, of: int) -> int:

@@ -25,7 +25,7 @@ from sluice.reproductions.runner import Cell, Experiment, Maker, OnProgress
 _WORLD: Final[Mapping[str, Any]] = {
     **NEARNESS,
     "p_slow": 0.05,
-    "slow_factor": (3.0, 6.0),
+    "slow_factor": [3.0, 6.0],
     "speculation": "late",
 }
 _PARTS: Final[Mapping[str, Any]] = {"mode": "pi", "sepb": 0.6, "prescheduling": True}
@@ -119,7 +119,7 @@ class _Times:
 
     def gains(self, best: tuple[int, int], seeds: int) -> dict[str, SeedMean]:
         """The speed gained by all parts over each baseline, in percent."""
-        way = Way(scheduler="dynamicmr", settings={**self._settings, **_PARTS})
+        way = Way(scheduler="dynamicmr", settings={**self._settings, **_PARTS}, has_racks=True)
         parts = way.makespans_s(self._jobs, seeds)
         return {
             name: gain_percent(self._static_s(slots, seeds), parts)
@@ -129,7 +129,7 @@ class _Times:
     def _static_s(self, slots: tuple[int, int], seeds: int) -> list[float]:
         known = self._known.get(slots, [])
         if len(known) < seeds:
-            way = Way(scheduler="static", slots=slots, settings=self._settings)
+            way = Way(scheduler="static", slots=slots, settings=self._settings, has_racks=True)
             self._known[slots] = known = way.makespans_s(self._jobs, seeds)
         return known[:seeds]
 

@@ -8,21 +8,20 @@ sections 8 (workload) and 10 (contention, shuffle).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, cast
 
+from sluice.api import simulate as api
+from sluice.api.simulate import Scheduling
 from sluice.core.protocols import TaskPolicy
-from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
-from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.simulation.driver import Simulation
-from sluice.simulation.settings import SimulationSettings
+from sluice.model.workload import Workload
 
 WORKERS = 9
 CORES = 12  # of a worker, and as many slots
@@ -147,24 +146,18 @@ def worker_cluster(
 def simulated(
     cluster: Cluster,
     jobs: Sequence[Job],
-    tasks: TaskPolicy,
+    tasks: str | TaskPolicy,
     settings: Mapping[str, Any],
     seed: int = 0,
 ) -> ClusterState:
-    """The scheduler's state after a run.
+    """The state of the scheduler after a run, simulated as `sluice simulate` does.
 
-    tasks: fresh; made with the same settings.  settings: by the names of a workload file; those
-    of policies may stand among them.
+    tasks: the name of a policy, or a new policy.  settings: by the names of a workload file.
     """
-    names = {field.name for field in fields(SimulationSettings)}
-    world = SimulationSettings(**{key: value for key, value in settings.items() if key in names})
-    policies = Policies(
-        admission=AdmitAll(), release=ReleaseOnArrival(), tasks=tasks, pools=KeepPools()
-    )
-    rules = Rules(slowstart=settings.get("slowstart", 1.0), by_heartbeat=world.heartbeat_s > 0)
-    scheduler = Scheduler(policies, rules=rules)
-    Simulation(scheduler, cluster, jobs, settings=world, seed=seed).run()
-    return scheduler.state
+    workload = Workload(cluster=cluster, jobs=tuple(jobs), settings=settings)
+    # A policy object is passed through as it is.
+    how = Scheduling(tasks=cast("str", tasks), seed=seed)
+    return api.simulated(workload, how)[0].state
 
 
 def makespan_s(state: ClusterState) -> float:

@@ -13,13 +13,14 @@ from functools import partial
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
+from sluice.api.simulate import Scheduling, simulated
 from sluice.core.protocols import ReleasePolicy
-from sluice.core.scheduler import Policies, Scheduler
 from sluice.estimate.flow_shop import slot_work
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.workload import Workload
 from sluice.planning.ordering.batches import SimOrAlg
 from sluice.planning.ordering.problem import OrderedJob, Problem, Runs
 from sluice.planning.ordering.workloads import (
@@ -29,15 +30,12 @@ from sluice.planning.ordering.workloads import (
     benchmarks,
     facebook,
 )
-from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.defaults import ReleaseOnArrival
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.on_demand import OnDemand
 from sluice.policies.rounds import AdaptiveTimes, FixedTimes, Timing
 from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
-from sluice.simulation.driver import Simulation
-from sluice.simulation.settings import SimulationSettings
 
 Way = Callable[[], ReleasePolicy]
 Stream = Callable[[random.Random], list[Job]]
@@ -111,11 +109,9 @@ def _phase(kind: SlotKind, runs: Runs, after: tuple[int, ...]) -> Phase:
 
 def ran(jobs: Sequence[Job], release: ReleasePolicy) -> RunSums:
     """The jobs on the thesis's cluster, first in, first out, released that way."""
-    policies = Policies(admission=AdmitAll(), release=release, tasks=Fifo(), pools=KeepPools())
-    scheduler = Scheduler(policies)
     node = Node(node_id=NodeId("cluster"), map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS)
-    cluster = Cluster(nodes=(node,), is_totals=True)
-    Simulation(scheduler, cluster, jobs, settings=SimulationSettings()).run()
+    workload = Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=tuple(jobs))
+    scheduler, _ = simulated(workload, Scheduling(release=release))
     ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
     total_s = sum(ends)
     return RunSums(max(ends), total_s, total_s - sum(job.submitted_at_s for job in jobs))
