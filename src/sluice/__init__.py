@@ -44,7 +44,7 @@ _HOMES = {
     "validate": "sluice.api.workload",
     "why": "sluice.api.explain",
     "workload_from_logs": "sluice.ingest.logs.replay",
-    "write_workload": "sluice.reporting.exports.workload_file",
+    "write_workload": "sluice.reporting.exports.workload_text",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star

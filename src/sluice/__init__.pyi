@@ -26,7 +26,7 @@ from sluice.model.errors import InvalidInput as InvalidInput
 from sluice.model.errors import SluiceError as SluiceError
 from sluice.model.errors import StoreCorrupt as StoreCorrupt
 from sluice.model.workload import Workload as Workload
-from sluice.reporting.exports.workload_file import write_workload as write_workload
+from sluice.reporting.exports.workload_text import write_workload as write_workload
 from sluice.reporting.extras import MissingExtra as MissingExtra
 from sluice.reporting.run.result import RunResult as RunResult
 from sluice.reproductions.runner import reproduce as reproduce

@@ -1,5 +1,8 @@
 """Runs to report on: small simulations under FIFO."""
 
+from io import StringIO
+
+from rich.console import Console
 from tests.runs import even_nodes, map_reduce, simulate, totals
 
 from sluice.reporting.run.result import RunResult
@@ -43,3 +46,10 @@ def stormy_state(seed=0):
 def stormy_result(seed=0):
     """The result of such a run."""
     return RunResult.of(stormy_state(seed), even_nodes(4, 2, 1, racks=2), seed=seed, events=1)
+
+
+def printed(renderable, width=80):
+    """A table or panel as text."""
+    console = Console(file=StringIO(), width=width, color_system=None)
+    console.print(renderable)
+    return console.file.getvalue()

@@ -90,7 +90,7 @@ def compare(
     """
     from sluice.api import simulate as api
     from sluice.cli.progress import comparison_bar
-    from sluice.reporting.run.tables import comparison_table
+    from sluice.reporting.compare.tables import comparison_table
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)

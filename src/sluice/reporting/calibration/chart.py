@@ -29,7 +29,7 @@ def calibration_chart(calibration: Calibration) -> Chart:
     return Chart(
         finished(
             {
-                "title": heading("Predicted and actual", _notes(calibration), offset=14),
+                "title": heading("Predicted against actual", _notes(calibration), offset=14),
                 "width": _SIDE,
                 "height": _SIDE,
                 "layer": [_diagonal(_limits(rows)), _intervals(rows), _points(rows, names)],

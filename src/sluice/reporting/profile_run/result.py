@@ -1,29 +1,21 @@
-"""What runs in the sandbox found: the document, the frame and the table."""
+"""The result of `profile-run`: runs of each job at several slot counts, and the best of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from sluice.estimate.demand import Capacity, SandboxProfile
 from sluice.estimate.setting import NotEnough
 from sluice.model.history import PastRun
-from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.extras import required
-from sluice.reporting.formatting import NOTHING, duration, shortened
-from sluice.reporting.table_style import plain_table, plain_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from rich.console import RenderableType
-
-_JOB_WIDTH = 20
-_SHORT = {"cpu": "cpu", "io": "io", "memory": "mem", "network": "net"}
 
 
 class TrialLike(Protocol):
-    """One run of a job: its slots, what was measured, and why it failed if it did."""
+    """One run of a job: its slots, its measurements, and the failure if it failed."""
 
     @property
     def slots(self) -> int: ...
@@ -35,7 +27,7 @@ class TrialLike(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTrials:
-    """All runs of one job, and what they tell together. name: of its profile."""
+    """All runs of one job, and the profile made from them. name: of the profile."""
 
     job_id: str
     name: str
@@ -44,11 +36,11 @@ class JobTrials:
 
     @property
     def failure(self) -> str | None:
-        """Why the job failed; None where it ended well each time."""
+        """Why the job failed; None if each run ended well."""
         return next((trial.failure for trial in self.trials if trial.failure is not None), None)
 
     def document(self) -> dict[str, object]:
-        """The job in the JSON document; `demand` as a workload file takes it."""
+        """The job in the JSON document, with `demand` as in a workload file."""
         profile = self.profile if isinstance(self.profile, SandboxProfile) else None
         demand = profile and {phase: asdict(task) for phase, task in profile.demand.items()}
         return {
@@ -63,14 +55,14 @@ class JobTrials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxReport:
-    """What `profile-run` measured, in the order of the jobs. capacity: of this machine."""
+    """All jobs in their order. capacity: of this machine."""
 
     jobs: tuple[JobTrials, ...]
     capacity: Capacity
 
     @property
     def is_whole(self) -> bool:
-        """Whether every job ended well each time."""
+        """Whether all runs of all jobs ended well."""
         return all(job.failure is None for job in self.jobs)
 
     def document(self) -> dict[str, object]:
@@ -103,55 +95,8 @@ def _flat(trial: TrialLike) -> dict[str, object]:
 
 def _trial(trial: TrialLike) -> dict[str, object]:
     phases = trial.run.phases if trial.run else ()
-    told = ("name", "tasks", "avg_s", "max_s", "cpu_s", "rss_bytes_max")
+    names = ("name", "tasks", "avg_s", "max_s", "cpu_s", "rss_bytes_max")
     return {
         **_flat(trial),
-        "phases": [{name: getattr(phase, name) for name in told} for phase in phases],
+        "phases": [{name: getattr(phase, name) for name in names} for phase in phases],
     }
-
-
-def views(report: SandboxReport) -> Iterator[RenderableType]:
-    """A row for each run, the best one of each job marked; then what a task demands there."""
-    table = plain_table("* ended first")
-    table.add_column("job", no_wrap=True)
-    for head in ("slots", "took", "tasks", "average task", "longest"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for job in report.jobs:
-        for trial in job.trials:
-            table.add_row(*(plain_text(cell) for cell in _cells(job, trial)))
-    yield table
-    for job in report.jobs:
-        yield plain_text(_remark(job))
-
-
-def _cells(job: JobTrials, trial: TrialLike) -> list[str]:
-    name = shortened(job.job_id, _JOB_WIDTH)
-    if trial.failure is not None or trial.run is None:
-        return [name, str(trial.slots), "failed", NOTHING, NOTHING, NOTHING]
-    is_best = (
-        isinstance(job.profile, SandboxProfile) and trial.run.run_id == job.profile.best.run_id
-    )
-    phases = trial.run.phases
-    return [
-        name,
-        str(trial.slots),
-        duration(trial.run.elapsed_s) + (" *" if is_best else "  "),
-        " + ".join(str(phase.tasks) for phase in phases),
-        ", ".join(duration(phase.avg_s) for phase in phases),
-        ", ".join(duration(phase.max_s) for phase in phases),
-    ]
-
-
-def _remark(job: JobTrials) -> str:
-    if job.failure is not None:
-        return f"{job.job_id} failed: {job.failure}"
-    if isinstance(job.profile, NotEnough):
-        return f"{job.job_id}: {job.profile}"
-    told = [f"{phase} {_amounts(demand.amounts())}" for phase, demand in job.profile.demand.items()]
-    return f"{job.job_id}: a task takes of this machine: {'; '.join(told)}"
-
-
-def _amounts(amounts: tuple[float, ...]) -> str:
-    told = zip(RESOURCE_NAMES, amounts, strict=True)
-    known = [f"{_SHORT[name]} {amount:.3g} %" for name, amount in told if amount > 0]
-    return ", ".join(known) or "nothing that was measured"

@@ -1,23 +1,21 @@
-"""Tables for people, made to read well in 80 columns. Rich is imported when one is made.
+"""Tables of a run, for 80 columns or more. Rich is imported when a table is made.
 
-Ids are printed as text, never as markup: a job may be called "[red]".
+Ids are printed as text, never as markup: a job id may be "[red]".
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
-from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
 from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration,
     duration_tight,
-    money,
     share,
     shortened,
+    signed,
     size,
 )
 from sluice.reporting.run.idleness import Idleness
@@ -35,19 +33,19 @@ JOBS_MAX = 50
 WIDTH = 80
 _JOB_WIDTH_MAX, _POOL_WIDTH_MAX, _ID_WIDTH_MIN = 20, 8, 10
 _MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
-_TIMES_WIDTH = 53  # of a job's row without job and pool: four times, the state, all gaps
+_TIMES_WIDTH = 53  # width of the other columns of a job: four times, the state, all gaps
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
 }  # fmt: skip
 
 
 def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH) -> Table:
-    """One row for each job. width: columns of the terminal, so that ids are cut no more than must.
+    """One row for each job. width: columns of the terminal; a wide one shows longer ids.
 
-    jobs_max: beyond it rows are left out, and said so; None for all.
+    jobs_max: how many rows are shown, with a note on the rest; None for all.
     """
     shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
-    # A job without a pool of the user's has one of its own, of the same name.
+    # A job without a named pool has its own pool, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
     pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
     taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
@@ -99,86 +97,12 @@ def _summary(result: RunResult) -> list[tuple[str, str]]:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    told = [f"{count(number)} {name}" for name, number in counts.items() if number]
-    return ", ".join(told) or "none"
-
-
-def comparison_table(comparison: SchedulerComparison) -> Table:
-    """One row for each scheduler, mean ± standard deviation over runs; the best are marked."""
-    rows = comparison.rows
-    runs = max((row.runs for row in rows), default=0)
-    spread = f"mean ± standard deviation over {runs} seeds; " if runs > 1 else ""
-    table = plain_table(f"{spread}* best")
-    table.add_column("scheduler", no_wrap=True)
-    measures = [measure for measure in _MEASURES if _is_told(comparison, measure)]
-    for measure in measures:
-        table.add_column(measure.head, justify="right", no_wrap=True)
-    bests = {measure: _best(rows, measure) for measure in measures}
-    for row in rows:
-        cells = [
-            _measure_cell(row, measure, comparison.deadlines, is_best=row.scheduler in best)
-            for measure, best in bests.items()
-        ]
-        table.add_row(plain_text(shortened(row.scheduler, _JOB_WIDTH_MAX), "bold"), *cells)
-    return table
-
-
-class _Measure(NamedTuple):
-    """A number that is compared: what its column is called, and which values are better."""
-
-    name: str
-    head: str
-    tell: Callable[[float], str]
-    less_is_better: bool = True
-
-
-def _plain(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
-
-
-_MEASURES = (
-    _Measure("makespan_s", "makespan", duration),
-    _Measure("total_response_s", "total response", duration),
-    _Measure("deadlines_met", "deadlines met", _plain, less_is_better=False),
-    _Measure("cost_usd", "cost", money),
-)
-
-
-def _is_told(comparison: SchedulerComparison, measure: _Measure) -> bool:
-    """Whether the column says anything: deadlines where there are some, cost with prices."""
-    if measure.name == "deadlines_met":
-        return comparison.deadlines > 0
-    if measure.name == "cost_usd":
-        return any(row.spreads.get(measure.name) for row in comparison.rows)
-    return True
-
-
-def _best(rows: Sequence[ComparedScheduler], measure: _Measure) -> frozenset[str]:
-    """The schedulers with the best mean; none where all are alike."""
-    means = {row.scheduler: one.mean for row in rows if (one := row.spreads.get(measure.name))}
-    if not means:
-        return frozenset()
-    target = min(means.values()) if measure.less_is_better else max(means.values())
-    best = frozenset(name for name, mean in means.items() if math.isclose(mean, target))
-    return best if len(best) < len(means) else frozenset()
-
-
-def _measure_cell(
-    row: ComparedScheduler, measure: _Measure, deadlines: int, *, is_best: bool
-) -> Text:
-    spread = row.spreads.get(measure.name)
-    if spread is None:
-        return plain_text(NOTHING, "dim")
-    text = measure.tell(spread.mean)
-    if row.runs > 1:
-        text += f" ± {measure.tell(spread.sd)}"
-    if measure.name == "deadlines_met":
-        text += f" of {deadlines}"
-    return plain_text(f"{text} *", "bold green") if is_best else plain_text(f"{text}  ")
+    shown = [f"{count(number)} {name}" for name, number in counts.items() if number]
+    return ", ".join(shown) or "none"
 
 
 def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
-    """Idle slots by node and kind, as they stand. rows_max: beyond it rows are left out."""
+    """Idle slots by node and kind. rows_max: how many rows are shown; None for all."""
     shown = rows if rows_max is None else rows[:rows_max]
     table = plain_table(left_out(len(rows) - len(shown)))
     table.add_column("node", no_wrap=True)
@@ -200,9 +124,9 @@ def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> 
 
 
 def measured_table(measured: dict[str, dict[str, object]]) -> Table:
-    """Measured phases beside what was predicted of them: the rows of `RunResult.measured`.
+    """Measured phases next to their predictions: the rows of `RunResult.measured`.
 
-    What was not predicted has no columns for it.
+    Without predictions the table has no columns for them.
     """
     rows = [
         (job_id, row)
@@ -213,21 +137,21 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
     table = plain_table("")
     table.add_column("job", no_wrap=True)
     table.add_column("phase", no_wrap=True)
-    told = ("predicted", "error") if is_predicted else ("longest",)
-    for name in ("tasks", "mean", *told, "input", "output"):
+    heads = ("predicted", "error") if is_predicted else ("longest",)
+    for name in ("tasks", "mean", *heads, "input", "output"):
         table.add_column(name, justify="right", no_wrap=True)
     for job_id, row in rows:
         error = row["error"]
-        foretold = [
+        predicted = [
             duration(row["predicted_avg_s"]),
-            NOTHING if error is None else f"{error:+.0%}".replace("%", " %"),
+            signed(error),
         ]
         table.add_row(
             plain_text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
             plain_text(shortened(row["name"], _POOL_WIDTH_MAX)),
             plain_text(count(row["tasks"])),
             plain_text(duration(row["avg_s"])),
-            *map(plain_text, foretold if is_predicted else [duration(row["max_s"])]),
+            *map(plain_text, predicted if is_predicted else [duration(row["max_s"])]),
             plain_text(size(row["input_bytes"])),
             plain_text(size(row["output_bytes"])),
         )
