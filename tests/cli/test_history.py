@@ -233,7 +233,7 @@ def test_a_run_in_which_nothing_ended_well_has_a_row_too(home):
     told = package.profiles()
 
     assert [None] == [row.cells()["phase"] for row in told.rows() if row.phase is None]
-    assert "nothing ended well" in sluice("profiles", "failing").out
+    assert "no task ended well" in sluice("profiles", "failing").out
 
 
 def _without_phases(run):

@@ -72,7 +72,7 @@ def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
     ("words", "told"),
     [
         (("countin",), "Perhaps counting was meant"),
-        (("counting", "--experiment", "table-3"), "'table-3' is no experiment of counting"),
+        (("counting", "--experiment", "table-3"), "counting has no experiment 'table-3'"),
         (("counting", "--seeds", "0"), "--seeds"),
         (("counting", "--out", "/proc/version"), "--out"),
     ],

@@ -1,6 +1,8 @@
-"""Published results, run again: what the paper says, what we measure, and why they differ.
+"""Published evaluations, run again: the figures of the paper, ours, and why they differ.
 
-A reproduction is one file and one line in this table.
+A reproduction is a folder with an `evaluation` module, and one line in this table. `runner` runs
+it, `views` shows it in a terminal, and `charts` has all charts. Runs are simulated through
+`api.simulate`, as users do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What running a paper's evaluation again came to: tables, each with its chart."""
+"""Runs the evaluation of a paper: experiments as tables, each with its chart."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """One table or figure of a paper, beside what comes out here.
+    """One table or figure of a paper, next to our results.
 
-    name: short, as in "fig-3.5" or "search-time"; what `--experiment` takes.
+    name: short, as in "fig-3.5" or "search-time"; the value of `--experiment`.
     setup: workload, cluster, seeds, in a sentence or two.
-    rows: by column; among the columns are those that hold the paper's figures and ours.
-    why: why they differ, or that they agree, in plain words; never empty.
+    rows: by column; some columns are figures of the paper, others are ours.
+    why: the reason why they differ, or that they agree; never empty.
     """
 
     name: str
@@ -45,9 +45,9 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """All experiments of one paper that need no foreign cluster.
+    """The experiments of one paper that do not need a cluster of their own.
 
-    left_out: those that cannot be run here, each with its reason.
+    left_out: experiments that cannot be run here, each with its reason.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Reproduction:
         }
 
 
-# Called with a short text on what is running, for a progress line.
+# Called with a short text on the running experiment, for a progress line.
 OnProgress = Callable[[str], None]
 Maker = Callable[[int, OnProgress], Experiment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A paper's evaluation as it can be run: makers of experiments by name, in the paper's order.
+    """The evaluation of a paper: makers of experiments by name, in the order of the paper.
 
-    seeds: how many seeds an experiment takes unless told otherwise.
+    seeds: default number of seeds of an experiment.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Evaluation:
     seeds: int = 10
 
     def run(self, names: Sequence[str], seeds: int | None, on_progress: OnProgress) -> Reproduction:
-        """The named experiments (all for none), with their charts."""
+        """The named experiments (all if none is named), with their charts."""
         chosen = names or tuple(self.makers)
         made = []
         for name in chosen:
@@ -96,10 +96,10 @@ class Evaluation:
 
 
 def evaluation_of(name: str) -> Evaluation:
-    """The evaluation of that name. Raises InvalidInput with the nearest one."""
+    """The evaluation of that name. Raises InvalidInput with the nearest name."""
     if name not in REPRODUCTIONS:
         raise InvalidInput(
-            f"{name!r} is no known evaluation",
+            f"unknown evaluation {name!r}",
             where="sluice reproduce",
             hint=suggestion(name, REPRODUCTIONS),
         )
@@ -116,21 +116,22 @@ def reproduce(
     seeds: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Reproduction:
-    """The experiments of a paper (all unless some are named), run here and now.
+    """Run the experiments of a paper: all, or the named ones.
 
-    name: one of `REPRODUCTIONS`.  seeds: how many each takes; by default the evaluation's own.
-    on_progress: is told what is under way. Raises InvalidInput for a name that there is not.
+    name: one of `REPRODUCTIONS`.  seeds: of each experiment; the evaluation has a default.
+    on_progress: called with the name of the running experiment. Raises InvalidInput for an unknown
+    name.
     """
     evaluation = evaluation_of(name)
     for experiment in experiments:
         if experiment not in evaluation.makers:
             raise InvalidInput(
-                f"{experiment!r} is no experiment of {name}",
+                f"{name} has no experiment {experiment!r}",
                 where="--experiment",
                 hint=suggestion(experiment, evaluation.makers),
             )
-    return evaluation.run(experiments, seeds, on_progress or _told_to_nobody)
+    return evaluation.run(experiments, seeds, on_progress or _ignore_progress)
 
 
-def _told_to_nobody(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     pass

@@ -1,4 +1,4 @@
-"""A reproduction for people: each experiment as a table, with what to make of it below."""
+"""A reproduction as text: each experiment as a table, with its explanation below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def views(reproduction: Reproduction) -> Iterator[RenderableType]:
-    """Title, then table and remarks of each experiment, then what cannot be run here."""
+    """The title, each experiment with its explanation, then experiments that are not run here."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -45,12 +45,12 @@ def _table(experiment: Experiment) -> Table:
 
 
 def _shown(cell: Cell) -> str:
-    """Three digits that matter, and no exponent where people would not write one."""
+    """A number with three significant digits, without an exponent if it is readable."""
     if cell is None:
         return NOTHING
     if isinstance(cell, bool | str | int):
         return str(cell)
-    if cell == 0 or 0.001 <= abs(cell) < 1e6:  # noqa: PLR2004  # what reads well without exponent
+    if cell == 0 or 0.001 <= abs(cell) < 1e6:  # noqa: PLR2004  # readable without an exponent
         decimals = max(0, 3 - len(str(int(abs(cell)))))
         return f"{cell:.{decimals if abs(cell) >= 0.1 else 4}f}"  # noqa: PLR2004  # as above
     return f"{cell:.3g}"

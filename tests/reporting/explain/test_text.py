@@ -40,7 +40,7 @@ def test_a_running_job_is_told_that_it_runs():
     scheduler = half_way()
     text = printed(why_text(why("J1", scheduler.state, scheduler.policies.tasks)))
 
-    assert "J1 is running, 8 tasks at once" in text
+    assert "J1 is running, with 8 tasks" in text
     assert "map: 0 of 10 tasks done, 8 running, 2 waiting; all 8 map slots are busy" in text
 
 
@@ -72,5 +72,5 @@ def test_the_middle_of_a_long_story_is_left_out_and_counted():
     lines = tuple(StoryLine(float(n), f"event {n}.") for n in range(100))
     text = printed(story_view(Story(subject="j", kind="job", lines=lines), lines_max=10))
 
-    assert "90 lines more" in text
+    assert "90 more lines" in text
     assert ("event 4." in text, "event 5." in text, "event 95." in text) == (True, False, True)

@@ -82,7 +82,7 @@ def test_a_cluster_keeps_its_nodes_in_order(parts, has_racks):
 
 
 def test_a_job_without_tasks_is_refused():
-    with pytest.raises(InvalidInput, match="job '1': nothing is known of its tasks"):
+    with pytest.raises(InvalidInput, match="job '1': its tasks are not known"):
         workload_document(sluice.load_workload(str(FORETOLD)))
 
 

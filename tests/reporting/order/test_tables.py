@@ -71,7 +71,7 @@ def test_the_panel_tells_worse_as_worse():
     text = printed(order_panel(result))
 
     assert "worse than the file's order" in text or "as in the order of the file" in text
-    assert "not proved best" in text
+    assert "not proved optimal" in text
 
 
 def test_a_chart_of_many_jobs_is_thinned_and_says_so():

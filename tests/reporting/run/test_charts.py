@@ -101,7 +101,7 @@ def test_few_jobs_have_a_legend_and_many_do_not():
 
     assert ["J1", "J2", "J3", "J4"] == few["layer"][0]["encoding"]["color"]["scale"]["domain"]
     assert many["layer"][0]["encoding"]["color"]["legend"] is None
-    assert "colours come again" in many["title"]["subtitle"][0]
+    assert "colours repeat" in many["title"]["subtitle"][0]
 
 
 def test_of_too_many_jobs_some_are_shown_and_it_is_said():

@@ -1,6 +1,6 @@
 """Predicted against actual: a point for each run, a line for its interval, both axes logarithmic.
 
-On the diagonal predictions are right; above it they are too long.
+Points on the diagonal are exact predictions; points above it are too long.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sluice.reporting.charts.theme import FAINT, PALETTE, finished, heading
 from sluice.reporting.formatting import share, shortened
 
 _SIDE = 460
-_RUNS_MAX = 4000  # more points than pixels tell nothing
+_RUNS_MAX = 4000  # more points than pixels add nothing
 _NAME_LETTERS = 20
 _OTHERS = "other profiles"
 
 
 def calibration_chart(calibration: Calibration) -> Chart:
-    """The chart of a calibration; runs without a prediction are left out."""
+    """The chart of a calibration; without runs that have no prediction."""
     every = [one for one in calibration.comparisons if one.predicted_s is not None]
     shown = every[:: -(-len(every) // _RUNS_MAX) or 1]
     names = _names(calibration)
@@ -39,18 +39,20 @@ def calibration_chart(calibration: Calibration) -> Chart:
 
 
 def _names(calibration: Calibration) -> dict[str, str]:
-    """How each profile is called in the legend; there are no more colours than that."""
-    told = [profile.name for profile in calibration.profiles]
-    named = told if len(told) <= len(PALETTE) else told[: len(PALETTE) - 1]
-    return {name: shortened(name, _NAME_LETTERS) if name in named else _OTHERS for name in told}
+    """The name of each profile in the legend, which has one name for each colour."""
+    all_names = [profile.name for profile in calibration.profiles]
+    named = all_names if len(all_names) <= len(PALETTE) else all_names[: len(PALETTE) - 1]
+    return {
+        name: shortened(name, _NAME_LETTERS) if name in named else _OTHERS for name in all_names
+    }
 
 
 def _notes(calibration: Calibration) -> list[str]:
     found = calibration.accuracy
-    told = {
+    method = {
         "run": "each predicted from the other runs",
         "setting": "each predicted from other settings",
-        "nothing": "each predicted from all runs, itself too",
+        "nothing": "each predicted from all runs, itself included",
     }[calibration.leave_out.value]
     inside = (
         f"; {share(found.coverage)} inside the {calibration.level * 100:g} % interval"
@@ -58,20 +60,20 @@ def _notes(calibration: Calibration) -> list[str]:
         else ""
     )
     return [
-        f"{found.predicted} runs, {told}",
+        f"{found.predicted} runs, {method}",
         f"median error {share(found.error_median)}{inside}",
     ]
 
 
 def _row(one: Comparison, names: dict[str, str]) -> dict[str, Any]:
-    told = one.interval if isinstance(one.interval, Interval) else None
+    interval = one.interval if isinstance(one.interval, Interval) else None
     return {
         "profile": names[one.profile],
         "run": shortened(one.run_id, 60),
         "actual": one.actual_s,
         "predicted": one.predicted_s,
-        "low": told.low_s if told else one.predicted_s,
-        "high": told.high_s if told else one.predicted_s,
+        "low": interval.low_s if interval else one.predicted_s,
+        "high": interval.high_s if interval else one.predicted_s,
     }
 
 

@@ -1,7 +1,7 @@
-"""A capacity plan drawn: the cost over reserved VMs, and what each class gets.
+"""The chart of a capacity plan: the cost by reserved VMs, and the jobs of each class.
 
-The first view answers how many VMs to contract: the line falls as far as more of them save
-something. The second tells the jobs of each class that are taken and refused.
+The first view shows how many VMs to reserve: the line falls as long as more of them save money. The
+second shows the accepted and refused jobs of each class.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def capacity_chart(plan: CapacityPlan) -> Chart:
     """The chart of a plan: both views, one below the other."""
     title = heading("Capacity", _notes(plan))
     views = [curve_view(plan), classes_view(plan)]
-    # A legend of its own stands at the view that it explains, not above all of them.
+    # Each legend is next to the view that it explains.
     resolve = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
     return Chart(finished({"title": title, "vconcat": views, "spacing": 34, "resolve": resolve}))
 
@@ -56,7 +56,7 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
         corners = corners[np.linspace(0, len(corners) - 1, CORNERS_MAX).astype(int)]
     rows = [{"vms": float(vms), "cost": curve.cost_at_usd(float(vms))} for vms in corners]
     shown_now = [_mark(plan, now, "contracted now")] if now <= reach else []
-    marks = [*shown_now, _mark(plan, curve.useful_vms, "no more is of use")]
+    marks = [*shown_now, _mark(plan, curve.useful_vms, "no gain beyond")]
     x = {
         "field": "vms",
         "type": "quantitative",
@@ -66,7 +66,7 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
     y = {
         "field": "cost",
         "type": "quantitative",
-        # Below the lowest point there is room for the words at it.
+        # The label of the lowest point needs room below it.
         "scale": {"zero": False, "nice": False, "padding": 24},
         "axis": {
             "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "format": "$,~s",
@@ -103,7 +103,7 @@ def _mark(plan: CapacityPlan, vms: float, text: str) -> dict[str, Any]:
 
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
-    """A point on the line for each mark, its text above it to the left: the line falls."""
+    """A point on the line for each mark, with its label."""
     return [
         {
             "mark": {"type": "point", "filled": True, "size": 80, "color": ORANGE, "opacity": 1},
@@ -117,7 +117,7 @@ def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def classes_view(plan: CapacityPlan) -> dict[str, Any]:
-    """Jobs taken and refused, for the classes that take most VMs."""
+    """Jobs accepted and refused, for the classes with most VMs."""
     ranked = sorted(plan.classes, key=lambda one: (-one.vms, -one.rejected))
     chosen = {one.class_id for one in ranked[:CLASSES_MAX]}
     shown = [one for one in plan.classes if one.class_id in chosen]
@@ -127,7 +127,7 @@ def classes_view(plan: CapacityPlan) -> dict[str, Any]:
         for lane, one in enumerate(shown)
         for order, (what, jobs) in enumerate((("taken", one.jobs), ("refused", one.rejected)))
     ]
-    note = f"{count(hidden)} classes with fewer VMs are left out." if hidden else ""
+    note = f"{count(hidden)} classes with fewer VMs are not shown." if hidden else ""
     return {
         "title": titled("Jobs at once, by class", [note]),
         "width": WIDTH,

@@ -1,4 +1,4 @@
-"""A capacity plan with all the ways to look at it: document, frame, charts, queues."""
+"""The result of capacity planning: document, data frame, chart and scheduler queues."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CapacityResult:
-    """How many jobs of each class to take, and how many VMs to rent."""
+    """How many jobs of each class to accept, and how many VMs to rent."""
 
     plan: CapacityPlan
 
     @property
     def status(self) -> str:
-        """Every class can be served in time."""
+        """All classes can meet their deadlines."""
         return "ok"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know beside the numbers."""
+        """Notes on the numbers."""
         return self.plan.warnings
 
     def document(self) -> dict[str, object]:
@@ -58,10 +58,10 @@ class CapacityResult:
         }
 
     def contract(self) -> dict[str, float]:
-        """How many VMs to reserve: useful_vms save something, more of them do not.
+        """How many VMs to reserve: useful_vms save money, more of them do not.
 
-        saved_usd: what so many would save against those there are, jobs divisible.
-        next_saves_usd: what one more would save.
+        saved_usd: savings of useful_vms over the present number, with divisible jobs.
+        next_saves_usd: savings of one more VM.
         """
         plan, curve = self.plan, self.plan.curve
         now_usd = curve.cost_at_usd(plan.rent.reserved_vms)
@@ -74,7 +74,7 @@ class CapacityResult:
         }
 
     def curve_document(self) -> list[dict[str, float]]:
-        """The corners of the cost over reserved VMs, jobs divisible."""
+        """The corners of the cost by reserved VMs, with divisible jobs."""
         curve = self.plan.curve
         columns = (curve.reserved_vms, curve.cost_usd, curve.next_vm_usd)
         names = ("reserved_vms", "cost_usd", "next_vm_usd")
@@ -90,13 +90,13 @@ class CapacityResult:
         return frame
 
     def plot(self) -> Chart:
-        """The cost over reserved VMs, and what each class gets."""
+        """The cost by reserved VMs, and the jobs of each class."""
         return capacity_chart(self.plan)
 
     def queues(self) -> tuple[QueueShare, ...]:
-        """One queue for each class of which a whole job is taken, with its share of the machines.
+        """One queue for each class with at least one accepted job, with its share of the VMs.
 
-        A class may borrow what others leave idle, and takes no more jobs at once than planned.
+        A class may borrow idle capacity of others, and runs at most its planned jobs at once.
         """
         return tuple(
             QueueShare(name=one.class_id, share=one.share, jobs_max=jobs)
@@ -107,24 +107,24 @@ class CapacityResult:
     def capacity_scheduler(self) -> str:
         """The queues as Hadoop's `capacity-scheduler.xml`. Raises InvalidInput without any."""
         vms = self.plan.reserved_vms + self.plan.on_demand_vms
-        told = f"Made by sluice capacity for {vms:g} VMs: a queue for each class, with its share."
-        return capacity_scheduler_xml(self.queues(), comment=told)
+        comment = f"Made by sluice capacity for {vms:g} VMs: one queue for each class."
+        return capacity_scheduler_xml(self.queues(), comment=comment)
 
 
 @dataclass(frozen=True, slots=True)
 class UnreachableResult:
-    """No capacity meets the deadlines of some classes: a true no."""
+    """No capacity meets the deadlines of some classes."""
 
     answer: Unreachable
 
     @property
     def status(self) -> str:
-        """Some class can never be served in time."""
+        """At least one class can never meet its deadline."""
         return "infeasible_deadline"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know beside the numbers."""
+        """Notes on the numbers."""
         return self.answer.warnings
 
     def document(self) -> dict[str, object]:

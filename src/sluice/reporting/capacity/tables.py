@@ -1,4 +1,4 @@
-"""Capacity plans as tables for people. Rich is imported when one is made."""
+"""Tables of capacity plans. Rich is imported when a table is made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAME_WIDTH_MAX = 16
 
 
 def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
-    """One row for each class: jobs, machines, containers, and what it is worth."""
+    """One row for each class: jobs, VMs, containers and its value."""
     shown = plan.classes[:classes_max]
     table = plain_table(left_out(len(plan.classes) - len(shown)))
     table.add_column("class", no_wrap=True)
@@ -54,14 +54,14 @@ def _cells(one: ClassPlan) -> list[Text]:
 
 
 def _number(number: float) -> str:
-    """Up to two decimals; those that are nought are left out."""
+    """At most two decimals, without trailing zeros."""
     return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
 def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
-    """One row for each class: what a job's machines cost, and which deadline is worth them."""
+    """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
     shown = plan.classes[:classes_max]
-    table = plain_table("a job is worth its VMs from here on")
+    table = plain_table("break-even: accept a job if its penalty is higher, or its deadline longer")
     table.add_column("class", no_wrap=True)
     for name in ("reserved", "deadline", "on demand", "deadline"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -78,12 +78,12 @@ def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
 
 
 def capacity_panel(result: CapacityResult) -> Panel:
-    """The plan in a few lines: machines, money, and how many machines to contract."""
+    """A summary of the plan: VMs, costs, and how many VMs to reserve."""
     plan, contract = result.plan, result.contract()
-    money_told = f"rent {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
+    costs = f"rent {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
     rows = [
         ("VMs", f"{_number(plan.reserved_vms)} reserved, {_number(plan.on_demand_vms)} on demand"),
-        ("cost", f"{money(plan.cost_usd)}: {money_told}"),
+        ("cost", f"{money(plan.cost_usd)}: {costs}"),
         ("next VM", _next_vm(plan)),
         ("to contract", _to_contract(plan, contract)),
         ("certainty", _certainty(plan)),
@@ -94,15 +94,15 @@ def capacity_panel(result: CapacityResult) -> Panel:
 def _next_vm(plan: CapacityPlan) -> str:
     saving = plan.next_vm_usd - plan.rent.reserved_usd
     if saving <= 0:
-        return f"is worth no more than its price, {money(plan.rent.reserved_usd)}"
-    return f"is worth {money(plan.next_vm_usd)}; reserved, it saves {money(saving)}"
+        return f"would avoid no more than its price, {money(plan.rent.reserved_usd)}"
+    return f"would avoid {money(plan.next_vm_usd)} of cost: net {money(saving)} if reserved"
 
 
 def _to_contract(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
     useful = _number(contract["useful_vms"])
     if contract["saved_usd"] <= 0:
-        return f"{useful} VMs are of use, and there are {_number(plan.rent.reserved_vms)}"
-    return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; more are of no use"
+        return f"{useful} VMs are useful, and {_number(plan.rent.reserved_vms)} are reserved"
+    return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; no gain beyond that"
 
 
 def _certainty(plan: CapacityPlan) -> str:
@@ -114,11 +114,11 @@ def _certainty(plan: CapacityPlan) -> str:
 
 
 def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table:
-    """Corners of the cost over reserved VMs; of too many, evenly chosen ones."""
+    """Corners of the cost by reserved VMs, picked evenly if there are too many."""
     corners = result.curve_document()
     shown = _thinned(corners, rows_max)
     hidden = len(corners) - len(shown)
-    table = plain_table(f"{count(hidden)} corners between are left out" if hidden else "")
+    table = plain_table(f"{count(hidden)} corners in between are not shown" if hidden else "")
     for name in ("reserved VMs", "least cost", "the next VM saves"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in shown:
@@ -132,7 +132,7 @@ def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table
 
 
 def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dict[str, float]]:
-    """At most so many of them, the first and the last among them."""
+    """At most that many, with the first and the last."""
     if len(corners) <= rows_max:
         return corners
     last = len(corners) - 1
@@ -140,10 +140,10 @@ def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dic
 
 
 def unreachable_table(answer: Unreachable) -> Table:
-    """Classes that no capacity can serve in time, with the deadline that would do."""
+    """Classes that cannot meet their deadline, with the deadline that they can meet."""
     table = plain_table("")
     table.add_column("class", no_wrap=True)
-    table.add_column("its deadline must exceed", justify="right", no_wrap=True)
+    table.add_column("minimum deadline", justify="right", no_wrap=True)
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
         table.add_row(
             plain_text(shortened(class_id, _NAME_WIDTH_MAX), "bold"),

@@ -1,6 +1,6 @@
-"""Schedulers side by side: a bar for the mean of each, and a line from its least to its greatest.
+"""Schedulers compared: a bar for the mean of each, and a line from its minimum to its maximum.
 
-One view for each measure, for measures have units of their own.
+One view for each measure, because measures have different units.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _NAME_LETTERS = 18
 
 
 def schedulers_chart(comparison: SchedulerComparison) -> Chart:
-    """The chart of a comparison; measures that no scheduler has are left out."""
-    views = [_view(comparison, measure) for measure in _MEASURES if _is_told(comparison, measure)]
+    """The chart of a comparison; measures without values are not shown."""
+    views = [_view(comparison, measure) for measure in _MEASURES if _is_shown(comparison, measure)]
     runs = max((row.runs for row in comparison.rows), default=0)
-    note = f"Bars: means over {runs} seeds; lines: least to greatest." if runs > 1 else ""
+    note = f"Bars: means over {runs} seeds; lines: minimum to maximum." if runs > 1 else ""
     title = heading("Schedulers compared", [note])
     return Chart(finished({"title": title, "vconcat": views, "spacing": 26}))
 
 
-def _is_told(comparison: SchedulerComparison, measure: str) -> bool:
+def _is_shown(comparison: SchedulerComparison, measure: str) -> bool:
     if measure == "deadlines_met" and not comparison.deadlines:
         return False
     return any(row.spreads[measure] is not None for row in comparison.rows)
@@ -68,7 +68,7 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
 
 
 def _lanes(comparison: SchedulerComparison) -> dict[str, Any]:
-    """All schedulers in every view, in the order in which they were named."""
+    """All schedulers in every view, in the given order."""
     names = [row.scheduler for row in comparison.rows]
     return {
         "field": "scheduler",
@@ -85,7 +85,7 @@ def _lanes(comparison: SchedulerComparison) -> dict[str, Any]:
 
 
 def _label_expression(names: list[str]) -> str:
-    """Long names shortened by us, so that both ends stay."""
+    """Long names without their middle: Vega would cut off their ends."""
     shown = {name: shortened(name, _NAME_LETTERS) for name in names}
     return f"{json.dumps(shown)}[datum.value]"
 

@@ -1,4 +1,4 @@
-"""Several schedulers side by side: what each makes of the same workload, with its spread."""
+"""Results of several schedulers on one workload, with their spread over seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Measure = Callable[[RunResult], float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureSpread:
-    """Mean, standard deviation (0 for one run), least and greatest of some runs."""
+    """Mean, standard deviation (0 for one run), minimum and maximum over runs."""
 
     mean: float
     sd: float
@@ -29,7 +29,7 @@ class MeasureSpread:
 
     @classmethod
     def of(cls, values: Sequence[float | None]) -> MeasureSpread | None:
-        """None where any run has no value."""
+        """None if a run has no value."""
         known = [value for value in values if value is not None]
         if not known or len(known) < len(values):
             return None
@@ -50,7 +50,7 @@ class ComparedScheduler:
     spreads: Mapping[str, MeasureSpread | None]
 
     def document(self) -> dict[str, object]:
-        """The row of the JSON document: means under the plain names, the spread beside them."""
+        """The row of the JSON document: means under the plain names, then their spread."""
         row: dict[str, object] = {"scheduler": self.scheduler, "runs": self.runs}
         for name, spread in self.spreads.items():
             row[name] = None if spread is None else spread.mean
@@ -62,7 +62,7 @@ class ComparedScheduler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerComparison:
-    """Rows in the order in which the schedulers were named. deadlines: jobs that have one."""
+    """Rows in the given order of schedulers. deadlines: number of jobs with one."""
 
     rows: tuple[ComparedScheduler, ...]
     deadlines: int
@@ -82,7 +82,7 @@ class SchedulerComparison:
 
 
 def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> SchedulerComparison:
-    """Fold the runs of each scheduler into a row."""
+    """One row for each scheduler, from its runs."""
     measures: dict[str, Measure] = {
         "makespan_s": lambda run: run.makespan_s,
         "total_completion_s": lambda run: run.total_completion_s,

@@ -1,4 +1,4 @@
-"""`why` and `story` as text for people. What they say is found by `core.story`."""
+"""The answers of `why` and `story` as text. `core.why` and `core.story` find them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluice.core.story import Story, StoryLine
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.core.why import PhaseWait, Why
-from sluice.reporting.formatting import count, duration
+from sluice.reporting.formatting import count, counted, duration
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -18,7 +18,7 @@ _DETAIL_LINES_MAX = 8
 
 
 def why_text(why: Why) -> Text:
-    """One sentence on the job, then a line for each phase that is not done."""
+    """One sentence on the job, then a line for each unfinished phase."""
     from rich.text import Text
 
     text = Text()
@@ -33,7 +33,7 @@ def why_text(why: Why) -> Text:
 
 
 def _sentence(why: Why) -> str:
-    """What the job does, and why, as of now."""
+    """The state of the job at this instant, and the reason."""
     detail = f": {why.detail}" if why.detail else ""
     if why.state in JOB_ENDS:
         verb = "was" if why.state in {JobState.KILLED, JobState.REFUSED} else "has"
@@ -41,7 +41,7 @@ def _sentence(why: Why) -> str:
         return f"{verb} {ending}{detail}."
     running = sum(phase.running for phase in why.phases)
     if running:
-        return f"is running, {count(running)} tasks at once, at {duration(why.at_s)}."
+        return f"is running, with {counted(running, 'task')}, at {duration(why.at_s)}."
     return f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}."
 
 
@@ -55,7 +55,7 @@ def _phase(phase: PhaseWait) -> str:
 
 
 def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
-    """JobOrder by line, with the instants in front. lines_max: of more, the middle is left out."""
+    """One line for each event, with its instant. lines_max: of more, the middle is not shown."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -70,21 +70,21 @@ def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
     for line in lines[:head]:
         grid.add_row(duration(line.at_s), _line(line))
     if left_out:
-        grid.add_row("...", Text(f"{count(left_out)} lines more", style="dim"))
+        grid.add_row("...", Text(f"{counted(left_out, 'more line')}", style="dim"))
     for line in lines[head + left_out :]:
         grid.add_row(duration(line.at_s), _line(line))
     return Group(Text.assemble((f"{story.kind} ", "dim"), (story.subject, "bold")), grid)
 
 
 def _line(line: StoryLine) -> Text:
-    """What happened and why; what a task wrote last stands below, as it was written."""
+    """The event and its reason. The last output of a task follows unchanged."""
     from rich.text import Text
 
     text = Text(line.what, style="red" if _is_bad(line) else "")
     first, *others = line.why.split("\n")
     if first:
         text.append(f": {first}", style="dim")
-    for other in others[-_DETAIL_LINES_MAX:]:  # its end says the most
+    for other in others[-_DETAIL_LINES_MAX:]:  # the end is most informative
         text.append(f"\n  {other}", style="dim")
     return text
 

@@ -1,7 +1,7 @@
-"""What a real run leaves to be learned from: each job of it as a past run.
+"""The jobs of a real run as past runs, for the profile store.
 
-The same values as out of any other log. A map's output that reduces fetch is shuffle, not output,
-and what a reduce fetches is no input: so the inputs of all phases together are what the job read.
+They have the same fields as runs from any log. Map output that reduces fetch counts as shuffle, not
+as output or input. So the inputs of all phases together are what the job read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sluice.model.history import PastPhase, PastRun, PastTask
 from sluice.model.job import Job, RunSpec
 
 SOURCE = "sluice"
-WORK = "work"  # of the configuration: names the commands that ran
+WORK = "work"  # key of the configuration: a digest of the commands
 _COMMANDS = ("mapper", "combiner", "reducer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What all jobs of a run share.
+    """Facts that all jobs of a run share.
 
     started_at_s: wall clock, seconds since 1970.  slots: of the cluster, by kind of phase.
     """
@@ -38,25 +38,25 @@ class RunFacts:
 
 
 def profile_name(job: Job) -> str:
-    """The profile that a job's runs are gathered under: the one it names, or its own."""
+    """The profile that the runs of a job belong to: the named one, or the job's own."""
     return str(job.job_id) if job.profile is None else job.profile
 
 
 def work_digest(spec: RunSpec) -> str:
-    """Names the work, whatever it reads and wherever it writes: the same commands, the same name.
+    """A digest of the commands, without their input and output.
 
-    The environment is part of it; its values may be secrets, and are not told.
+    It covers the environment, whose values may be secrets and are not stored.
     """
-    told = json.dumps(asdict(replace(spec, input=(), output="")), sort_keys=True)
-    return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    commands = json.dumps(asdict(replace(spec, input=(), output="")), sort_keys=True)
+    return hashlib.blake2b(commands.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def past_runs(
     entries: Iterable[JobEntry], attempts: Iterable[Attempt], facts: RunFacts
 ) -> list[PastRun]:
-    """Every job of which something ran and that has ended, in the order of submission.
+    """The ended jobs with at least one attempt, in the order of submission.
 
-    attempts: the ended ones of all jobs. Jobs that did not end well tell what of them did.
+    attempts: the ended ones of all jobs. A failed job has the phases that ended well.
     """
     by_phase: dict[PhaseEntry, list[Attempt]] = {}
     for attempt in attempts:
@@ -81,7 +81,7 @@ def _past_run(
         succeeded=entry.state is JobState.DONE,
         submitted_at_s=facts.started_at_s + submitted_at_s,
         elapsed_s=max(0.0, entry.finished_at_s - submitted_at_s),
-        # A job without a pool of the user's has one of its own, of the same name.
+        # A job without a named pool has its own pool, of the same name.
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
         slots=dict(facts.slots),
@@ -99,7 +99,7 @@ def _past_phase(entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntr
         TaskMeasure(max(0.0, a.finished_at_s - a.started_at_s), a.usage, a.launch.tasks)
         for a in done
     )
-    assert measure is not None, "a phase that is kept has a task that ended well"
+    assert measure is not None, "a kept phase has a task that ended well"
     fetched_bytes, written_bytes = measure.shuffle_bytes or 0, measure.output_bytes or 0
     return PastPhase(
         name=entry.name,
@@ -122,7 +122,7 @@ def _past_phase(entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntr
 
 
 def _past_tasks(attempt: Attempt) -> list[PastTask]:
-    """The tasks that an attempt stands for: one, in a real run."""
+    """The tasks of an attempt: one, in a real run."""
     began_at_s = attempt.phase.job.job.submitted_at_s
     fetched_at_s = attempt.shuffled_at_s
     read_bytes = 0 if attempt.usage is None else attempt.usage.input_bytes
@@ -141,11 +141,11 @@ def _configuration(job: Job) -> dict[str, str]:
     spec = job.run
     if spec is None:
         return {}
-    told = {name: command for name in _COMMANDS if (command := getattr(spec, name)) is not None}
+    commands = {name: command for name in _COMMANDS if (command := getattr(spec, name)) is not None}
     python = {} if spec.python is None else {"python": spec.python}
     return {
         WORK: work_digest(spec),
         "split_bytes": str(spec.split_bytes),
-        **{name: shlex.join(command) for name, command in told.items()},
+        **{name: shlex.join(command) for name, command in commands.items()},
         **python,
     }

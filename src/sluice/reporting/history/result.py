@@ -1,4 +1,4 @@
-"""What came of importing logs, and what the profile store holds: documents, rows and files."""
+"""Imported logs and stored profiles: documents, rows and exported files."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXPORT_ENDINGS = (".csv", ".parquet")
-SIZES_ONLY = frozenset({"swim"})  # formats that tell no tasks and no lengths
+SIZES_ONLY = frozenset({"swim"})  # formats without tasks and lengths
 _SIZES_NOTE = (
-    "The format tells sizes only. Its jobs are replayed with the lengths above (--from-log), but"
-    " what nobody has measured is no history: no profile is made of them."
+    "The format has sizes only. Its jobs can be replayed with the lengths above (--from-log), but"
+    " without measured lengths there are no profiles."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLog:
-    """One log, and how many of its runs were new to the store, told more, or were known.
+    """One log, and how many of its runs were new, more complete than stored, or known.
 
-    jobs: runs in it, or jobs where it is a workload.  tasks: that ended well; 0 where the format
-    does not tell.  shuffle_bytes: as they were fetched.  is_read: something in it could be used.
+    jobs: its runs, or its jobs if it is a workload.  tasks: those that ended well; 0 if the format
+    has none.  shuffle_bytes: fetched bytes.  is_read: whether anything in it was usable.
     """
 
     path: str
@@ -51,7 +51,7 @@ class ImportedLog:
 
     @classmethod
     def of(cls, read: LogRead, added: Added, refused: tuple[Skipped, ...] = ()) -> ImportedLog:
-        """What was read, and what became of it. refused: runs that the store did not take."""
+        """The entry of a log that was read. refused: runs that the store did not accept."""
         phases = [phase for run in read.runs for phase in run.phases]
         submitted = 0 if read.workload is None else len(read.workload.jobs)
         is_sized = read.format in SIZES_ONLY
@@ -72,7 +72,7 @@ class ImportedLog:
 
     @classmethod
     def unread(cls, path: str, error: InvalidInput) -> ImportedLog:
-        """A log of which nothing could be used."""
+        """The entry of a log with nothing usable."""
         return cls(
             path=path, format="unknown", jobs=0, tasks=0, input_bytes=0, shuffle_bytes=0,
             output_bytes=0, skipped=(Skipped(0, error.what),), skipped_count=1, notes=(),
@@ -80,7 +80,7 @@ class ImportedLog:
         )  # fmt: skip
 
     def document(self) -> dict[str, object]:
-        """Its entry in the document of `import`."""
+        """The entry in the JSON document of `import`."""
         sums = ("jobs", "tasks", "input_bytes", "shuffle_bytes", "output_bytes")
         return {
             "path": self.path,
@@ -95,14 +95,14 @@ class ImportedLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """Logs in the order in which they were read. store: where their runs are kept."""
+    """Logs in the order of reading. store: the URL of the profile store."""
 
     logs: tuple[ImportedLog, ...]
     store: str
 
     @property
     def is_whole(self) -> bool:
-        """Every log could be used."""
+        """Whether all logs were usable."""
         return all(log.is_read for log in self.logs)
 
     def document(self) -> dict[str, object]:
@@ -122,7 +122,7 @@ class Imported:
 
 _LISTS = frozenset({"skipped", "notes"})
 
-# Of a row: the run's columns, the phase's, and those of the statistics over its tasks' lengths.
+# Columns of the run, of the phase, and of statistics over the lengths of its tasks.
 _RUN_TEXTS = ("profile", "run_id", "source")
 _RUN_FACTS = ("submitted_at_s", "elapsed_s", "queue", "machine_type")
 _PHASE_COUNTS = (
@@ -139,7 +139,7 @@ COLUMNS = (
 
 
 class Row(NamedTuple):
-    """A phase of a run in the store; the phase is None for a run in which nothing ended well."""
+    """A phase of a stored run. The phase is None for a run in which no task ended well."""
 
     stored: StoredRun
     phase: PastPhase | None
@@ -148,27 +148,27 @@ class Row(NamedTuple):
     def cells(self) -> dict[str, object]:
         """By column of COLUMNS."""
         run, phase = self.stored.run, self.phase
-        told: dict[str, object] = dict.fromkeys(COLUMNS)
-        told |= {name: getattr(run, name) for name in (*_RUN_TEXTS, "succeeded", *_RUN_FACTS)}
-        told["learned_at_s"] = self.stored.learned_at_s
+        row: dict[str, object] = dict.fromkeys(COLUMNS)
+        row |= {name: getattr(run, name) for name in (*_RUN_TEXTS, "succeeded", *_RUN_FACTS)}
+        row["learned_at_s"] = self.stored.learned_at_s
         if phase is not None:
-            told |= {"phase": phase.name, "kind": phase.kind}
-            told |= {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
-        return told | _spread(self.lengths)
+            row |= {"phase": phase.name, "kind": phase.kind}
+            row |= {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
+        return row | _spread(self.lengths)
 
 
 def _spread(lengths: LengthStatistics | None) -> dict[str, object]:
     if lengths is None:
         return {}
-    told = {name: getattr(lengths, name) for name in _SPREAD}
-    return told | {f"p{percent}_s": each_s for percent, each_s in lengths.quantiles_s.items()}
+    fields = {name: getattr(lengths, name) for name in _SPREAD}
+    return fields | {f"p{percent}_s": each_s for percent, each_s in lengths.quantiles_s.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProfiles:
     """Profiles by name, in the order of their names; their runs oldest first.
 
-    forgotten: what was dropped just now.  store: where it all is.
+    forgotten: deleted profiles or runs.  store: the URL of the profile store.
     """
 
     profiles: Mapping[str, tuple[StoredRun, ...]]
@@ -191,7 +191,7 @@ class StoredProfiles:
         }
 
     def rows(self) -> Iterator[Row]:
-        """A row for each phase of each run; one without a phase where a run has none."""
+        """A row for each phase of each run; one row for a run without phases."""
         for runs in self.profiles.values():
             for stored in runs:
                 phases = zip(stored.run.phases, stored.lengths, strict=True)
@@ -222,7 +222,7 @@ class StoredProfiles:
 
 
 def check_export(path: str | Path) -> None:
-    """Raise what `StoredProfiles.export` would, before there is anything to write."""
+    """Check the path, and raise what `StoredProfiles.export` would raise."""
     ending = Path(path).suffix.lower()
     if ending not in EXPORT_ENDINGS:
         raise InvalidInput(
@@ -235,7 +235,7 @@ def check_export(path: str | Path) -> None:
 
 
 def _write_parquet(path: Path, rows: list[dict[str, object]]) -> None:
-    """Every column with its type, also where all of it is unknown."""
+    """Every column with its type, even if all its values are unknown."""
     arrow = required("pyarrow", extra="parquet", what="a table as Parquet")
     parquet = required("pyarrow.parquet", extra="parquet", what="a table as Parquet")
 
@@ -270,16 +270,18 @@ def _run_document(stored: StoredRun) -> dict[str, object]:
 
 
 def _phase_document(phase: PastPhase, lengths: LengthStatistics | None) -> dict[str, object]:
-    told = {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
+    fields = {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
     return {
         "name": phase.name,
         "kind": phase.kind,
-        **told,
+        **fields,
         "after": list(phase.after),
         "lengths": None if lengths is None else _lengths_document(lengths),
     }
 
 
 def _lengths_document(lengths: LengthStatistics) -> dict[str, object]:
-    told = asdict(lengths)
-    return told | {"quantiles_s": {str(percent): s for percent, s in told["quantiles_s"].items()}}
+    fields = asdict(lengths)
+    return fields | {
+        "quantiles_s": {str(percent): s for percent, s in fields["quantiles_s"].items()}
+    }

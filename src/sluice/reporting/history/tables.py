@@ -1,4 +1,4 @@
-"""Tables about history: what was imported, what the store knows, what it knows of one profile."""
+"""Tables of imported logs, of all stored profiles, and of one profile."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 ROWS_MAX = 50
 SKIPPED_SHOWN = 5
 _LOG_WIDTH, _NAME_WIDTH, _RUN_WIDTH, _PHASE_WIDTH = 24, 30, 25, 11
-_EPOCH_S_MIN = 10**8  # less is no date, but seconds since some start that the log has
+_EPOCH_S_MIN = 10**8  # a smaller number is not a date, but seconds since the start of the log
 
 
 def imported_views(imported: Imported) -> Iterator[RenderableType]:
-    """A row for each log, then what was chosen and what was left out, each once."""
+    """A row for each log, then notes on assumptions and on skipped lines, each once."""
     yield _import_table(imported)
     for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
         yield plain_text(note, "dim")
@@ -69,7 +69,7 @@ def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
 
 
 def profiles_table(profiles: StoredProfiles) -> Table:
-    """One row for each profile, with what its newest run was like."""
+    """One row for each profile, with figures of its newest run."""
     shown = list(profiles.profiles.items())[:ROWS_MAX]
     table = plain_table(left_out(len(profiles.profiles) - len(shown)))
     table.add_column("profile", no_wrap=True)
@@ -108,7 +108,7 @@ def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
     run = stored.run
     name = plain_text(shortened(run.run_id, _RUN_WIDTH), "bold" if run.succeeded else "red")
     if not run.phases:
-        yield (name, plain_text("nothing ended well", "red"), *[plain_text("")] * 5)
+        yield (name, plain_text("no task ended well", "red"), *[plain_text("")] * 5)
     for position, phase in enumerate(run.phases):
         shuffled_bytes = phase.shuffle_read_bytes or phase.shuffle_write_bytes
         yield (
@@ -123,13 +123,13 @@ def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
 
 
 def about_profile(runs: Sequence[StoredRun]) -> Iterator[Text]:
-    """What its newest run ran on and with, and what its logs did not hold."""
+    """Machine and slots of the newest run, and notes of the logs."""
     newest = runs[-1].run
     if newest.machine_type is not None:
         yield plain_text(f"on {newest.machine_type}")
     if newest.slots:
-        told = ", ".join(f"{count(slots)} {kind}" for kind, slots in newest.slots.items())
-        yield plain_text(f"slots: {told}")
+        slots = ", ".join(f"{count(number)} {kind}" for kind, number in newest.slots.items())
+        yield plain_text(f"slots: {slots}")
     yield from _notes(runs)
 
 
@@ -139,7 +139,7 @@ def _notes(runs: Iterable[StoredRun]) -> Iterator[Text]:
 
 
 def _day(at_s: float | None) -> str:
-    """A date, where the log counts from 1970."""
+    """A date, if the log counts from 1970."""
     if at_s is None or not _EPOCH_S_MIN <= at_s < 2**33:
         return NOTHING
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M}"

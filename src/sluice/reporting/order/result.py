@@ -1,4 +1,4 @@
-"""What looking for an order came to: the order, what it gains, and how much better it could be."""
+"""The result of ordering jobs: the order, its gain, and bounds on better orders."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class OrderResult:
     """An order of a workload's jobs.
 
-    loads: the work of the jobs, exactly.
+    loads: the exact work of the jobs.
     answer: what the method found; its positions are those of `workload.jobs`.
-    search_s: wall time of the search alone.  evaluations: orders and nodes that it looked at.
-    raw: the plain value of the workload's file; None where there was none.
-    notes: what the model leaves out of this workload.
+    search_s: wall time of the search alone.  evaluations: orders and nodes that were evaluated.
+    raw: the plain value of the workload's file; None if there is no file.
+    notes: parts of this workload that the model ignores.
     """
 
     workload: Workload
@@ -49,27 +49,27 @@ class OrderResult:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The ids of the jobs, first to be submitted first."""
+        """The ids of the jobs, in order of submission."""
         return self._names(self.answer.best.order)
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What becomes of the jobs in this order."""
+        """Start and end times of the jobs in this order."""
         return outcome_of(self.problem, self.answer.best.order)
 
     @cached_property
     def before(self) -> Outcome:
-        """What becomes of them in the order of the file."""
+        """Start and end times in the order of the file."""
         return outcome_of(self.problem, range(len(self.problem.jobs)))
 
     @cached_property
     def bounds(self) -> SafeBounds:
-        """Bounds that hold."""
+        """Valid bounds."""
         return safe_bounds_of(self.loads, self.answer.best.order)
 
     @cached_property
     def printed_bounds(self) -> PrintedBounds:
-        """Bounds as the thesis prints them; they can be wrong."""
+        """Bounds as the thesis prints them; they are not always valid."""
         return printed_bounds(self.loads, self.answer.best.order)
 
     @property
@@ -84,7 +84,7 @@ class OrderResult:
 
     @property
     def is_proved(self) -> bool:
-        """Whether no order is better in the objective."""
+        """Whether the order is proved optimal for the objective."""
         return self.answer.is_proved
 
     def reordered(self) -> Workload:
@@ -95,7 +95,7 @@ class OrderResult:
     def reordered_document(self) -> dict[str, Any]:
         """The plain value of the workload's file with the jobs in this order.
 
-        Raises InvalidInput where it was not read from a file, and no file can tell it.
+        Raises InvalidInput if it was not read from a file and a file cannot express it.
         """
         raw = workload_document(self.workload) if self.raw is None else self.raw
         jobs = raw["jobs"]
@@ -154,7 +154,7 @@ class OrderResult:
         return frame
 
     def rows(self) -> list[dict[str, object]]:
-        """One row for each job, in this order: where it stood, and its instants in both."""
+        """One row for each job, in this order: its old position, and its times in both orders."""
         return [
             {
                 "job": self.problem.jobs[job].name,
@@ -224,7 +224,7 @@ class OrderResult:
         return tuple(self.problem.jobs[job].name for job in order)
 
     def _every_order(self) -> dict[str, object]:
-        """What holds for all orders, and what the thesis says of them."""
+        """Bounds for all orders, and those that the thesis prints."""
         return {
             "makespan_upper_s": self.bounds.makespan_upper_all_s,
             "mk_jr_excess": self.bounds.mk_jr_excess,

@@ -1,4 +1,4 @@
-"""An order for people: the jobs before and after, drawn in text, and what was gained."""
+"""Tables of an order: time lines of the jobs before and after, and the gain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JOBS_MAX = 50
 POINTS_MAX = 12
 WIDTH = 80
 _NAME_MIN, _NAME_MAX, _BAR_MIN, _BAR_MAX = 8, 20, 12, 48
-_TAKEN = 26  # columns of a row without name and bars
+_TAKEN = 26  # width of a row without name and bars
 _PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
 
 
@@ -30,7 +30,7 @@ def order_table(
 ) -> Table:
     """One row for each job in the new order, with its time line before and after.
 
-    jobs_max: beyond it rows are left out, and said so; None for all.  width: of the terminal.
+    jobs_max: how many rows are shown; None for all.  width: of the terminal.
     """
     shown = result.answer.best.order[:jobs_max]
     longest = max(len(result.problem.jobs[job].name) for job in shown)
@@ -56,12 +56,12 @@ def order_table(
 
 def _caption(span_s: float, hidden: int) -> str:
     legend = "  ".join(f"{sign} {part}" for part, (sign, _) in _PARTS.items())
-    told = f"{legend}; a line is {duration(span_s)} long"
-    return "\n".join(part for part in (told, left_out(hidden)) if part)
+    scale = f"{legend}; a line is {duration(span_s)} long"
+    return "\n".join(part for part in (scale, left_out(hidden)) if part)
 
 
 def _line(outcome: Outcome, job: int, span_s: float, columns: int) -> Text:
-    """What a job does, column by column; a part that is there at all has a column."""
+    """The time line of a job. Each part, however short, has at least one column."""
     began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
     mapped_s, reducing_s = outcome.mapped_s[job], outcome.reducing_s[job]
     signs = ["waiting"] * _columns(ended_s, span_s, columns)
@@ -91,7 +91,7 @@ def _fill(signs: list[str], part: str, first: int, end: float) -> None:
 
 
 def order_panel(result: OrderResult) -> Panel:
-    """What the order comes to, beside the order of the file and what no order can beat."""
+    """The result, compared with the order of the file and with lower bounds."""
     rows = [
         ("makespan", _measure(result, "makespan")),
         ("total completion", _measure(result, "total_completion")),
@@ -112,7 +112,7 @@ def _measure(result: OrderResult, name: str) -> str:
 
 
 def _bounds(result: OrderResult) -> str:
-    """Bounds by formula, or by proof where the search has got further."""
+    """Bounds by formula, or by the search if it proved a better one."""
     makespan_s, total_s = result.bounds.makespan_lower_s, result.bounds.tct_lower_s
     proved = result.answer.lower
     if proved is not None and result.answer.objective is Objective.MAKESPAN:
@@ -132,22 +132,22 @@ def _above(value: float, lower: float) -> str:
 
 def _method(result: OrderResult) -> str:
     answer = result.answer
-    told = answer.method.value
+    method = answer.method.value
     if answer.picked is not answer.method:
-        told += f" picked {answer.picked.value}"
-    looked = f"{count(result.evaluations)} looked at in {duration(result.search_s)}"
-    return f"{told}, {'proved best' if answer.is_proved else 'not proved best'}; {looked}"
+        method += f" picked {answer.picked.value}"
+    looked = f"{count(result.evaluations)} evaluated in {duration(result.search_s)}"
+    return f"{method}, {'proved optimal' if answer.is_proved else 'not proved optimal'}; {looked}"
 
 
 def frontier_table(
     result: OrderResult, *, points_max: int = POINTS_MAX, width: int = WIDTH
 ) -> Table:
-    """The orders of a sweep that no other one beats in both measures, picked evenly if many."""
+    """The Pareto-optimal orders of a sweep, picked evenly if there are many."""
     points = result.answer.frontier or ()
-    told = min(len(points), points_max)
-    last = max(1, told - 1)
-    shown = [points[number * (len(points) - 1) // last] for number in range(told)]
-    table = plain_table(left_out(len(points) - told))
+    rows = min(len(points), points_max)
+    last = max(1, rows - 1)
+    shown = [points[number * (len(points) - 1) // last] for number in range(rows)]
+    table = plain_table(left_out(len(points) - rows))
     for name in ("makespan", "total completion"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("order", no_wrap=True)
@@ -162,11 +162,11 @@ def frontier_table(
 
 
 def _begins(result: OrderResult, order: Sequence[int], room: int) -> str:
-    """The first jobs of an order, as many as there is room for."""
-    told = ""
+    """The first jobs of an order, as many as fit."""
+    names = ""
     for number, job in enumerate(order):
         name = shortened(result.problem.jobs[job].name, _NAME_MAX)
-        if number and len(told) + len(name) > room - 5:
-            return f"{told}, ..."
-        told = f"{told}, {name}" if told else name
-    return told
+        if number and len(names) + len(name) > room - 5:
+            return f"{names}, ..."
+        names = f"{names}, {name}" if names else name
+    return names

@@ -1,4 +1,4 @@
-"""What planning came to: plans to choose from, and all that can be done with one of them."""
+"""The result of planning: plans to choose from, and exports of a chosen plan."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from sluice.reporting.plan.chart import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# More than these many jobs of plans in one document would fill the memory.
+# A document with more allocations (plans times jobs) would fill the memory.
 ALLOCATIONS_MAX = 3_000_000
 
 
 class Off(NamedTuple):
-    """How far the last prediction of a job was off, as a share of what was measured."""
+    """The error of the last prediction of a job, as a share of its measured time."""
 
     job: str
     predicted_s: float
@@ -49,7 +49,7 @@ class Off(NamedTuple):
 
 
 def _is_blind_to_counts(job: PlannedJob) -> bool:
-    """Whether some phase that may be cut anew is told by one average alone."""
+    """Whether the task count of a phase may change, but its profile has only an average."""
     return any(
         phase.tasks_max > 1
         and all(isinstance(part, ConstantLengths | ListedLengths) for part in phase.parts)
@@ -59,10 +59,10 @@ def _is_blind_to_counts(job: PlannedJob) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanResult:
-    """Plans, the fastest first, numbered from 1: first those within the limits, then cheaper ones.
+    """Plans, the fastest first, numbered from 1: first those within the limits, then cheaper plans.
 
-    raw: the document that the workload was read from; None where it came as a value.
-    off: for jobs that ran before, how far their prediction then was off.
+    raw: the document that the workload was read from; None if it was not read.
+    off: for jobs that ran before, the error of their last prediction.
     """
 
     problem: Problem
@@ -82,30 +82,30 @@ class PlanResult:
 
     @property
     def is_no(self) -> bool:
-        """Whether the answer is a true no."""
+        """Whether no plan meets the limits."""
         return self.status not in (Status.OK, Status.BELOW_BUDGET_MIN)
 
     @property
     def warnings(self) -> list[str]:
-        """What the user should know of the question that was asked."""
+        """Warnings about the input."""
         if self.problem.options.tasks is TaskTuning.FIXED:
             return []
         fixed = [job for job in self.problem.jobs if _is_blind_to_counts(job)]
         if not fixed:
             return []
         more = f" and {len(fixed) - 1} more jobs" if len(fixed) > 1 else ""
-        told = "tasks are as long however many there are, so that fewer always look better"
-        return [f"{fixed[0].job_id}{more}: {told}; give fixed_s and work_s, or rows, to tune them"]
+        why = "task length does not depend on the number of tasks, so fewer always look better"
+        return [f"{fixed[0].job_id}{more}: {why}; give fixed_s and work_s, or rows, to tune them"]
 
     @cached_property
     def knee(self) -> int | None:
-        """Number of the plan from which on paying more helps little; None for too few plans."""
+        """Number of the plan beyond which a higher budget saves little time; None for few plans."""
         within = self.answer.plans or self.answer.below_budget_min
         place = knee(list(within.points()))
         return None if place is None else place + 1
 
     def plan(self, number: int) -> Plan:
-        """The plan of that number, from 1. Raises InvalidInput where there is none."""
+        """The plan of that number, from 1. Raises InvalidInput if it does not exist."""
         if not 1 <= number <= len(self):
             there = "there is no plan" if not len(self) else f"there are plans 1 to {len(self)}"
             raise InvalidInput(
@@ -121,9 +121,9 @@ class PlanResult:
     # --- documents --------------------------------------------------------------------------------
 
     def document(self, plans: int | None = None) -> dict[str, object]:
-        """The one JSON document of `plan`. plans: how many tell their jobs; None for all.
+        """The one JSON document of `plan`. plans: how many of them list their jobs; None for all.
 
-        Raises InvalidInput where that would be more than memory holds.
+        Raises InvalidInput if the document would not fit into memory.
         """
         answer = self.answer
         self._check_size(plans)
@@ -142,11 +142,11 @@ class PlanResult:
         }
 
     def _check_size(self, plans: int | None) -> None:
-        told = len(self) if plans is None else min(plans, len(self))
+        listed = len(self) if plans is None else min(plans, len(self))
         jobs = len(self.problem.jobs)
-        if told * jobs > ALLOCATIONS_MAX:
+        if listed * jobs > ALLOCATIONS_MAX:
             raise InvalidInput(
-                f"{told} plans of {jobs} jobs are too many to be told whole",
+                f"the allocations of {listed} plans of {jobs} jobs are too large for one document",
                 where="--plans",
                 hint="give --plans none, or a number",
             )
@@ -261,16 +261,16 @@ class PlanResult:
             return Region.BEYOND
         return Region.WITHIN if number <= len(self.answer.plans) else Region.BELOW
 
-    # --- one plan put to work ---------------------------------------------------------------------
+    # --- a chosen plan ----------------------------------------------------------------------------
 
     def chosen(self, number: int) -> Workload:
-        """The workload with the plan of that number in it, to be simulated under `fair`."""
+        """The workload with this plan applied, to be simulated under `fair`."""
         return chosen_workload(self.workload, self.plan(number))
 
     def chosen_document(self, number: int) -> dict[str, Any]:
-        """The same as the document of a file; what a file said otherwise stays as it was.
+        """The document of the workload file with this plan applied; other keys do not change.
 
-        Raises InvalidInput where it was not read from a file, and no file can tell it.
+        Raises InvalidInput if it was not read from a file and a file cannot express it.
         """
         raw = workload_document(self.workload) if self.raw is None else self.raw
         return chosen_document(raw, self.workload, self.plan(number))
@@ -305,7 +305,7 @@ class PlanResult:
         return capacity_scheduler_xml(queues, comment=self.title(number))
 
     def title(self, number: int) -> str:
-        """The plan of that number in a few words."""
+        """A one-line summary of the plan."""
         plan = self.plan(number)
         return (
             f"plan {number} of {self.workload.source}: {len(plan.entries)} jobs in"

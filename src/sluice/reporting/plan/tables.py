@@ -1,4 +1,4 @@
-"""Plans as tables for people, good at 80 columns. Rich is imported when one is made."""
+"""Tables of plans, for 80 columns. Rich is imported when a table is made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _JOB_LETTERS, _TYPE_LETTERS = 16, 12
 
 
 def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
-    """One row for each plan; of too many, both ends, the knee and evenly chosen ones."""
+    """One row for each plan. If there are too many: both ends, the knee and evenly picked ones."""
     shown = _shown(result, rows_max)
     within = len(result.answer.plans)
     hidden = (within or len(result)) - len(shown)
@@ -41,7 +41,7 @@ def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
         *hour_saved_usd(list(result.answer.below_budget_min.points())),
     ]
     table = plain_table(_caption(result, hidden))
-    for name in ("plan", "makespan", "budget", "VMs", "an hour saved costs"):
+    for name in ("plan", "makespan", "budget", "VMs", "cost per hour saved"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for number in shown:
@@ -61,13 +61,13 @@ def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
 
 def _caption(result: PlanResult, hidden: int) -> str:
     within, below = len(result.answer.plans), len(result.answer.below_budget_min)
-    knee = "knee: from here on a higher budget helps little" if result.knee else ""
-    cheaper = f"{count(below)} cheaper ones lie below budget_usd_min" if within and below else ""
+    knee = "knee: beyond it a higher budget saves little time" if result.knee else ""
+    cheaper = f"{count(below)} cheaper plans are below budget_usd_min" if within and below else ""
     return "; ".join(part for part in (knee, cheaper, left_out(hidden)) if part)
 
 
 def _shown(result: PlanResult, rows_max: int) -> Sequence[int]:
-    """Numbers of plans: within the limits if there are any, else those that are cheaper."""
+    """Numbers of plans: within the limits if there are any, else cheaper plans."""
     total = len(result.answer.plans) or len(result)
     if total <= rows_max:
         return range(1, total + 1)
@@ -76,12 +76,12 @@ def _shown(result: PlanResult, rows_max: int) -> Sequence[int]:
 
 
 def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MAX) -> Table:
-    """One plan: one row for each job, with what it gets and what that costs."""
+    """One plan: one row for each job, with its allocation and its cost."""
     plan = result.plan(number)
     shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
     hidden = left_out(len(plan.entries) - len(shown))
-    told = f"plan {number}; maps and reduces: {_counted(result)}"
-    table = plain_table("; ".join(part for part in (told, hidden) if part))
+    about = f"plan {number}; maps and reduces: {_counted(result)}"
+    table = plain_table("; ".join(part for part in (about, hidden) if part))
     table.add_column("job", no_wrap=True)
     for name in _columns(result, plan):
         table.add_column(name, justify="right", no_wrap=True)
@@ -93,7 +93,7 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
 
 
 def _counted(result: PlanResult) -> str:
-    """What the columns of maps and reduces count."""
+    """Unit of the columns of maps and reduces."""
     is_cut = result.problem.options.tasks is not TaskTuning.FIXED
     return "tasks on slots" if is_cut else "slots"
 
@@ -131,12 +131,12 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
 
 
 def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:
-    """Slots; where task counts were tuned, the tasks on them."""
+    """Slots, and the tasks on them if task counts were tuned."""
     return f"{count(tasks)} on {count(slots)}" if is_cut else count(slots)
 
 
 def plan_panel(result: PlanResult) -> Panel:
-    """The answer in a few lines."""
+    """A summary of the answer."""
     answer, limits = result.answer, result.problem.limits
     rows = [("answer", _verdict(result, limits))]
     if answer.fastest_makespan_s is not None:
@@ -147,28 +147,28 @@ def plan_panel(result: PlanResult) -> Panel:
 
 
 def _last_time(off: Sequence[Off]) -> str:
-    """The worst of the last predictions."""
+    """The largest error of the last predictions."""
     worst = max(off, key=lambda one: (abs(one.error), one.job))
     share = f"{worst.error:+.0%}".replace("%", " %")
     return (
-        f"predictions were off by {share} at most: {shortened(worst.job, _JOB_LETTERS)} took"
+        f"largest prediction error {share}: {shortened(worst.job, _JOB_LETTERS)} took"
         f" {duration(worst.measured_s)} instead of {duration(worst.predicted_s)}"
     )
 
 
 def _possible(fastest_s: float, least_usd: float | None) -> str:
-    return f"{duration(fastest_s)} at the fastest, {money(least_usd)} at the least"
+    return f"{duration(fastest_s)} fastest, {money(least_usd)} cheapest"
 
 
 def _verdict(result: PlanResult, limits: Limits) -> str:
-    """What the status means here, with its figures."""
+    """The meaning of the status, with its figures."""
     answer = result.answer
     if answer.missed:
         return "this search found no plan within the limits; --search exact finds some"
     if answer.status is Status.CONFLICT:
         return _conflict(result, limits)
     return {
-        Status.OK: f"{count(len(answer.plans))} plans worth choosing",
+        Status.OK: f"{count(len(answer.plans))} Pareto-optimal plans",
         Status.BELOW_BUDGET_MIN: (
             f"every plan costs less than {money(limits.budget_usd_min)}; nothing is wrong"
         ),
@@ -189,6 +189,6 @@ def _conflict(result: PlanResult, limits: Limits) -> str:
         time_s for time_s, usd in points if usd <= (limits.budget_usd_max or 0) * (1 + 1e-12)
     )
     return (
-        f"in {duration(limits.deadline_s)} it costs {money(in_time)} at the least; for"
+        f"in {duration(limits.deadline_s)} it costs at least {money(in_time)}; for"
         f" {money(limits.budget_usd_max)} it takes {duration(payable)}"
     )

@@ -1,4 +1,4 @@
-"""Charts of a run by name, and all of them above each other, sharing one axis of time."""
+"""Charts of a run by name, and all of them in one chart with a common time axis."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chart_of(result: RunFigures, kind: str) -> Chart:
 
 
 def _axis(result: RunFigures) -> TimeAxis:
-    """From the first submission to the last thing that happened."""
+    """From the first submission to the last end of a job or attempt."""
     ends = [attempt.finished_at_s for attempt in result.attempts]
     ends += [job.finished_at_s for job in result.jobs if job.finished_at_s is not None]
     starts_at_s = result.started_at_s
@@ -51,7 +51,7 @@ def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
         "title": {**heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
         "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],
         "spacing": 26,
-        # Each view has colours of its own: a job's here, a phase's or a kind of slot's there.
+        # Colours differ by view: they mean jobs, phases or kinds of slot.
         "resolve": {"scale": {"color": "independent", "opacity": "independent"}},
     }
 

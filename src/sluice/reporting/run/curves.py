@@ -1,7 +1,7 @@
 """Counts over time: slots in use by kind, and jobs that wait and run.
 
-A count changes at instants; where there are more of them than a chart has room for, it shows the
-mean over equal intervals instead, and says so.
+A count changes at instants. If there are too many of them for a chart, it shows means over equal
+intervals, with a note.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _KINDS = {
     SlotKind.CONTAINER: ("containers", GREEN),
 }
 
-Change = tuple[float, int]  # instant, by how much
-Level = tuple[float, float]  # from this instant on, so many
+Change = tuple[float, int]  # instant, difference
+Level = tuple[float, float]  # start, count from then on
 
 
 def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
-    """Busy slots over time, stacked by kind, under the line of what there is."""
+    """Busy slots over time, stacked by kind, below a line at all slots."""
     changes: dict[SlotKind, list[Change]] = {}
     for attempt in result.attempts:
         launch = attempt.launch
@@ -77,7 +77,7 @@ def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 def _series(
     named: Sequence[tuple[str, Sequence[Change]]], axis: TimeAxis
 ) -> tuple[list[dict[str, Any]], str]:
-    """Rows of all series at the same instants, for only such can be stacked."""
+    """Rows of all series at the same instants: only such rows can be stacked."""
     instants = {at_s for _, changes in named for at_s, _ in changes}
     instants |= {axis.starts_at_s, axis.ends_at_s}
     note = ""
@@ -107,7 +107,7 @@ def _levels(changes: Iterable[Change]) -> list[Level]:
 
 
 def _at(levels: Sequence[Level], instants: Sequence[float]) -> list[float]:
-    """The count from each instant on; both rise."""
+    """The count from each instant on. Both sequences are sorted."""
     found: list[float] = []
     place, level = 0, 0.0
     for at_s in instants:
@@ -119,7 +119,7 @@ def _at(levels: Sequence[Level], instants: Sequence[float]) -> list[float]:
 
 
 def _means(levels: Sequence[Level], edges: Sequence[float]) -> list[float]:
-    """The mean count from each edge to the next; the last edge repeats the mean before it."""
+    """The mean count from each edge to the next; the last edge repeats the last mean."""
     instants = sorted({*edges, *(at_s for at_s, _ in levels)})
     counts = _at(levels, instants)
     means: list[float] = []

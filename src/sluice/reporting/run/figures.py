@@ -1,7 +1,7 @@
 """The figures of a run: one immutable value behind the document, the tables and the charts.
 
-Everything that costs a walk over all attempts (the digest, the utilisation) is worked out when
-it is first asked for, and once.
+Figures that need a pass over all attempts (the digest, the utilisation) are computed once, at their
+first use.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, ut
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunFigures:
-    """What a simulation or a live run came to, in numbers.
+    """The result of a simulation or of a live run, in numbers.
 
     jobs: in the order of their submission.  attempts: ended ones, in the order of their end.
-    events: how many the core handled.  ignored: those that changed nothing, by why.
+    events: how many the core handled.  ignored: those that changed nothing, by reason.
     extra: further fields of the document (rounds, probes, predictions).
     """
 
@@ -48,7 +48,7 @@ class RunFigures:
         events: int,
         extra: Mapping[str, object] | None = None,
     ) -> Self:
-        """The result of a run that is over: nothing more will change in its state."""
+        """The result of a finished run, whose state does not change any more."""
         entries = tuple(state.jobs.values())
         return cls(
             cluster=cluster,
@@ -70,28 +70,28 @@ class RunFigures:
 
     @cached_property
     def finished_at_s(self) -> float | None:
-        """The last finish; None where no job has ended."""
+        """The last finish; None if no job has ended."""
         ends = [job.finished_at_s for job in self.jobs if job.ran_to_an_end]
         return max((end for end in ends if end is not None), default=None)
 
     @property
     def makespan_s(self) -> float | None:
-        """Last finish minus first submission; None where no job has ended."""
+        """Last finish minus first submission; None if no job has ended."""
         return None if self.finished_at_s is None else self.finished_at_s - self.started_at_s
 
     @cached_property
     def total_completion_s(self) -> float:
-        """Sum of the instants at which jobs ended, refused ones left out."""
+        """Sum of the instants at which jobs ended, without refused jobs."""
         return total_s(job.finished_at_s for job in self.jobs if job.ran_to_an_end)
 
     @cached_property
     def total_response_s(self) -> float:
-        """Sum of the times from submission to end, refused jobs left out."""
+        """Sum of the times from submission to end, without refused jobs."""
         return total_s(job.response_s for job in self.jobs if job.ran_to_an_end)
 
     @cached_property
     def mean_response_s(self) -> float | None:
-        """Mean time from submission to end; None where no job has ended."""
+        """Mean time from submission to end; None if no job has ended."""
         ended = sum(job.ran_to_an_end for job in self.jobs)
         return self.total_response_s / ended if ended else None
 
@@ -124,12 +124,12 @@ class RunFigures:
 
     @cached_property
     def digest(self) -> str:
-        """Names the run: the same trace, the same digest."""
+        """A digest that identifies the run: equal traces have equal digests."""
         return trace.digest(self.trace())
 
     @cached_property
     def states(self) -> Mapping[str, int]:
-        """How many jobs stand where."""
+        """Number of jobs by state."""
         states: dict[str, int] = {}
         for job in self.jobs:
             states[job.state] = states.get(job.state, 0) + 1
@@ -154,12 +154,12 @@ class RunFigures:
         return document | {name: _finite(value) for name, value in self.extra.items()}
 
     def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
-        """By job, what each phase's tasks really took, beside what was predicted."""
+        """By job, the measured lengths of each phase next to the predicted ones."""
         return measured_profiles(self.entries, self.attempts, predicted)
 
 
 def _finite(value: object) -> object:
-    """The value with None for numbers that JSON has no word for."""
+    """The value, with None for numbers that JSON cannot express."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

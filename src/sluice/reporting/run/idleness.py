@@ -1,7 +1,7 @@
-"""Which slot idled when: what a cluster's nodes did not do during a run.
+"""Idle time of slots during a run.
 
-A slot idles whenever no attempt holds it between the first submission and the last finish. Time
-in which a node was down counts as idle, for the state does not keep when nodes came and went.
+A slot is idle when no attempt runs in it between the first submission and the last finish. Time
+in which a node was down counts as idle, because the state does not record when nodes join or leave.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sluice.reporting.run.trace import slot_indexes
 class Idleness:
     """Idle time of one node's slots of one kind. idle_share: of slots times the run's length.
 
-    longest_s, longest_from_s, longest_slot: the longest time that one slot idled in one piece.
+    longest_s, longest_from_s, longest_slot: the longest uninterrupted idle time of one slot.
     """
 
     node: str
@@ -36,15 +36,15 @@ class Idleness:
 
 
 class _SlotGroup:
-    """Slots of one kind on one node, while attempts are gone through in order of their end."""
+    """Slots of one kind on one node. Attempts are added in the order of their end."""
 
     def __init__(self, slots: int, starts_at_s: float) -> None:
         self.free_from_s = [starts_at_s] * slots
         self.idle_s = 0.0
-        self.longest = (0.0, starts_at_s, 0)  # how long, from when, which slot
+        self.longest = (0.0, starts_at_s, 0)  # length, start, slot
 
     def hold(self, slot: int, from_s: float, to_s: float) -> None:
-        """The slot was held; of one slot, times come in order and do not overlap."""
+        """Add a busy time. The busy times of one slot come in order and do not overlap."""
         free_from_s = self.free_from_s[slot]
         gap_s = from_s - free_from_s
         if gap_s > 0:
@@ -71,7 +71,7 @@ def idleness(
     }
     for attempt in attempts:
         group = groups[attempt.node.node_id, attempt.launch.slot_kind]
-        # What still ran after the last job had ended is outside of the run.
+        # Attempts that outlive the last job are outside of the run.
         from_s, to_s = min(attempt.started_at_s, ends_at_s), min(attempt.finished_at_s, ends_at_s)
         for slot in slot_indexes(attempt.launch.slots):
             group.hold(slot, from_s, to_s)

@@ -1,4 +1,4 @@
-"""The Gantt chart by job: how long each waited, and when its phases ran."""
+"""The Gantt chart by job: its waiting time and its phases."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 
 
 def picked(jobs: tuple[JobOutcome, ...]) -> tuple[JobOutcome, ...]:
-    """All jobs, or as many as there are lanes for, picked evenly in order of submission."""
+    """All jobs, or as many as fit, picked evenly in order of submission."""
     shown = min(len(jobs), JOBS_MAX)
     return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
 
@@ -65,7 +65,7 @@ def picked(jobs: tuple[JobOutcome, ...]) -> tuple[JobOutcome, ...]:
 def _notes(jobs: tuple[JobOutcome, ...], total: int) -> list[str]:
     marks = []
     if any(job.deadline_at_s is not None for job in jobs):
-        marks.append("Upright lines: deadlines, red where missed.")
+        marks.append("Vertical lines: deadlines, red if missed.")
     if any(job.state in _BAD_ENDS for job in jobs):
         marks.append("Red crosses: failed, killed or refused.")
     few = f"{len(jobs)} of {count(total)} jobs are shown, picked evenly."
@@ -76,7 +76,7 @@ Span = tuple[str, float, float]  # phase, first start, last end
 
 
 def _phase_spans(result: RunFigures) -> dict[str, list[Span]]:
-    """Of each job and phase that ran, from its first start to its last end."""
+    """The time from first start to last end of each job and phase that ran."""
     spans: dict[object, list[float]] = {}
     for attempt in result.attempts:
         span = spans.setdefault(attempt.phase, [math.inf, -math.inf])
@@ -96,7 +96,7 @@ def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, 
     started_at_s = job.started_at_s
     if started_at_s is None:
         started_at_s = axis.ends_at_s if job.finished_at_s is None else job.finished_at_s
-    told = [(_WAIT, job.submitted_at_s, started_at_s), *spans]
+    parts = [(_WAIT, job.submitted_at_s, started_at_s), *spans]
     return [
         {
             "job": job.job_id,
@@ -107,7 +107,7 @@ def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, 
             "state": job.state,
             "pool": job.pool,
         }
-        for part, start, end in told
+        for part, start, end in parts
         if part != _WAIT or end > start
     ]
 
@@ -160,13 +160,13 @@ def _phase(
     phases: list[str],
     number: int,
 ) -> dict[str, Any]:
-    """Later phases are narrower: they may begin while the one before still runs."""
+    """Later phases are narrower: they may start before the previous phase ends."""
     of_phase = [row for row in rows if row["part"] == phases[number]]
     return _layer(of_phase, jobs, axis, phases, height=max(0.25, 0.8 - 0.28 * number))
 
 
 def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
-    """Deadlines, and ends of jobs that ended badly."""
+    """Deadlines, and ends of jobs that failed or were killed or refused."""
     tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
     cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
     place = {"x": axis.encoding("at"), "y": _y(jobs)}

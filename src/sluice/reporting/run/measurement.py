@@ -1,4 +1,4 @@
-"""What a run measured, beside what its workload had predicted: rows like those of a profile."""
+"""Measured phases of a run next to their predictions, as rows like those of a profile."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Predicted = Mapping[JobId, Job]
 def measured_profiles(
     jobs: Iterable[JobEntry], attempts: Iterable[Attempt], predicted: Predicted | None = None
 ) -> dict[str, dict[str, object]]:
-    """By job: `{"phases": [...]}`, a row for each phase of which a task ended well.
+    """By job: `{"phases": [...]}`, a row for each phase with a task that ended well.
 
-    predicted: jobs whose lengths were foretold otherwise than by the workload.
-    Only attempts that ended well are measured; `failed` counts those that failed. A row's
-    `predicted_*` stands for the lengths that were foretold, null where none were, and `error` is
-    how far `predicted_avg_s` was off, as a share of `avg_s`.
+    predicted: jobs whose predicted lengths are not those of the workload.
+    Only attempts that ended well are measured; `failed` counts those that failed. The columns
+    `predicted_*` are None without a prediction. `error` is the error of `predicted_avg_s`, as a
+    share of `avg_s`.
     """
     by_phase: dict[PhaseEntry, list[Attempt]] = {}
     for attempt in attempts:
@@ -32,15 +32,15 @@ def measured_profiles(
             "phases": [
                 row
                 for phase in job.phases
-                if (row := _row(phase, by_phase.get(phase, []), foretold)) is not None
+                if (row := _row(phase, by_phase.get(phase, []), expected)) is not None
             ]
         }
         for job in jobs
-        for foretold in [(predicted or {}).get(job.job_id, job.job)]
+        for expected in [(predicted or {}).get(job.job_id, job.job)]
     }
 
 
-def _row(phase: PhaseEntry, attempts: list[Attempt], foretold: Job) -> dict[str, object] | None:
+def _row(phase: PhaseEntry, attempts: list[Attempt], expected: Job) -> dict[str, object] | None:
     measure = phase_measure(
         TaskMeasure(a.finished_at_s - a.started_at_s, a.usage, a.launch.tasks)
         for a in attempts
@@ -50,11 +50,11 @@ def _row(phase: PhaseEntry, attempts: list[Attempt], foretold: Job) -> dict[str,
         return None
     failed = sum(a.launch.tasks for a in attempts if a.state is AttemptState.FAILED)
     row: dict[str, object] = {"name": phase.name, **asdict(measure), "failed": failed}
-    return row | _shuffle(phase, measure) | _prediction(foretold.phases[phase.index], measure)
+    return row | _shuffle(phase, measure) | _prediction(expected.phases[phase.index], measure)
 
 
 def _shuffle(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
-    """What the phase fetched from those before it, and what it wrote for those after it."""
+    """Bytes that the phase fetched from earlier phases, and wrote for later ones."""
     written = measure.output_bytes if phase.needed_by else 0
     is_known = measure.shuffle_bytes is not None
     return {
@@ -64,7 +64,7 @@ def _shuffle(phase: PhaseEntry, measure: PhaseMeasure) -> dict[str, object]:
 
 
 def _prediction(phase: Phase, measure: PhaseMeasure) -> dict[str, object]:
-    """What was foretold of the phase: a task's fetching and its work together."""
+    """The predicted length of a task: its fetch and its work together."""
     average_s = longest_s = None
     if phase.lengths is not None:
         parts = [part for part in (phase.fetch, phase.lengths) if part is not None]

@@ -1,4 +1,4 @@
-"""What came of jobs and attempts, read off the scheduler's state once a run is over."""
+"""Outcomes of jobs and attempts, taken from the state of the scheduler after a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sluice.reporting.run.trace import known_or_none
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """What came of one job. Instants in seconds; None where it never came to that.
+    """The outcome of one job. Instants are seconds; None if they were not reached.
 
-    deadline_met: None without a deadline, and where the job may still meet it.
+    deadline_met: None without a deadline, or if the job may still meet it.
     """
 
     job_id: JobId
@@ -34,7 +34,7 @@ class JobOutcome:
 
     @classmethod
     def of(cls, entry: JobEntry, now_s: float) -> JobOutcome:
-        """The outcome as the state has it at `now_s`."""
+        """The outcome in the state at `now_s`."""
         return cls(
             job_id=entry.job_id,
             pool=entry.pool.pool_id,
@@ -50,7 +50,7 @@ class JobOutcome:
 
     @property
     def ran_to_an_end(self) -> bool:
-        """Whether it ended after it had been taken: it counts in makespan and sums."""
+        """Whether it was admitted and has ended. Only such jobs count in makespan and sums."""
         return self.finished_at_s is not None and self.state != JobState.REFUSED.value
 
     @property
@@ -86,7 +86,7 @@ def _deadline_met(entry: JobEntry, now_s: float) -> bool | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptTotals:
-    """What all attempts come to: how many ended how, and how long slots of a kind were held."""
+    """Totals of all attempts: their number by outcome, and the busy time by kind of slot."""
 
     attempts: Mapping[str, int]
     busy_s: Mapping[SlotKind, float]
@@ -112,9 +112,9 @@ class AttemptTotals:
 def utilisation(
     work: AttemptTotals, cluster: Cluster, span_s: float | None
 ) -> dict[str, float | None]:
-    """Busy slot-seconds as a share of slots times `span_s`; None where there are no slots.
+    """Busy slot-seconds as a share of slots times `span_s`; None if there are no slots.
 
-    Containers are told only where some were used: any slot can serve as one.
+    Containers are listed only if some were used: any slot can serve as a container.
     """
     used = [SlotKind.MAP, SlotKind.REDUCE]
     if work.busy_s[SlotKind.CONTAINER]:
@@ -127,5 +127,5 @@ def utilisation(
 
 
 def total_s(lengths: Iterable[float | None]) -> float:
-    """The sum of the lengths that are known, correctly rounded."""
+    """The sum of the known lengths, correctly rounded."""
     return math.fsum(length for length in lengths if length is not None)

@@ -1,4 +1,4 @@
-"""What a run came to, with all the ways to look at it: frames, charts, notebooks."""
+"""The result of a run, with its data frames, charts and notebook view."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunResult(RunFigures):
         return frame
 
     def plot(self, kind: str = "gantt") -> Chart:
-        """A chart: "gantt" (all of the others in one), "slots", "jobs", "utilisation", "waiting".
+        """A chart: "gantt" (all the others in one), "slots", "jobs", "utilisation", "waiting".
 
         Raises InvalidInput for another kind.
         """

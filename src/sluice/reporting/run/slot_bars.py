@@ -1,9 +1,9 @@
-"""Bars of a Gantt chart by slot: who held which slot when, thinned until it can be drawn.
+"""Bars of a Gantt chart by slot: which phase used which slot when, thinned to what can be drawn.
 
-A chart has room for some hundred lanes and some ten thousand bars. What does not fit is thinned
-in steps, each worse than the one before, and every step that was taken is told in `notes`:
-lanes are picked evenly; neighbours of one job are joined; short gaps between them are drawn over;
-at last each cell of a lane shows only who held it longest.
+A chart has room for about a hundred lanes and ten thousand bars. Larger runs are thinned in steps,
+each coarser than the one before, and `notes` names each step: lanes are picked evenly; neighbours
+of one job are joined; short gaps between them are filled; last, each cell of a lane shows only the
+job that used it longest.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sluice.reporting.run.trace import slot_indexes
 
 LANES_MAX = 96
 BARS_MAX = 20_000
-_CELL_OF_SPAN = 1 / 720  # a gap below a pixel's width cannot be seen
+_CELL_OF_SPAN = 1 / 720  # a gap narrower than a pixel is not visible
 
 SlotName = tuple[str, SlotKind, int]  # node, kind, index
 NodeSlots = tuple[str, dict[SlotKind, int]]  # node, slots of each kind
 
 
 class Bar(NamedTuple):
-    """Work of one phase in one lane. attempts: how many are drawn as this one bar."""
+    """Work of one phase in one lane. attempts: number of attempts in this bar."""
 
     lane: int
     phase: PhaseEntry
@@ -43,7 +43,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotBars:
-    """What can be drawn. lanes: their slots, from the top; notes: what was thinned, and how."""
+    """The bars to draw. lanes: their slots, from the top; notes: how they were thinned."""
 
     lanes: tuple[SlotName, ...]
     bars: tuple[Bar, ...]
@@ -104,12 +104,15 @@ def _thinned(bars: list[Bar], span_s: float, lanes: int) -> tuple[list[Bar], str
         what = f"{all_of_them} attempts drawn as {count(len(joined))} bars"
         return joined, f"{what}: neighbours of one job in one slot are joined."
     cell_s = span_s / max(1, BARS_MAX // lanes)
-    note = f"{all_of_them} attempts: each {duration(cell_s)} of a slot shows who held it longest."
+    note = (
+        f"{all_of_them} attempts: each {duration(cell_s)} of a slot shows the job that used it"
+        " longest."
+    )
     return _joined(_longest_by_cell(bars, cell_s), gap_s_max=1e-9 * span_s), note
 
 
 def _joined(bars: Iterable[Bar], gap_s_max: float) -> list[Bar]:
-    """Neighbours in a lane that are of one phase and ended alike become one bar."""
+    """Neighbours in a lane that have the same phase and outcome become one bar."""
     joined: list[Bar] = []
     for bar in bars:
         last = joined[-1] if joined else None
@@ -128,7 +131,7 @@ def _joined(bars: Iterable[Bar], gap_s_max: float) -> list[Bar]:
 
 
 def _longest_by_cell(bars: Iterable[Bar], cell_s: float) -> list[Bar]:
-    """Time cut into cells: of each lane's cell, the phase that held it longest."""
+    """One bar for each cell of time and lane: the phase that used it longest."""
     held_s: dict[tuple[int, int], dict[PhaseEntry, float]] = {}
     example: dict[PhaseEntry, Bar] = {}
     for bar in bars:
@@ -138,7 +141,7 @@ def _longest_by_cell(bars: Iterable[Bar], cell_s: float) -> list[Bar]:
             overlap_s = min(bar.ends_at_s, (cell + 1) * cell_s) - max(
                 bar.starts_at_s, cell * cell_s
             )
-            # A bar that ends where a cell begins has no part in it.
+            # A bar that ends at the start of a cell has no part in it.
             if overlap_s > 0 or first == last:
                 shares = held_s.setdefault((bar.lane, cell), {})
                 shares[bar.phase] = shares.get(bar.phase, 0.0) + overlap_s
@@ -157,10 +160,10 @@ def _longest_by_cell(bars: Iterable[Bar], cell_s: float) -> list[Bar]:
 
 
 def slots_in_use(attempts: Iterable[Attempt], nodes: Iterable[NodeSlots]) -> list[NodeSlots]:
-    """Each node's slots of the kinds that were used at all, in the order of the nodes.
+    """The slots of each node, of the kinds that were used, in the order of the nodes.
 
-    A node that is limited by its resources alone has as many as were ever used, and so has one
-    that the cluster did not name: it came during the run.
+    A node without slot limits has as many as were ever used at once. So has a node that is not in
+    the cluster: it joined during the run.
     """
     named = dict(nodes)
     used = _slots_used(attempts)
@@ -174,7 +177,7 @@ def slots_in_use(attempts: Iterable[Attempt], nodes: Iterable[NodeSlots]) -> lis
 
 
 def _slots_used(attempts: Iterable[Attempt]) -> dict[str, dict[SlotKind, int]]:
-    """By node and kind, one above the highest slot that ever was used."""
+    """By node and kind, one more than the highest slot in use."""
     reaches: dict[tuple[NodeEntry, SlotKind], int] = {}
     for attempt in attempts:
         launch = attempt.launch
@@ -184,7 +187,7 @@ def _slots_used(attempts: Iterable[Attempt]) -> dict[str, dict[SlotKind, int]]:
             reaches[place] = reach
     used: dict[str, dict[SlotKind, int]] = {}
     for (node, kind), reach in reaches.items():
-        # A node that came back after a loss is another entry of the same name.
+        # A node that rejoins after a loss is another entry of the same name.
         kinds = used.setdefault(node.node_id, {})
         kinds[kind] = max(reach, kinds.get(kind, 0))
     return used

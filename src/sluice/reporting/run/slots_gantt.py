@@ -30,7 +30,7 @@ from sluice.reporting.run.slot_bars import (
 )
 
 _LEGEND_JOBS_MAX = len(PALETTE)
-_LABEL_APART = 13  # pixels from one lane's name to the next
+_LABEL_APART = 13  # pixels between two labels
 _BAR_OF_SPAN_MIN = 1.2 / WIDTH  # a task too short to be seen is drawn a pixel wide
 _NAMED_BARS_MAX = 400
 _CHARACTER_WIDTH = 6.2
@@ -54,7 +54,7 @@ def slots_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 
 
 def slots_of(result: RunFigures) -> list[NodeSlots]:
-    """The slots that a run had, by node and kind."""
+    """The slots of a run, by node and kind."""
     nodes = [
         (node.node_id, {kind: node.slots(kind) for kind in SlotKind})
         for node in result.cluster.nodes
@@ -63,7 +63,7 @@ def slots_of(result: RunFigures) -> list[NodeSlots]:
 
 
 def _step(lanes: int) -> int:
-    """Pixels for each lane: fewer where there are many."""
+    """Pixels for each lane: the more lanes, the fewer."""
     return next((step for most, step in ((16, 22), (32, 16), (60, 11)) if lanes <= most), _STEP_MIN)
 
 
@@ -72,7 +72,7 @@ def _notes(drawn: SlotBars, jobs: Sequence[str]) -> list[str]:
     if any(bar.outcome is not AttemptState.DONE for bar in drawn.bars):
         legend += "; red outline: failed, killed or lost"
     if len(jobs) > _LEGEND_JOBS_MAX:
-        legend += f". Coloured by job; colours come again after {len(PALETTE)}"
+        legend += f". Coloured by job; colours repeat after {len(PALETTE)} jobs"
     return [f"{legend}.", *drawn.notes]
 
 
@@ -131,7 +131,7 @@ def _layers(
 
 
 def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
-    """The job's name in each bar that has room for it."""
+    """The name of the job, in bars that are wide enough."""
     return {
         "transform": [
             {"filter": "datum.name && datum.bad == 0"},
@@ -148,13 +148,13 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_wide(drawn: SlotBars, axis: TimeAxis) -> bool:
-    """Whether a white edge around bars would leave most of them something to show."""
+    """Whether most bars are wide enough for a white edge."""
     widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
     return bool(widths_s) and widths_s[len(widths_s) // 2] * WIDTH / axis.span_s > _EDGED_WIDTH_MIN
 
 
 def _looks(jobs: Sequence[str]) -> dict[str, Any]:
-    """Colour by job and, where that tells enough of them apart, a legend; shade by phase."""
+    """Colour by job, with a legend if there are enough colours; shade by phase."""
     if 0 < len(jobs) <= _LEGEND_JOBS_MAX:
         color: dict[str, Any] = {
             "field": "job",
@@ -184,13 +184,13 @@ def _tooltip() -> list[dict[str, str]]:
 
 
 def _lanes(drawn: SlotBars, step: int) -> dict[str, Any]:
-    """Lanes bear their slot's name, as many as can be read."""
+    """Lanes, labelled by slot; only as many labels as are readable."""
     has_nodes = len({node for node, _, _ in drawn.lanes}) > 1
-    names = [_name(slot, tells_node=has_nodes) for slot in drawn.lanes]
+    names = [_name(slot, has_node=has_nodes) for slot in drawn.lanes]
     return lanes(names, every=-(-_LABEL_APART // step))
 
 
-def _name(slot: SlotName, *, tells_node: bool) -> str:
+def _name(slot: SlotName, *, has_node: bool) -> str:
     node, kind, index = slot
     name = f"{kind.value} {index}"
-    return f"{shortened(node, 10)} {name}" if tells_node else name
+    return f"{shortened(node, 10)} {name}" if has_node else name

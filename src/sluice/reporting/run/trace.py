@@ -1,9 +1,11 @@
 """The trace of a run: one line of JSON for each attempt of each task, in the order of their end.
 
-An entry of `state.closed` may stand for many alike tasks; here each gets its own line, with its
-own slot. Lines hold no wall time, no path and no version, so that the digest of a trace names the
-run itself. Traces of a million attempts are usual: what lines share is worded once and kept, and
-only the numbers are formatted anew. The text is what `json.dumps` would give, byte for byte.
+An entry of `state.closed` may represent many equal tasks; here each has its own line, with its own
+slot. Lines have no wall time, no path and no version, so that the digest of a trace identifies the
+run. Traces of a million attempts are usual, so text that lines share is formatted once and kept;
+only numbers are formatted for each line. The text is what `json.dumps` gives, byte for byte.
+
+`ingest.logs.trace` reads traces.
 """
 
 from __future__ import annotations
@@ -33,23 +35,23 @@ def lines(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[s
     """One line for each task of each attempt, without line ends.
 
     attempts: ended ones, in the order of their end.
-    is_totals: the cluster is given as totals, so that `node` tells nothing and is null.
+    is_totals: whether the cluster is given as totals; `node` is null then.
     """
-    wording = _Wording(is_totals)
-    phases, places, endings = wording.phases, wording.places, wording.endings
+    shared_text = _SharedText(is_totals)
+    phases, places, endings = shared_text.phases, shared_text.places, shared_text.endings
     for attempt in attempts:
         phase, node = attempt.phase, attempt.node
         key, tasks, _, kind, slots, locality, is_copy, reason = attempt.launch
         ending = (attempt.state, locality, is_copy, reason[0])
-        before = phases.get(phase) or wording.phase(attempt)
-        place = places.get((node, kind)) or wording.place(attempt)
+        before = phases.get(phase) or shared_text.phase(attempt)
+        place = places.get((node, kind)) or shared_text.place(attempt)
         shuffled_at_s = attempt.shuffled_at_s
-        # NaN alone is not itself; asking math.isnan takes twice as long.
+        # Only NaN differs from itself; calling math.isnan takes twice as long.
         shuffled = _NULL if shuffled_at_s != shuffled_at_s else repr(shuffled_at_s)  # noqa: PLR0124  # only NaN differs from itself
         between = f',"attempt":{key[3]}{place}'
         after = (
             f',"started_at_s":{attempt.started_at_s!r},"finished_at_s":{attempt.finished_at_s!r}'
-            f',"shuffled_at_s":{shuffled}{endings.get(ending) or wording.ending(attempt)}'
+            f',"shuffled_at_s":{shuffled}{endings.get(ending) or shared_text.ending(attempt)}'
         )
         if tasks == 1:
             yield f"{before}{key[2]}{between}{slots[0][0]}{after}"
@@ -59,7 +61,7 @@ def lines(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[s
 
 
 def slot_indexes(slots: Iterable[Interval]) -> Iterator[int]:
-    """The slots that intervals stand for, in their order.
+    """The slots of the intervals, in their order.
 
     >>> list(slot_indexes([(4, 2), (0, 1)]))
     [4, 5, 0]
@@ -68,8 +70,8 @@ def slot_indexes(slots: Iterable[Interval]) -> Iterator[int]:
         yield from range(start, start + length)
 
 
-class _Wording:
-    """The parts of lines that many attempts share, each worded once."""
+class _SharedText:
+    """The parts of lines that many attempts share, each formatted once."""
 
     def __init__(self, is_totals: bool) -> None:  # noqa: FBT001  # private, one caller
         self._is_totals = is_totals
@@ -104,7 +106,7 @@ class _Wording:
 
 
 def reason_name(attempt: Attempt) -> str:
-    """Why the attempt was started where it was, as a name that stays: `first_in_line`."""
+    """The reason for the placement of the attempt, as a stable name: `first_in_line`."""
     return attempt.launch.reason.code.name.lower()
 
 
@@ -113,7 +115,7 @@ def _locality_name(locality: Locality | None) -> str | None:
 
 
 def records(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator[dict[str, Any]]:
-    """What the lines say, as plain dicts; slower than `lines` by far."""
+    """The lines as plain dicts. Much slower than `lines`."""
     for attempt in attempts:
         key, launch = attempt.launch.key, attempt.launch
         for task, slot in enumerate(slot_indexes(launch.slots), key.task):
@@ -136,7 +138,7 @@ def records(attempts: Iterable[Attempt], *, is_totals: bool = False) -> Iterator
 
 
 def known_or_none(number: float) -> float | None:
-    """The number, or None where it is NaN: not known, or not yet."""
+    """The number, or None for NaN, which means: not known, or not yet."""
     return None if math.isnan(number) else number
 
 
@@ -144,7 +146,7 @@ def known_or_none(number: float) -> float | None:
 
 
 def digest(trace: Iterable[str]) -> str:
-    """Names a trace: "sha256:..." over its lines, each ended by a newline, as a file holds them.
+    """The digest of a trace: "sha256:..." over its lines with their newlines, as in a file.
 
     >>> digest([])
     'sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -158,7 +160,7 @@ def digest(trace: Iterable[str]) -> str:
 def write_trace(path: str | Path, trace: Iterable[str]) -> None:
     """Write the lines to a file, each ended by a newline.
 
-    Raises InvalidInput where the file cannot be written.
+    Raises InvalidInput if the file cannot be written.
     """
     try:
         with Path(path).open("wb") as stream:
@@ -172,7 +174,7 @@ def write_trace(path: str | Path, trace: Iterable[str]) -> None:
 
 
 def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
-    """The lines, each ended by a newline, some thousand at a time."""
+    """The lines, each ended by a newline, several thousand at a time."""
     rest = iter(trace)
     while some := list(islice(rest, _LINES_AT_ONCE)):
         some.append("")

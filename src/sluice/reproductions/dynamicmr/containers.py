@@ -1,4 +1,4 @@
-"""Figures 4.17 and 4.18: lent slots against equal containers, and what crosses the network."""
+"""Figures 4.17 and 4.18: lent slots against equal containers, and network traffic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEP_S: Final = 2.0  # of figure 4.18
 _SLOWSTARTS: Final = (1.0, 0.8, 0.05)
 _RAMPS: Final = (0.1, 0.25, 0.5)
 _ONE: Final = "one job"
-_WATCHED: Final = "5 jobs"  # whose shuffles figure 4.18 shows
+_WATCHED: Final = "5 jobs"  # figure 4.18 shows their shuffles
 _MORE: Final = (10, 20)
 _ONE_IN: Final = 5  # of the seeds
 _PAPER_ONE: Final = "mixed"
@@ -37,7 +37,7 @@ _PAPER_MANY: Final = "2 to 9 %"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Runs:
-    """Seed by seed. peaks: of all shuffles together, in bytes per second; empty where unwatched."""
+    """Values by seed. peaks: of all shuffles together, bytes per second; empty if not measured."""
 
     makespans_s: list[float]
     peaks: list[float]
@@ -49,14 +49,14 @@ class _Runs:
 
 
 def containers(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Figure 4.17 over the two settings that the thesis does not tell, with 4.18 beside it."""
+    """Figure 4.17 for several values of two settings that the thesis omits, with figure 4.18."""
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, SeedMean]] = {}
     for label, batches, runs in _workloads(seeds):
         for slowstart in _SLOWSTARTS:
             on_progress(f"fig-4.17: {label}, slowstart {slowstart:g}")
             lent = _runs("dynamicmr", label, batches, runs, slowstart=slowstart)
-            # Without early reduces there is nothing to limit.
+            # Without early reduces the ramp has no effect.
             for ramp in _RAMPS if slowstart < 1 else (None,):
                 limit = {} if ramp is None else {"ramp": ramp}
                 rival = _runs("yarn-like", label, batches, runs, slowstart=slowstart, **limit)
@@ -70,9 +70,9 @@ def containers(seeds: int, on_progress: OnProgress) -> Experiment:
         setup=(
             f"{GENERATOR} PI on 10/2 against 12 containers a worker. Slowstart: maps done before"
             " reduces start; ramp: the share of its containers that a job's reduces may hold"
-            f" before its maps are done. {some(seeds, _ONE_IN)} seeds, for they hardly differ; one"
-            " job: all nine, one after the other. Peak: of all shuffles together in 2 s, worked out"
-            " from when each reduce ran and maps ended."
+            f" before its maps are done. {some(seeds, _ONE_IN)} seeds, because they differ little;"
+            " one job: all nine, one after the other. Peak: of all shuffles together in 2 s,"
+            " computed from the start of each reduce and the ends of maps."
         ),
         columns=(
             "jobs", "slowstart", "ramp", "paper: faster by", "faster %", "+-", "peak MB/s",
@@ -82,7 +82,7 @@ def containers(seeds: int, on_progress: OnProgress) -> Experiment:
         why=_why(rows),
         chart=bars_chart(
             "How much faster lent slots are than equal containers",
-            "By the two settings that the thesis does not tell; standard errors over seeds.",
+            "By the two settings that the thesis omits; standard errors over seeds.",
             "faster by (%)",
             {"": bars},
         ),
@@ -134,17 +134,17 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
 
     late, early = (_peaks(rows, is_late=is_late) for is_late in (True, False))
     return (
-        f"Late reduces (slowstart 1) leave little between the two: lent slots are {faster(1.0)}"
-        f" faster. At slowstart 0.8 it is {faster(0.8)}, at 0.05 {faster(0.05)}: containers that"
-        " early reduces hold while they wait are lost to maps, the more the ramp allows. The"
-        " thesis's 2 to 9 % lies inside, and it tells neither setting. YARN's peak of all shuffles"
-        f" is {late} that of lent slots where reduces start late, and {early} with early ones, as"
-        " in the thesis's Fig. 4.18: lent slots hold few reduces as long as maps want theirs."
+        f"With late reduces (slowstart 1) both are close: lent slots are {faster(1.0)} faster. At"
+        f" slowstart 0.8 they are {faster(0.8)} faster, at 0.05 {faster(0.05)}: early reduces"
+        " occupy containers while they wait; a larger ramp means more. The 2 to 9 % of the thesis"
+        " are in this range; it gives neither setting. YARN's peak of all shuffles is"
+        f" {late} that of lent slots if reduces start late, and {early} if they start early, as in"
+        " Fig. 4.18 of the thesis: few reduces run in lent slots as long as maps need them."
     )
 
 
 def _peaks(rows: Sequence[Mapping[str, Cell]], *, is_late: bool) -> str:
-    """YARN's peaks over ours."""
+    """Ratio of the peaks of YARN to ours."""
     of = [
         float(str(row["YARN's peak"])) / float(str(row["peak MB/s"]))
         for row in rows

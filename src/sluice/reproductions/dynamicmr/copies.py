@@ -31,9 +31,9 @@ _PAPER: Final = "3 to 10 %"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _World:
-    """What goes wrong there, to how many jobs, and which fractions are tried.
+    """A kind of fault, a number of jobs, and the fractions to try.
 
-    one_in: of how many seeds one is taken.
+    one_in: 2 to use every second seed, and so on.
     """
 
     name: str
@@ -54,7 +54,7 @@ _WORLDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Runs:
-    """What came out for one fraction, seed by seed."""
+    """The results of one fraction, by seed."""
 
     makespans_s: list[float]
     job_s: list[float]
@@ -82,8 +82,8 @@ def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
         title="Waiting tasks before second copies: SEPB against LATE (Fig. 4.12)",
         setup=(
             f"{GENERATOR} Static 10/2, fair, {seeds} seeds ({some(seeds, 2)} for 20 jobs). Slow:"
-            " 6 % of attempts take 3 to 6 times as long; hung: 0.5 % never end, and are given up"
-            " after 600 s. Gain of speed and job time are against LATE (f = 0)."
+            " 6 % of attempts take 3 to 6 times as long; hung: 0.5 % never end, and are killed"
+            " after 600 s. Gain of speed and job time are relative to LATE (f = 0)."
         ),
         columns=(
             "jobs", "attempts", "f", "paper: gain", "gain %", "+-", "copies", "job time %",
@@ -93,7 +93,7 @@ def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
         why=_why(rows),
         chart=curves_chart(
             "Speed of the whole batch gained by SEPB",
-            "Against LATE; means and standard errors over seeds.",
+            "Relative to LATE; means and standard errors over seeds.",
             ("share of the jobs that are checked (f)", "speed gained (%)"),
             {"": lines},
         ),
@@ -130,7 +130,7 @@ def _rows(world: _World, runs: Mapping[float, _Runs]) -> Iterator[dict[str, Cell
 
 
 def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """In words that follow the figures."""
+    """An explanation that depends on the figures."""
     late = fmean(_number(row, "copies") for row in rows if row["f"] == 0)
     checked = [row for row in rows if row["f"] == 1]
     fewer = 100 * (1 - fmean(_number(row, "copies") for row in checked) / late) if late else 0.0
@@ -141,18 +141,18 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
     return (
         f"With all jobs checked there are {fewer:.0f} % fewer copies than under LATE, and the speed"
         f" of the batch changes by {min(gains):+.1f} to {max(gains):+.1f} %; {clear} of"
-        f" {len(checked)} changes lie beyond two standard errors. The thesis tells a gain of 3 to"
-        " 10 % without an error, from one cluster. Putting copies off frees slots for waiting"
-        " tasks, but a batch often ends with its last straggler, which is then copied later, and"
-        " latest of all where what hangs is ended by nothing else."
+        f" {len(checked)} changes exceed two standard errors. The thesis reports a gain of 3 to"
+        " 10 % without an error, from one cluster. Delaying copies frees slots for waiting tasks, but a"
+        " batch often ends with its last straggler, which then gets its copy later. The delay is"
+        " longest for hung attempts that only a copy can replace."
     )
 
 
 _WITHOUT_EFFECT: Final = (
-    "Nothing changes with f: a copy only takes a slot that no waiting task of any job could use,"
-    " also at f = 0, so that waiting tasks of other jobs come before copies always. The LATE that"
-    " the thesis compares with copies whenever it is a job's turn, whatever waits behind it;"
-    " beside that, SEPB starts fewer copies. The 3 to 10 % do not come out here."
+    "f has no effect: also at f = 0 a copy uses only slots that no waiting task of any job can use,"
+    " so waiting tasks of other jobs always come first. The LATE of the thesis starts a copy"
+    " whenever it is the turn of a job, also if other jobs wait. Compared with that, SEPB starts"
+    " fewer copies. The 3 to 10 % of the thesis do not appear here."
 )
 
 

@@ -1,9 +1,8 @@
 """The evaluation of Tang, Lee and He, "DynamicMR: A Dynamic Slot Allocation Optimization Framework
-for MapReduce Clusters", as Tang's thesis has it (chapter 4), in the simulator.
+for MapReduce Clusters", from chapter 4 of Tang's thesis, in the simulator.
 
-What ran on the authors' cluster ran real programs; here their task counts, with lengths of our
-own choosing where the thesis has none, run in virtual time. Source: dynamicmr spec, sections 8
-to 10.
+The authors ran real programs on a cluster. Here jobs with the same task counts are simulated, with
+lengths of our choice if the thesis has none. Source: dynamicmr spec, sections 8 to 10.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(
     name="dynamicmr",
-    title="DynamicMR: slots lent, copies put off, maps near their data (Tang's thesis, chapter 4)",
+    title="DynamicMR: slot lending, delayed copies, data locality (Tang's thesis, chapter 4)",
     makers={
         "fig-4.9": three_pools,
         "fig-4.10": configurations,
@@ -31,12 +30,12 @@ EVALUATION = Evaluation(
     },
     left_out={
         "seconds": (
-            "The thesis's times are those of nine Purdue benchmarks on ten nodes under Hadoop"
-            " 1.2.1 and YARN. Without that cluster only ratios can be set side by side."
+            "The times in the thesis are those of nine Purdue benchmarks on ten nodes under Hadoop"
+            " 1.2.1 and YARN. Without that cluster only ratios can be compared."
         ),
         "Fig. 4.18": (
-            "its curve over time is of YARN's real network; fig-4.17 tells the peaks of the"
-            " simulated one"
+            "its curve over time is of the real network of YARN; fig-4.17 has the peaks of the"
+            " simulated network"
         ),
     },
     seeds=10,

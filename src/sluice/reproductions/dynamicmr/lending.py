@@ -1,4 +1,4 @@
-"""Figures 4.10 and 4.11: lending against static slots, and how much of the idle slots is lent."""
+"""Figures 4.10 and 4.11: lending and static slots, by configuration and by share lent."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def configurations(seeds: int, on_progress: OnProgress) -> Experiment:
         name="fig-4.10",
         title="Slot configurations from 1/11 to 11/1 (Fig. 4.10)",
         setup=(
-            f"{GENERATOR} Reduces start after the last map, but at 5 % of the maps where the"
-            f" workload is called early. {seeds} seeds for Sort, {some(seeds, 5)} for the others."
+            f"{GENERATOR} Reduces start after the last map, or after 5 % of the maps in workloads"
+            f" called early. {seeds} seeds for Sort, {some(seeds, 5)} for the others."
             " Worst/best is over the eleven configurations; over 1/11: how many times faster than"
             " static 1/11 at its own best; disk-bound: each task takes 0.40 of a disk."
         ),
@@ -68,7 +68,7 @@ def configurations(seeds: int, on_progress: OnProgress) -> Experiment:
         why=_why_flat(rows),
         chart=curves_chart(
             "Makespan by slot configuration",
-            "Means and standard errors over seeds. PI lies behind PD where they agree.",
+            "Means and standard errors over seeds. PI is hidden behind PD if they agree.",
             ("map slots of each worker, of 12", "makespan (s)"),
             views,
         ),
@@ -119,13 +119,13 @@ def _why_flat(rows: Sequence[Mapping[str, Cell]]) -> str:
     behind = [row for row in late if float(str(row["over best static"])) < 1]
     names = ", ".join(dict.fromkeys(str(row["workload"]) for row in behind))
     return (
-        "Static slots differ more here than the thesis's 1.8, for its Sort is bound by more than"
-        " slots: with a busier disk ours comes near it."
-        f" With reduces that start after the maps, lending makes slots matter by {spread:.2f} at"
-        " most. It is not so when they start early: then reduces hold slots while they wait, as the"
-        " lines called early show; the thesis must have started them late (its Fig. 4.9 has no"
-        " reduces at first)."
-        + (f" Behind the best static configuration: {names}; more tasks at once than a disk"
+        "Static slots differ more here than by the factor 1.8 of the thesis, whose Sort is limited"
+        " by more than slots: with a busier disk ours is close to it."
+        f" If reduces start after the maps, worst/best with lending is at most {spread:.2f}."
+        " If they start early it is larger, because reduces occupy slots while they wait, as the"
+        " lines called early show. The thesis must have started them late: its Fig. 4.9 has no"
+        " reduces at first."
+        + (f" Slower than the best static configuration: {names}; more tasks at once than a disk"
            " can serve cost more than idle slots." if names else "")
     )  # fmt: skip
 
@@ -170,19 +170,19 @@ def fractions(seeds: int, on_progress: OnProgress) -> Experiment:
         title="Sort, by the share of idle slots that may be lent (Fig. 4.11)",
         setup=(
             f"{GENERATOR} 10/2 slots, PI, shares 0 to 1 in fifths, {seeds} seeds. Gain: of speed,"
-            " from share 0 to 1; best: the greatest gain at any share, against lending nothing."
+            " from share 0 to 1; best: the largest gain at any share, relative to no lending."
         ),
         columns=("disk share", "varied", "paper: gain 0 to 1", "gain %", "+-", "best %"),
         rows=tuple(rows),
         why=(
             "As in the thesis the gain comes from map slots that reduces borrow: 200 reduces have"
-            " 18 slots of their own. How much depends on what else they share, of which the thesis"
-            " tells nothing: on a light disk it is far more than its 29 %, on a busier one it"
-            " comes near, and then lending all is not better than lending some."
+            " 18 slots of their own. The size of the gain depends on other shared resources, which"
+            " the thesis does not describe. With little disk load it is far more than 29 %. With"
+            " more disk load it is close, and lending all is not better than lending some."
         ),
         chart=curves_chart(
             "Speed gained by lending",
-            "Sort at 10/2, against nothing lent; means and standard errors over seeds.",
+            "Sort at 10/2, relative to no lending; means and standard errors over seeds.",
             ("share that may be lent", "speed gained (%)"),
             views,
         ),

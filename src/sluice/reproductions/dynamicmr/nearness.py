@@ -1,4 +1,4 @@
-"""Figures 4.13 and 4.14: slot prescheduling, what it does for nearness to data and for speed."""
+"""Figures 4.13 and 4.14: the effect of slot prescheduling on data locality and speed."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _FULL_JOBS: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Runs:
-    """Without and with prescheduling, seed by seed."""
+    """Results without and with prescheduling, by seed."""
 
-    near: list[float]  # share of maps beside their data, in percent
+    near: list[float]  # percentage of node-local maps
     near_ahead: list[float]
     makespans_s: list[float]
     makespans_ahead_s: list[float]
@@ -69,21 +69,21 @@ def prescheduling(seeds: int, on_progress: OnProgress) -> Experiment:
     rows.append(_row(f"{_FULL_JOBS} Sorts of {_SIZES[-1]} maps", [_runs(full, seeds)], None))
     return Experiment(
         name="fig-4.13",
-        title="Maps beside their data: slot prescheduling (Figs. 4.13 and 4.14)",
+        title="Node-local maps: slot prescheduling (Figs. 4.13 and 4.14)",
         setup=(
             f"{GENERATOR} 10/2, three racks, three replicas, 1.3 and 1.6 times as long away from"
             " data; delay scheduling of 4.5 s with and without prescheduling, nothing lent;"
             f" one job at a time with a tenth as many reduces as maps, {seeds} seeds. Near: maps"
-            " beside their data. Errors are those of the gain of speed."
+            " on a node with their data. Errors are those of the gain of speed."
         ),
         columns=("jobs", "paper: near, speed", "near %", "near then %", "speed %", "+-"),
         rows=tuple(rows),
         why=(
-            "Fewer maps than slots leave slots beyond the balance line, which prescheduling gives"
-            " to maps beside their data: with them nearly every map is near, and jobs end sooner,"
-            " small ones most. Delay scheduling alone does better here than in the thesis, so that"
-            " there is less nearness left to gain; most of the speed comes from maps that start at"
-            " once rather than wait. Where maps outnumber slots nothing is left to give away."
+            "If there are fewer maps than slots, slots beyond the balance line are free, and"
+            " prescheduling gives them to node-local maps. Nearly every map is then local, and jobs"
+            " end sooner, small ones most. Delay scheduling alone does better here than in the"
+            " thesis, so there is less locality to gain; most of the speed comes from maps that"
+            " start at once instead of waiting. With more maps than slots there are no free slots."
         ),
         chart=bars_chart(
             "Speed gained by slot prescheduling",
@@ -95,7 +95,7 @@ def prescheduling(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _sized(benchmark: Benchmark, maps: int) -> Benchmark:
-    """The program on so many blocks."""
+    """The program with that many blocks of input."""
     return replace(
         benchmark, input_gib=maps // MAPS_A_GIB, reduces=max(1, maps // 10)
     )  # fmt: skip
@@ -126,7 +126,7 @@ def _way(settings: Settings) -> Way:
 
 
 def near_percent(state: ClusterState) -> float:
-    """How many of the maps that were done ran beside their data."""
+    """Percentage of finished maps that ran on a node with their data."""
     placed = [one.launch.locality for one in state.closed if one.launch.locality is not None]
     return 100 * sum(one is Locality.NODE for one in placed) / len(placed)
 
@@ -150,5 +150,5 @@ def _gains(one: _Runs) -> list[float]:
 
 
 def _mean(of_programs: Sequence[Sequence[float]]) -> SeedMean:
-    """Over programs first, then over seeds."""
+    """The mean over programs, then over seeds."""
     return estimate([sum(of_seed) / len(of_seed) for of_seed in zip(*of_programs, strict=True)])

@@ -1,4 +1,4 @@
-"""Figure 4.9: three pools with a job each, and who holds which slots as time passes."""
+"""Figure 4.9: three pools with a job each, and their slots over time."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Instant:
 
 
 class Watched(Decorator):
-    """A policy under watch: what runs as the scheduler knows it, step by step.
+    """A policy that records, step by step, what the scheduler has running.
 
-    An attempt counts until its node reports its end, for its slot is not free before.
-    idle: the most slots that a node left idle when it had asked, with a task for each of them.
+    An attempt counts until its node reports its end: its slot is not free before.
+    idle: the most slots that were left idle after an offer, with a startable task for each.
     """
 
     def __init__(self, inner: Named, step_s: float = STEP_S) -> None:
@@ -85,7 +85,7 @@ class Watched(Decorator):
         self._count(attempt, attempt.tasks)
 
     def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; how far an attempt is plays no part."""
+        """As `AttemptObserver`; progress does not matter."""
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -135,18 +135,18 @@ def _phase(kind: SlotKind, tasks: int, task_s: float) -> Phase:
 
 
 def is_first(now: Instant) -> bool:
-    """The first plateau: maps of all three pools, and as yet no reduces."""
+    """The first plateau: maps of all three pools, and no reduces yet."""
     return all(now.maps) and not any(now.reduces)
 
 
 def is_second(now: Instant) -> bool:
-    """The second: pool 1 reduces, the others still map, as many as they are given."""
+    """The second plateau: pool 1 runs reduces, the others still run maps."""
     reduces_only = bool(now.reduces[0]) and not now.maps[0]
     return reduces_only and all(now.maps[1:]) and not any(now.reduces[1:])
 
 
 def plateau(steps: Sequence[Instant], of: Callable[[Instant], bool]) -> tuple[float, ...]:
-    """Slots of each pool while something holds, in the middle of the instants when it does."""
+    """Median slots of each pool over the instants at which the condition holds."""
     found = [now for now in steps if of(now)]
     return tuple(
         median(now.maps[pool] + now.reduces[pool] for now in found) for pool in range(len(_TASKS))
@@ -165,22 +165,22 @@ def three_pools(seeds: int, on_progress: OnProgress) -> Experiment:
         views[f"{name}-DHSA, {took_s:.0f} s in all"] = list(_drawn(runs[0][0].steps))
     return Experiment(
         name="fig-4.9",
-        title="Who holds the slots: three pools with one job each (Fig. 4.9)",
+        title="Slots by pool: three pools with one job each (Fig. 4.9)",
         setup=(
             f"{GENERATOR} 10/2 slots; 150/150, 330/150 and 600/100 maps/reduces of 12/15 s, reduces"
-            f" after the last map; looked at every 10 s, {seeds} seeds. Slots are medians over a"
+            f" after the last map; sampled every 10 s, {seeds} seeds. Slots are medians over a"
             " plateau, then means over seeds; lent: map slots to reduces; idle: the most slots"
-            " that a worker left idle when it had asked, with a task for each."
+            " left idle after an offer of a worker, with a startable task for each."
         ),
         columns=(
             "mode", "plateau", "paper", "pool 1", "pool 2", "pool 3", "lent at most", "idle",
         ),
         rows=tuple(rows),
         why=(
-            "The thesis does not tell its jobs; these were chosen to have its plateaus, and they"
-            " have them. PI first fills reduce slots with reduces and lends map slots only when"
-            " the last pool needs fewer than 90; PD gives each pool a third of all slots,"
-            " whatever it runs in them."
+            "The thesis does not describe its jobs; ours are chosen to have the same plateaus, and"
+            " they do. PI first fills reduce slots with reduces, and lends map slots only when the"
+            " last pool needs fewer than 90. PD gives each pool a third of all slots for any kind"
+            " of task."
         ),
         chart=slots_chart(
             "Slots by pool and kind of task",

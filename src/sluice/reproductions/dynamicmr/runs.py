@@ -1,6 +1,6 @@
-"""Runs of the DynamicMR evaluation: a way of scheduling, the same tasks for each, several seeds.
+"""Runs of the DynamicMR evaluation: several ways of scheduling, with the same tasks and seeds.
 
-Ways are compared seed by seed, for two runs with one seed see the same tasks; an error is the
+Ways are compared seed by seed, because runs with one seed have the same tasks. An error is the
 standard error of the mean over seeds.
 """
 
@@ -36,7 +36,7 @@ class SeedMean(NamedTuple):
     error: float | None
 
     def text(self, decimals: int = 1) -> str:
-        """As it is told in a sentence.
+        """The mean with its error, for a sentence.
 
         >>> SeedMean(12.34, 0.56).text(), SeedMean(2.0, None).text(0)
         ('12.3 ± 0.6', '2')
@@ -60,7 +60,7 @@ def estimate(values: Sequence[float]) -> SeedMean:
 class Way:
     """How a cluster is scheduled.
 
-    scheduler: "static" (typed slots that nobody lends), "dynamicmr" or "yarn-like".
+    scheduler: "static" (typed slots without lending), "dynamicmr" or "yarn-like".
     slots: map and reduce slots of each worker.  settings: override those of the workload.
     has_racks: whether it matters where blocks are.
     """
@@ -83,7 +83,7 @@ class Way:
 
 
 def some(seeds: int, of: int) -> int:
-    """One in so many of the seeds, for what takes long and differs little; at least one.
+    """Every `of`-th seed, at least one, for runs that take long and differ little.
 
     >>> some(10, 3), some(1, 3)
     (4, 1)
@@ -92,7 +92,7 @@ def some(seeds: int, of: int) -> int:
 
 
 def gain_percent(before: Sequence[float], after: Sequence[float]) -> SeedMean:
-    """How much more speed `after` has than `before`, seed by seed, in percent.
+    """The gain of speed from `before` to `after`, by seed, in percent.
 
     >>> gain_percent([30.0, 30.0], [20.0, 20.0])
     SeedMean(mean=50.0, error=0.0)
@@ -101,10 +101,10 @@ def gain_percent(before: Sequence[float], after: Sequence[float]) -> SeedMean:
 
 
 def ratio(values: Sequence[float], others: Sequence[float]) -> SeedMean:
-    """Values over others, seed by seed."""
+    """The ratio of values to others, by seed."""
     return estimate([one / other for one, other in zip(values, others, strict=True)])
 
 
 def mean_job_s(state: ClusterState) -> float:
-    """How long a job takes from its submission to its end, on average."""
+    """The mean time from submission to end of a job."""
     return fmean(job.finished_at_s - job.job.submitted_at_s for job in state.jobs.values())

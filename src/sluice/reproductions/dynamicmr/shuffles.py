@@ -1,9 +1,9 @@
-"""What crosses the network in a run: bytes that reduces fetch, worked out from when things ran.
+"""Network traffic of a run: the bytes that reduces fetch, computed from start and end times.
 
-A run keeps when each reduce started and when each map ended, not every byte between. Between them
-a reduce fetches what finished maps have for it, at its own most and within its node's card; that
-is gone through here step by step. Over-committed cards, which lose some of their speed in the
-simulation, do not in this account. Source: dynamicmr spec, section 10 (shuffle).
+A run records the start of each reduce and the end of each map, but not the transfers. In each step
+a reduce fetches the output of finished maps, limited by its own rate and by the network card of
+its node. Over-committed cards lose speed in the simulation, but not here. Source: dynamicmr spec,
+section 10 (shuffle).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _CARD: float = SETTINGS["nic_bytes_per_s"]
 
 
 class _Fetch:
-    """One reduce: what it has of its share, and what it could have."""
+    """One reduce: the bytes that it has fetched, and those that it can fetch."""
 
     def __init__(self, reduce: Attempt, maps_end_at_s: Sequence[float]) -> None:
         output = reduce.phase.job.job.map_output
-        assert output is not None, "a job of the workload without map output"
+        assert output is not None, "every job of the workload has map output"
         self.starts_at_s = reduce.started_at_s
         self.node_id: NodeId = reduce.node.node_id
         self._share_bytes = output.bytes / reduce.phase.tasks
@@ -40,7 +40,7 @@ class _Fetch:
         return self._got_bytes >= self._share_bytes * (1 - 1e-9)
 
     def wants_bytes(self, from_s: float, to_s: float) -> float:
-        """What it would fetch meanwhile, were it alone on its node."""
+        """Bytes that it would fetch in this step if it were alone on its node."""
         done = bisect_right(self._maps_end_at_s, to_s) / len(self._maps_end_at_s)
         seconds = max(0.0, to_s - max(from_s, self.starts_at_s))
         return max(0.0, min(_FETCH * seconds, self._share_bytes * done - self._got_bytes))
@@ -50,7 +50,7 @@ class _Fetch:
 
 
 def shuffle_bytes_per_s(state: ClusterState, step_s: float) -> list[float]:
-    """What all shuffles together carried in each step of a run."""
+    """The rate of all shuffles together, for each step of a run."""
     to_come = sorted(_fetches(state), key=lambda fetch: fetch.starts_at_s, reverse=True)
     now: list[_Fetch] = []
     steps: list[float] = []
@@ -76,7 +76,7 @@ def _fetches(state: ClusterState) -> list[_Fetch]:
 
 
 def _fetched_bytes(fetches: Sequence[_Fetch], from_s: float, to_s: float) -> float:
-    """Let all of them fetch for a step, each node's card shared in proportion."""
+    """Advance all fetches by a step. Fetches share the card of a node in proportion."""
     wanted = [(fetch, fetch.wants_bytes(from_s, to_s)) for fetch in fetches]
     of_node: dict[NodeId, float] = defaultdict(float)
     for fetch, amount_bytes in wanted:

@@ -32,12 +32,12 @@ _PARTS: Final[Mapping[str, Any]] = {"mode": "pi", "sepb": 0.6, "prescheduling": 
 _BASELINES: Final = {"6/2": (6, 2), "10/2": DEFAULT_SLOTS}
 _START: Final = (9, 3)  # of the search for the best configuration
 _TITLE: Final = "All parts together against static slots, {} ({})"
-# Jobs at once, and of how many seeds one is taken: large batches take long, and differ little.
+# By number of jobs, the fraction of seeds to run: large batches take long and differ little.
 _ONE_IN: Final[Mapping[str, Mapping[int, int]]] = {
     "fair": {1: 4, 5: 4, 10: 5, 20: 5, 30: 5},
     "fifo": {1: 5, 5: 5, 10: 5, 20: 5, 30: 5},
 }
-_SOUGHT_MAX: Final = 10  # jobs of a batch for which the best configuration is sought
+_SEARCHED_MAX: Final = 10  # up to this many jobs the best configuration is searched
 _PAPER: Final[Mapping[tuple[str, bool], Cell]] = {
     ("fair", True): "46 to 115 %",
     ("fair", False): "49 to 112 %",
@@ -55,9 +55,9 @@ def _together(
     for label, jobs, runs in _workloads(order, seeds):
         on_progress(f"{name}: {label}")
         times = _Times(order, jobs)
-        if len(jobs) <= _SOUGHT_MAX:
+        if len(jobs) <= _SEARCHED_MAX:
             best = best_configuration(times.first_s)
-        # One seed may mislead: what is best over all of them may be 10/2 after all.
+        # The best for one seed may be worse than 10/2 over all seeds.
         best = min(best, DEFAULT_SLOTS, key=partial(times.sum_s, seeds=runs))
         gains = times.gains(best, runs)
         bars[label] = {f"over {way}": gain for way, gain in gains.items()}
@@ -68,8 +68,8 @@ def _together(
         setup=(
             f"{GENERATOR} Racks and replicas, delay scheduling under fair, 5 % of the attempts 3"
             " to 6 times as long, LATE for both. All parts: PI, SEPB 0.6, prescheduling, on 10/2."
-            f" {_told_seeds(order, seeds)}. Best: the best of 1/11 .. 11/1, sought downhill from"
-            f" 9/3 on the first seed (for over {_SOUGHT_MAX} jobs that of {_SOUGHT_MAX}), or 10/2."
+            f" {_seeds_text(order, seeds)}. Best: the best of 1/11 .. 11/1, by local search from 9/3"
+            f" on the first seed (for over {_SEARCHED_MAX} jobs that of {_SEARCHED_MAX}), or 10/2."
         ),
         columns=(
             "jobs", "paper: over 6/2", "over 6/2 %", "6/2 +-", "over 10/2 %", "10/2 +-", "best",
@@ -79,7 +79,7 @@ def _together(
         why=_why(rows),
         chart=bars_chart(
             f"Speed gained by all parts, {'fair' if order == 'fair' else 'FIFO'}",
-            "Against three static configurations; means and standard errors over seeds.",
+            "Relative to three static configurations; means and standard errors over seeds.",
             "speed gained (%)",
             {"": bars},
         ),
@@ -96,13 +96,13 @@ def _workloads(order: str, seeds: int) -> Iterator[tuple[str, Sequence[Job], int
             yield benchmark.name, (benchmark.job(),), some(seeds, one_in)
 
 
-def _told_seeds(order: str, seeds: int) -> str:
+def _seeds_text(order: str, seeds: int) -> str:
     each = (f"{some(seeds, one_in)} ({jobs})" for jobs, one_in in _ONE_IN[order].items())
     return "Seeds by number of jobs: " + ", ".join(each)
 
 
 class _Times:
-    """Makespans of some jobs under static slots, each configuration run as far as it is needed."""
+    """Makespans of the jobs under static slots. Runs are made when they are needed."""
 
     def __init__(self, order: str, jobs: Sequence[Job]) -> None:
         self._settings = {**_WORLD, "order": order}
@@ -114,7 +114,7 @@ class _Times:
         return self._static_s(slots, 1)[0]
 
     def sum_s(self, slots: tuple[int, int], seeds: int) -> float:
-        """Over some seeds."""
+        """The sum over seeds."""
         return sum(self._static_s(slots, seeds))
 
     def gains(self, best: tuple[int, int], seeds: int) -> dict[str, SeedMean]:
@@ -135,7 +135,7 @@ class _Times:
 
 
 def best_configuration(makespan_s: Callable[[tuple[int, int]], float]) -> tuple[int, int]:
-    """Downhill from 9/3, one slot at a time: too few of either kind is worse the fewer.
+    """Local search from 9/3, one slot at a time: the makespan has one minimum over them.
 
     >>> best_configuration(lambda slots: abs(slots[0] - 6))
     (6, 6)
@@ -173,9 +173,9 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
         for is_batch in (False, True)
     )
     return (
-        f"One job gains {single}; batches {many}. The thesis compares with 6/2, which uses 8 of a"
-        " worker's 12 slots while DynamicMR uses all: 50 % would come of that alone. What lending"
-        " gives is the gain over the best of the configurations with all 12."
+        f"One job gains {single}; batches {many}. The thesis compares with 6/2, which uses 8 of"
+        " the 12 slots of a worker, while DynamicMR uses all: that alone could give 50 %. The gain"
+        " of lending is the gain over the best configuration with 12 slots."
     )
 
 

@@ -1,7 +1,7 @@
-"""The PUMA jobs and the cluster on which DynamicMR was evaluated, for the simulator.
+"""The PUMA jobs and the cluster of the DynamicMR evaluation, for the simulator.
 
-Input sizes, task counts of Sort and the cluster are the thesis's; lengths, disk shares and output
-sizes of the jobs are not in it, and those of the spec stand here. Source: dynamicmr spec,
+Input sizes, task counts of Sort and the cluster are those of the thesis. It has no lengths, disk
+shares and output sizes, so those of the spec are used. Source: dynamicmr spec,
 sections 8 (workload) and 10 (contention, shuffle).
 """
 
@@ -24,16 +24,16 @@ from sluice.model.resources import Resources
 from sluice.model.workload import Workload
 
 WORKERS = 9
-CORES = 12  # of a worker, and as many slots
+CORES = 12  # of a worker, which has as many slots
 NODES_A_RACK = 3
 MAPS_A_GIB = 16  # blocks of 64 MiB
 
-_CORE_PERCENT = 100.0  # capacities are told in percent: of one core, and of one disk
+_CORE_PERCENT = 100.0  # capacities are in percent of one core, and of one disk
 _DISK_PERCENT = 100.0
 _FETCH_CORES = 0.2  # of a core, while a reduce fetches
 _RECORD_BYTES = 100.0
 
-# The world of section 10, as settings of a workload file. Slow-start 1 by erratum E9.
+# The model of section 10, as settings of a workload file. Slow-start 1 by erratum E9.
 SETTINGS: Mapping[str, Any] = {
     "heartbeat_s": 3.0,
     "slowstart": 1.0,
@@ -71,7 +71,7 @@ class Benchmark:
         return self.input_gib * MAPS_A_GIB
 
     def job(self, job_id: str | None = None, *, submitted_at_s: float = 0.0) -> Job:
-        """The program as a job in a pool of its own."""
+        """The program as a job in its own pool."""
         name = job_id or self.name.lower()
         output_bytes = self.output_share * self.input_gib * 2**30
         return Job(
@@ -107,12 +107,12 @@ BY_NAME: Mapping[str, Benchmark] = {one.name: one for one in BENCHMARKS}
 
 
 def with_disk(benchmark: Benchmark, share: float) -> Benchmark:
-    """The same program, each task of which takes that share of a disk."""
+    """The same program, with tasks that use that share of a disk."""
     return replace(benchmark, map_disk=share, reduce_disk=share)
 
 
 def batch(jobs: int) -> tuple[Job, ...]:
-    """So many jobs, all there at once: the programs in the order of the table, again and again."""
+    """A batch of jobs, submitted at once: the programs of the table in turn."""
     programs = islice(cycle(BENCHMARKS), jobs)
     return tuple(
         program.job(f"{number:02}-{program.name.lower()}")
@@ -123,9 +123,9 @@ def batch(jobs: int) -> tuple[Job, ...]:
 def worker_cluster(
     map_slots: int, reduce_slots: int, *, nodes: int = WORKERS, has_racks: bool = False
 ) -> Cluster:
-    """Workers with so many slots of each kind, in racks of three.
+    """Workers with these slots of each kind, in racks of three.
 
-    has_racks: whether it matters where blocks lie.
+    has_racks: whether it matters where blocks are.
     """
     capacity = Resources(cpu=CORES * _CORE_PERCENT, io=_DISK_PERCENT)
     return Cluster(
