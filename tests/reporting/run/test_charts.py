@@ -64,7 +64,7 @@ def test_cells_are_the_last_resort_and_never_too_many(monkeypatch):
     drawing = drawn(result)
 
     assert len(drawing.bars) <= 24 + len(drawing.lanes)
-    assert "shows who held it longest" in drawing.notes[0]
+    assert "shows the job that used it longest" in drawing.notes[0]
     assert {AttemptState.DONE} == {bar.outcome for bar in drawing.bars}
 
 

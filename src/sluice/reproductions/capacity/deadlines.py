@@ -1,4 +1,4 @@
-"""What tighter deadlines cost: figure 8, and the curve that the paper fits to it."""
+"""The cost of tighter deadlines: figure 8, and the curve that the paper fits to it."""
 
 from __future__ import annotations
 
@@ -53,19 +53,20 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
                 curves[f"{name}: {alpha:.0f}/({beta:.0f} - x)"] = line
     return Experiment(
         name="tighter-deadlines",
-        title="What tighter deadlines cost (Fig. 8)",
-        setup=f"{GENERATOR} No reserved machines, divisible ones; {2 * seeds} instances each.",
+        title="Cost of tighter deadlines (Fig. 8)",
+        setup=f"{GENERATOR} No reserved machines, divisible machines; {2 * seeds} instances each.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The shape is the paper's: hyperbolic, more than three times the cost at -60 %. Its fit"
-            " 71/(80 - x) gives 0.89 instead of 1 at x = 0 (E13). For one class the law is exact,"
-            " with alpha = beta = 100 * (1 - xi_0 / D). Fits over several classes, here up to -60"
-            " %, come near it; beyond, the class whose slack vanishes first decides alone."
+            "As in the paper the curve is hyperbolic, with more than three times the cost at -60"
+            " %. The fit of the paper, 71/(80 - x), is 0.89 instead of 1 at x = 0 (E13). For one"
+            " class the law is exact, with alpha = beta = 100 * (1 - xi_0 / D). Fits over several"
+            " classes, here up to -60 %, are close to it. Beyond that, the cost depends only on the"
+            " class that first has no slack."
         ),
         chart=lines_chart(
-            "What tighter deadlines cost",
-            "Median instance of each size, the fit to the larger, and the paper's.",
+            "Cost of tighter deadlines",
+            "Median instance of each size, the fit to the larger one, and the fit of the paper.",
             ("reduction of all deadlines (%)", "cost relative to the first"),
             curves,
         ),
@@ -73,7 +74,7 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _ratios(classes: DrawnClasses, rent: Rent) -> Curve:
-    """Cost over that of the first deadlines, by reduction in percent, while all can be met."""
+    """Cost relative to the first deadlines, by reduction in percent, while all can be met."""
     found: list[tuple[float, float]] = []
     first_usd = 0.0
     for percent in range(0, _LAST, _STEP):

@@ -1,6 +1,6 @@
 """The evaluation of admission control and capacity allocation with deadlines, on Hadoop 2.x.
 
-What ran on the authors' Amazon cluster cannot be run again; all else can. Source: capacity spec,
+Everything except the runs on the authors' Amazon cluster is run again. Source: capacity spec,
 section 7, with the errata of section 5.
 """
 
@@ -29,7 +29,7 @@ _SHARED = (20, 100, 200, 400, 600, 800, 1000)
 
 
 def _ms(work: Callable[[], object]) -> float:
-    """CPU time: another's turn on the processor is no cost of ours."""
+    """CPU time, which does not count other processes."""
     began_s = time.process_time()
     work()
     return 1000 * (time.process_time() - began_s)
@@ -40,7 +40,7 @@ def _cost_usd(problem: Problem, objective_usd: float) -> float:
 
 
 def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Whole answers, 100 to 10,000 classes: the paper's figure on scalability."""
+    """Integer answers for 100 to 10,000 classes: the scalability figure of the paper."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
     for sort in (Sort.TEXT, Sort.TIGHT):
@@ -62,22 +62,23 @@ def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
             lines.setdefault(sort.value, []).append((classes, fmean(times_ms)))
     return Experiment(
         name="scalability",
-        title="Time of a whole answer, by number of classes",
+        title="Time of an integer answer, by number of classes",
         setup=f"{GENERATOR} 80 % of all machines reserved; {seeds} runs each, CPU time.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The paper's abstract says less than a second, its text 1967 ms at worst (E14), with a"
-            " general integer solver. Here a sort gives the proven bound, and only 60 classes go to"
-            " a solver. With the paper's own penalties every class is taken whole (E12), so that"
-            " the tight generator is the fair test. The gap is what is proven, not what is lost."
+            "The abstract of the paper says less than a second, its text 1967 ms at worst (E14),"
+            " with a general integer solver. Here a sort gives the proven bound, and only 60"
+            " classes go to a solver. With the penalties of the paper every class is fully accepted"
+            " (E12), so the tight generator is the fair test. The gap is a proven bound on the"
+            " loss."
         ),
-        chart=lines_chart("Time of a whole answer", "", ("classes", "mean ms"), lines),
+        chart=lines_chart("Time of an integer answer", "", ("classes", "mean ms"), lines),
     )
 
 
 def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Admission off: all jobs must run, and only machines are asked for."""
+    """Without admission control: all jobs must run, and only machines are planned."""
     rows: list[dict[str, Cell]] = []
     points: list[tuple[float, float]] = []
     for classes in _SIZES:
@@ -99,7 +100,7 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
         setup=f"{GENERATOR} h_low = h_up; {seeds} runs each, CPU time.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
-        why="It is a sum, and grows with the classes as the paper found.",
+        why="The answer is a sum, so its time grows with the classes, as in the paper.",
         chart=lines_chart(
             "Time without admission control", "", ("classes", "ms"), {"ours": points}
         ),
@@ -107,7 +108,7 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
-    """One cluster for all classes against one for each: figure 6."""
+    """One cluster for all classes, and one for each class: figure 6."""
     rows: list[dict[str, Cell]] = []
     points: list[tuple[float, float]] = []
     for classes in _SHARED:
@@ -120,19 +121,19 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
         points.append((classes, 100 * fmean(more)))
     return Experiment(
         name="cluster-sharing",
-        title="What dedicated clusters cost more than a shared one (Fig. 6)",
+        title="Extra cost of dedicated clusters (Fig. 6)",
         setup=f"{GENERATOR} No reserved machines; {seeds} instances each.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
             "Without reserved machines classes have nothing to share, and with divisible machines"
-            " both cost the same. What is left is rounding: each dedicated cluster rounds up by"
-            " half a machine, of some three hundred. The paper's average of 0.48 % is of the"
+            " both cost the same. The difference is rounding: each dedicated cluster rounds up by"
+            " half a machine, of about three hundred. The average of 0.48 % in the paper is of the"
             " same kind; its clusters must have been smaller."
         ),
         chart=lines_chart(
-            "Dedicated clusters cost more",
-            "Rounding alone.",
+            "Extra cost of dedicated clusters",
+            "Caused by rounding only.",
             ("classes", "% more"),
             {"ours": points, "paper, mean of all": [(size, 0.48) for size in _SHARED]},
         ),
@@ -140,7 +141,7 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _dedicated_more(seed: int, classes: int) -> float:
-    """Cost of dedicated clusters over that of a shared one, less 1. All jobs are taken (E12)."""
+    """Cost of dedicated clusters over a shared one, minus 1. All jobs are accepted (E12)."""
     problem = drawn_problem(seed, classes, Sort.TEXT, 0.0)
     needs = problem.vms_per_job * problem.jobs_max
     return sum(map(whole_vms, needs)) / whole_vms(float(needs.sum())) - 1
@@ -165,17 +166,17 @@ def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
     return Experiment(
         name="concurrency",
         title="Cost of one job, by jobs at once (Fig. 7)",
-        setup=f"{GENERATOR} One class, 10 to 30 jobs, all taken; {seeds} instances.",
+        setup=f"{GENERATOR} One class, 10 to 30 jobs, all accepted; {seeds} instances.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "With divisible machines a job costs the same at every level. Whole ones round up by"
-            " half a machine on average, which weighs most at few jobs. The paper's example varies"
-            " by less than 0.1 %; its jobs must have taken more machines than ours."
+            "With divisible machines a job costs the same at every level. Whole machines round up"
+            " by half a machine on average, which matters most with few jobs. The example of the"
+            " paper varies by less than 0.1 %; its jobs must have used more machines than ours."
         ),
         chart=lines_chart(
             "Cost of one job",
-            "One instance, against its mean.",
+            "One instance, relative to its mean.",
             ("jobs at once", "%"),
             {"ours": points},
         ),
@@ -186,7 +187,7 @@ _TABLE_7 = ((28.17, "1"), (33.88, "2"), (20.47, "3"))
 
 
 def mean_checks(_seeds: int, on_progress: OnProgress) -> Experiment:
-    """The means of table 7, worked out again from its rows."""
+    """The means of table 7, computed again from its rows."""
     on_progress("mean of table 7")
     mean = fmean(error for error, _ in _TABLE_7)
     rows: list[dict[str, Cell]] = [
@@ -197,7 +198,7 @@ def mean_checks(_seeds: int, on_progress: OnProgress) -> Experiment:
     return Experiment(
         name="mean-checks",
         title="Prediction errors on the real cluster (Table 7)",
-        setup="Four Hive queries on 30 nodes; only the mean can be worked out again.",
+        setup="Four Hive queries on 30 nodes; only the mean can be computed again.",
         columns=("row of table 7", "paper: MAPE %", "ours: MAPE %"),
         rows=tuple(rows),
         why="The mean of the three rows is as printed. The runs themselves need that cluster.",

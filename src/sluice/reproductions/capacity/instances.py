@@ -15,14 +15,14 @@ GENERATOR = "Instances as the paper draws them, with the errata of the capacity 
 def drawn_classes(
     seed: int, classes: int, sort: Sort, *, has_reserved: bool
 ) -> tuple[DrawnClasses, Rent]:
-    """Classes and prices, their number of reserved machines still to be told."""
+    """Classes and prices, without the number of reserved machines."""
     draw = np.random.default_rng([seed, classes])
     rent = draw_rent(draw, float(has_reserved))
     return draw_classes(draw, classes, rent, sort), rent
 
 
 def drawn_problem(seed: int, classes: int, sort: Sort, reserved_share: float) -> Problem:
-    """One instance. reserved_share: reserved machines over what all jobs would take."""
+    """One instance. reserved_share: reserved machines over those that all jobs need."""
     made, rent = drawn_classes(seed, classes, sort, has_reserved=reserved_share > 0)
     problem = made.problem(rent)
     reserved = reserved_share * problem.needed_vms(problem.jobs_max)

@@ -1,4 +1,4 @@
-"""Planned capacity put to the test in the simulator: how near the deadline jobs end (Fig. 9)."""
+"""Planned capacity in the simulator: the gap between job ends and deadlines (Fig. 9)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from sluice.reproductions.charts import columns_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _CLASSES, _JOBS = 3, 3  # light load: few jobs at once
-_SPREAD = 0.6  # the shortest task over the longest, so that their mean is 0.8 of it
+_SPREAD = 0.6  # shortest over longest task, so the mean is 0.8 of the longest
 
 
 def simulation(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Three classes, all jobs at once, on the containers that were planned for them."""
+    """Three classes, all jobs at once, on the planned containers."""
     rows: list[dict[str, Cell]] = []
     found_gaps: list[tuple[dict[str, Cell], float]] = []
     for bound in Bound:
@@ -41,24 +41,25 @@ def simulation(seeds: int, on_progress: OnProgress) -> Experiment:
         found_gaps += made
     return Experiment(
         name="simulation",
-        title="How near the deadline jobs end, in the simulator (Fig. 9)",
+        title="Gap between job ends and deadlines, in the simulator (Fig. 9)",
         setup=(
             f"{GENERATOR} {_CLASSES} classes, {_JOBS} jobs each at once; lengths uniform up to the"
-            f" longest; {seeds} instances. typed: map and reduce containers apart, each class"
-            " guaranteed its own. shared: equal containers, jobs weighted by their class's share."
+            f" longest; {seeds} instances. typed: separate map and reduce containers, with a"
+            " guarantee for each class. shared: equal containers, jobs weighted by their class's"
+            " share."
         ),
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The paper's mean absolute gap under light load, in YARN's simulator; it does not say"
-            " of which bound. Typed containers do what the model assumes: the high bound keeps"
-            " every deadline, the low one misses a third by a little, and the mean one comes out"
-            " where the paper does. With shared containers a job's maps also use those of its"
-            " reduces (E18), so that it ends long before its deadline."
+            "The paper gives the mean absolute gap under light load, in the YARN simulator, but not"
+            " the bound. Typed containers match the assumptions of the model: with the high bound"
+            " all deadlines are met, with the low one a third is missed by a little, and the mean"
+            " bound agrees with the paper. With shared containers the maps of a job also use those"
+            " of its reduces (E18), so the job ends long before its deadline."
         ),
         chart=columns_chart(
-            "How near the deadline jobs end",
-            "Mean absolute gap; the line is the paper's mean, 14.44 %.",
+            "Gap between job ends and deadlines",
+            "Mean absolute gap; the line is the mean of the paper, 14.44 %.",
             ("bound", "gap to the deadline (%)"),
             [(str(row["bound"]), str(row["containers"]), 100 * gap) for row, gap in found_gaps],
             14.44,
@@ -79,13 +80,13 @@ def _row(bound: Bound, way: str, gaps: Sequence[float]) -> dict[str, Cell]:
 
 
 def _gaps(seed: int, bound: Bound) -> Iterator[tuple[str, list[float]]]:
-    """For each way to share, how far before its deadline each job ended, as a part of it."""
+    """For each way of sharing, the time from each job end to its deadline, as a share of it."""
     drawn, _ = drawn_classes(seed, _CLASSES, Sort.TEXT, has_reserved=False)
     classes = [_few_jobs(one) for one in drawn.job_classes()]
-    # Any prices do: all jobs must run.
+    # The prices do not matter: all jobs must run.
     prices = CapacityPrices(on_demand_vm_usd=2.0, reserved_vm_usd=1.0, reserved_vms=0.0)
     planned = plan(classes, prices, bound=bound, is_whole=True)
-    assert isinstance(planned, CapacityPlan), "the paper's own deadlines can always be met (E8)"
+    assert isinstance(planned, CapacityPlan), "the deadlines of the paper can always be met (E8)"
     draw = np.random.default_rng([seed, 7])
     jobs = [
         _job(one, part, number, draw)
@@ -140,7 +141,7 @@ def _job(one: JobClass, part: ClassPlan, number: int, draw: np.random.Generator)
     assert profile.first_shuffle is not None, "and a first one"
     containers = _containers(part)
     reduces = profile.reduce_tasks
-    # The first wave has fetched most of its input while maps still ran.
+    # The first wave fetches most of its input while maps run.
     first = min(reduces, max(1, containers[1] // _JOBS))
     fetches = (
         *_drawn(profile.first_shuffle, first, draw),

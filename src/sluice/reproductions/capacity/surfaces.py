@@ -1,4 +1,4 @@
-"""Two classes: jobs and reserved machines over what the classes are worth (Figs. 4 and 5)."""
+"""Two classes: jobs and reserved machines by the worth of the classes (Figs. 4 and 5)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
 _NEEDS, _LOW, _HIGH = np.array([2.0, 3.0]), np.array([4.0, 3.0]), np.array([10.0, 12.0])
-_WORTHS = np.arange(1.0, 28.0, 1.5)  # of a machine; the prices lie between the steps
+_WORTHS = np.arange(1.0, 28.0, 1.5)  # of a machine; the prices are between the steps
 _CONDITIONS = {"a": 12.0, "b": 30.0, "c": 48.0, "d": 60.0}
 
 Surface = list[tuple[float, float, float]]
 
 
 def two_classes(_seeds: int, on_progress: OnProgress) -> Experiment:
-    """Both surfaces under each condition on reserved machines, each point worked out twice."""
+    """Both surfaces under each condition on reserved machines, each point computed twice."""
     rows: list[dict[str, Cell]] = []
     jobs: dict[str, Surface] = {}
     vms: dict[str, Surface] = {}
@@ -38,7 +38,7 @@ def two_classes(_seeds: int, on_progress: OnProgress) -> Experiment:
         )  # fmt: skip
     return Experiment(
         name="two-classes",
-        title="Two classes: jobs and reserved machines over their worth (Figs. 4, 5)",
+        title="Two classes: jobs and reserved machines by their worth (Figs. 4, 5)",
         setup=(
             "p1/gamma1 below p2/gamma2, prices 8 and 20; every point from the table of section 3.4"
             " and again by greedy."
@@ -46,24 +46,24 @@ def two_classes(_seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The staircases are the paper's. `differing` counts points at which the closed form"
-            " and greedy disagree in jobs or machines: none."
+            "The staircases agree with the paper. `differing` counts points at which the closed"
+            " form and greedy disagree in jobs or machines: none."
         ),
         chart=surfaces_chart(
             "Two classes in closed form",
-            "Worth of a machine: p1/gamma1 to the right, p2/gamma2, the larger one, upwards.",
+            "Worth of a machine: x is p1/gamma1, y is p2/gamma2, the larger one.",
             {"jobs of class 1": jobs, "reserved machines": vms},
         ),
     )
 
 
-# What figures 4 and 5 and the text beside them say.
+# From figures 4 and 5 and their text.
 _PAPER_H1 = {"a": 2, "b": 2, "c": 3, "d": 2}
 _PAPER_R = {"a": 1, "b": 2, "c": 3, "d": 3}
 
 
 def _surfaces(column: str, reserved: float) -> tuple[Surface, Surface, int]:
-    """h1 and r at every point, and how many points the two ways disagree at."""
+    """h1 and r at every point, and the number of points where both ways disagree."""
     rent = replace(_RENT, reserved_vms=reserved)
     jobs: Surface = []
     vms: Surface = []

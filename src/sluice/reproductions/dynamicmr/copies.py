@@ -139,11 +139,11 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
     gains = [_number(row, "gain %") for row in checked]
     clear = sum(_is_clear(row) for row in checked)
     return (
-        f"With all jobs checked there are {fewer:.0f} % fewer copies than under LATE, and the speed"
-        f" of the batch changes by {min(gains):+.1f} to {max(gains):+.1f} %; {clear} of"
-        f" {len(checked)} changes exceed two standard errors. The thesis reports a gain of 3 to"
-        " 10 % without an error, from one cluster. Delaying copies frees slots for waiting tasks, but a"
-        " batch often ends with its last straggler, which then gets its copy later. The delay is"
+        f"With all jobs checked there are {fewer:.0f} % fewer copies than under LATE, and the"
+        f" speed of the batch changes by {min(gains):+.1f} to {max(gains):+.1f} %; {clear} of"
+        f" {len(checked)} changes exceed two standard errors. The thesis reports a gain of 3 to 10"
+        " % without an error, from one cluster. Delaying copies frees slots for waiting tasks, but"
+        " a batch often ends with its last straggler, which then gets its copy later. The delay is"
         " longest for hung attempts that only a copy can replace."
     )
 

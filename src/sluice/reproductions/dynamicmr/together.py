@@ -68,8 +68,9 @@ def _together(
         setup=(
             f"{GENERATOR} Racks and replicas, delay scheduling under fair, 5 % of the attempts 3"
             " to 6 times as long, LATE for both. All parts: PI, SEPB 0.6, prescheduling, on 10/2."
-            f" {_seeds_text(order, seeds)}. Best: the best of 1/11 .. 11/1, by local search from 9/3"
-            f" on the first seed (for over {_SEARCHED_MAX} jobs that of {_SEARCHED_MAX}), or 10/2."
+            f" {_seeds_text(order, seeds)}. Best: the best of 1/11 .. 11/1, by local search from"
+            f" 9/3 on the first seed (for over {_SEARCHED_MAX} jobs that of {_SEARCHED_MAX}), or"
+            " 10/2."
         ),
         columns=(
             "jobs", "paper: over 6/2", "over 6/2 %", "6/2 +-", "over 10/2 %", "10/2 +-", "best",

@@ -1,7 +1,7 @@
 """The evaluation of a thesis on ordering jobs for FIFO MapReduce clusters: chapter 3.
 
-What was measured on the author's own cluster cannot be run again; what was computed or simulated
-can. Source: ordering spec, sections 9 and 10.
+Measurements on the author's cluster cannot be run again. Computed and simulated results can.
+Source: ordering spec, sections 9 and 10.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EVALUATION = Evaluation(
     title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
     makers={**OFFLINE, **ONLINE},
     left_out={
-        "fig-3.8": "a drawing of how MROrder is built",
-        "fig-3.10": "compares the thesis's simulator with a cluster that is not ours",
+        "fig-3.8": "a drawing of the design of MROrder",
+        "fig-3.10": "compares the thesis's simulator with a cluster that we do not have",
     },
 )

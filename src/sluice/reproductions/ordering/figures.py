@@ -1,4 +1,4 @@
-"""Figures 3.4 to 3.7 of the thesis on job ordering: gains, bounds, and times that vary."""
+"""Figures 3.4 to 3.7 of the thesis on job ordering: gains, bounds, and varying times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sluice.reproductions.ordering.measures import (
     RULES,
     UNOPT,
     Values,
-    arena_of,
+    context_of,
     rules_of,
     searched,
 )
@@ -33,7 +33,7 @@ _SPREADS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def fig_3_4(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
-    """The benchmarks, against the reverse of Johnson's order."""
+    """The benchmarks, compared with the reverse of Johnson's order."""
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, float]] = {}
     for jobs in (10, 20, 30):
@@ -52,19 +52,19 @@ def fig_3_4(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001 
         columns=("jobs", "order", "thesis: makespan", "makespan", "TCT", *_BESIDE_INPUT),
         rows=tuple(rows),
         why=(
-            "The thesis's jobs are not told. On these the rules gain more makespan, and hardly"
-            " differ in it; in total completion the plain TCT order beats MK_TCT_JR (erratum E7),"
-            f" and {_SEARCH_S} s of search beat both."
+            "The thesis does not list its jobs. On ours the rules gain more makespan, with little"
+            " difference between them. In total completion the plain TCT order is better than"
+            f" MK_TCT_JR (erratum E7), and {_SEARCH_S} s of search are better than both."
         ),
         chart=plain_bars_chart("Total completion, test bed", _OVER_REVERSE, "speed-up", bars),
     )
 
 
 _SPEEDUPS = (
-    "Speed-ups are over the reverse of MK_JR, which the thesis takes for the worst order; beside"
-    " them those over the input order. The search takes half a second for each measure."
+    "Speed-ups are over the reverse of MK_JR, which the thesis uses as the worst order, and over"
+    " the input order. The search takes half a second for each measure."
 )
-_OVER_REVERSE = "How many times as long the reverse of MK_JR takes."
+_OVER_REVERSE = "Speed-up over the reverse of MK_JR."
 _BESIDE_INPUT = ("makespan, input", "TCT, input")
 
 
@@ -87,7 +87,7 @@ def _searched(problem: Problem, seed: int) -> Values:
 
 
 def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
-    """The Facebook workload, against the reverse of Johnson's order."""
+    """The Facebook workload, compared with the reverse of Johnson's order."""
     thesis = {"MK_JR": ("+15-19%", "poor"), "MK_TCT_JR": ("+10-15%", "~5")}
     rows: list[dict[str, Cell]] = []
     bars: dict[str, dict[str, float]] = {}
@@ -121,10 +121,10 @@ def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "What is gained depends on the draw, above all on the few longest jobs, as the range"
-            " tells; the thesis's gains in makespan lie within it. MK_TCT_JR has its fivefold"
-            " total completion, and plain TCT order more than twice that (erratum E7). A search"
-            f" of {_SEARCH_S} s beats every rule in both."
+            "The gain depends on the draw, mostly on the few longest jobs, as the range shows; the"
+            " gains in makespan of the thesis are within it. MK_TCT_JR has the fivefold total"
+            " completion of the thesis, and the plain TCT order more than twice that (erratum E7)."
+            f" A search of {_SEARCH_S} s is better than every rule in both."
         ),
         chart=plain_bars_chart(
             "Total completion, Facebook workload", _OVER_REVERSE, "speed-up", bars
@@ -142,7 +142,7 @@ def _range(numbers: list[float]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BoundRatios:
-    """Bounds of one workload, each over what it bounds."""
+    """Bounds of one workload, each as a ratio to the bounded value."""
 
     lower: float
     printed: float
@@ -151,7 +151,7 @@ class _BoundRatios:
 
     @classmethod
     def of(cls, problem: Problem) -> _BoundRatios:
-        context = arena_of(problem)
+        context = context_of(problem)
         known = context.loads
         order = mk_jr(known)
         makespan_s, reverse_s = context.values(order)[0], context.values(reverse(known))[0]
@@ -165,7 +165,7 @@ class _BoundRatios:
 
 
 def fig_3_6(seeds: int, on_progress: OnProgress) -> Experiment:
-    """How near the bounds are to what they bound."""
+    """How close the bounds are to the bounded values."""
     rows: list[dict[str, Cell]] = []
     for jobs in (50, 100, 150):
         on_progress(f"figure 3.6: {jobs} jobs")
@@ -186,14 +186,14 @@ def fig_3_6(seeds: int, on_progress: OnProgress) -> Experiment:
     return Experiment(
         name="fig-3.6",
         title="Bounds on the makespan (Fig. 3.6)",
-        setup=f"Facebook workload, {seeds} seeds on {SLOTS}; each bound over what it bounds.",
+        setup=f"Facebook workload, {seeds} seeds on {SLOTS}; each bound over the bounded value.",
         columns=("jobs", "bound", "thesis", "mean", "range"),
         rows=tuple(rows),
         why=(
-            "The lower bound and (3.6) are as close as the thesis says; (3.5) is farther off"
-            " where a few reduces take very long. And yet (3.5) and (3.6) are no bounds: there are"
-            " workloads that take longer (errata E2, E3), rare enough not to be met by drawing"
-            " them. The safe one holds, and is farther off."
+            "The lower bound and (3.6) are as close as the thesis says; (3.5) is less close if a"
+            " few reduces take very long. But (3.5) and (3.6) are not valid bounds: some workloads"
+            " take longer (errata E2, E3), which are too rare to appear in random draws. The safe"
+            " bound is valid, and less close."
         ),
     )
 
@@ -207,7 +207,7 @@ _BOUNDS = {
 
 
 def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Orders made from averages, tasks that vary around them."""
+    """Orders made from average lengths, for tasks with varying lengths."""
     seeds = min(seeds, _VARIED_SEEDS_MAX)
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -228,7 +228,7 @@ def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
                     lines[f"{rule}, {name}"] = [(100 * x, mean) for x, mean in means.items()]
     return Experiment(
         name="fig-3.7",
-        title="Task times that vary (Fig. 3.7)",
+        title="Varying task times (Fig. 3.7)",
         setup=(
             f"{_VARIED_JOBS} jobs on {SLOTS}, every task's time uniform within the spread, orders"
             f" made from averages; {seeds} seeds; speed-ups over the reverse of MK_JR."
@@ -236,12 +236,12 @@ def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "As in the thesis the speed-ups stay: averages are enough to go by. The thesis sees"
-            " them improve at times; here they hardly move. The chart leaves out MK_TCT_JR, which"
-            " lies on MK_JR."
+            "As in the thesis the speed-ups do not suffer: averages are enough. In the thesis they"
+            " sometimes improve; here they hardly change. The chart does not show MK_TCT_JR, which"
+            " coincides with MK_JR."
         ),
         chart=lines_chart(
-            "Makespan with times that vary", _OVER_REVERSE, ("spread (%)", "speed-up"), lines
+            "Makespan with varying times", _OVER_REVERSE, ("spread (%)", "speed-up"), lines
         ),
     )  # fmt: skip
 
@@ -258,7 +258,7 @@ def _varied_speedups(
     for seed in range(seeds):
         problem = made(seed)
         known = loads_of(problem)
-        context = arena_of(varied(problem, spread, random.Random(seed)))
+        context = context_of(varied(problem, spread, random.Random(seed)))
         base = context.values(reverse(known))
         yield {
             name: (base[0] / ours[0], base[1] / ours[1])

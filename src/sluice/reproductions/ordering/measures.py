@@ -1,4 +1,4 @@
-"""Orders by name, and what they come to, for the thesis's evaluation of job ordering."""
+"""Makespan and total completion of named orders, for the evaluation of job ordering."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ UNOPT, INPUT = "reverse of MK_JR", "input order"
 
 
 def rules_of(problem: Problem) -> dict[str, Values]:
-    """What every rule and both baselines come to."""
-    place = arena_of(problem)
+    """The values of every rule and of both baselines."""
+    context = context_of(problem)
     orders: dict[str, Order] = {
-        name: FORMULAS[method](place.loads) for name, method in RULES.items()
+        name: FORMULAS[method](context.loads) for name, method in RULES.items()
     }
-    orders[UNOPT] = rules.reverse(place.loads)
-    orders[INPUT] = rules.input_order(place.loads)
-    return {name: place.values(order) for name, order in orders.items()}
+    orders[UNOPT] = rules.reverse(context.loads)
+    orders[INPUT] = rules.input_order(context.loads)
+    return {name: context.values(order) for name, order in orders.items()}
 
 
-def arena_of(problem: Problem, *, seconds: float | None = None) -> SearchContext:
-    """Where to run and to search orders; with compiled kernels where many tasks differ."""
+def context_of(problem: Problem, *, seconds: float | None = None) -> SearchContext:
+    """A context to run and search orders, with compiled kernels if many tasks differ."""
     context = SearchContext(problem, Meter(time.perf_counter, seconds=seconds))
-    if context.expects_s(1) > 0.05:  # noqa: PLR2004  # seconds; there are hundreds of orders to run
+    if context.expects_s(1) > 0.05:  # noqa: PLR2004  # seconds; hundreds of orders are run
         context.use_compiled()
     return context
 
 
 def searched(problem: Problem, objective: Objective, seconds: float, seed: int) -> Values:
-    """What a walk of some seconds comes to."""
-    context = arena_of(problem, seconds=seconds)
-    context.use_compiled()  # a search by itself would not load compiled kernels for so short a time
+    """The values of a search of that many seconds."""
+    context = context_of(problem, seconds=seconds)
+    context.use_compiled()  # for such a short time a search does not load compiled kernels itself
     best = solve(context, Method.SEARCH, objective, random.Random(seed)).best
     return best.makespan_s, best.total_s

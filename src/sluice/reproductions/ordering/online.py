@@ -1,7 +1,7 @@
 """MROrder and release on demand: table 3.4 and figure 3.9 of the thesis on job ordering.
 
-Jobs arrive as a Poisson stream whose mean gap is the busier phase's work over load and jobs, so
-that at load 1 the cluster could just keep up. Each way of releasing sees the same arrivals and is
+Jobs arrive as a Poisson stream. Its mean gap is the work of the busier phase over load and jobs, so
+at load 1 the cluster can just keep up. All release policies get the same arrivals, and are
 compared with release on arrival, seed by seed. Source: ordering spec, section 10.
 """
 
@@ -43,7 +43,7 @@ Stream = Callable[[random.Random], list[Job]]
 LOADS = (0.7, 1.0, 1.5, 2.0, 3.0)
 SWEPT_LOADS = (0.7, 1.2, 2.0, 4.0, 8.0)
 INTERVALS_S = (10.0, 30.0, 100.0, 230.0, 350.0)
-# Jobs and rounds: the thesis's best interval, seconds, and total completion gained, percent.
+# By jobs and rounds: best interval in the thesis, seconds, and gain in total completion, percent.
 _TABLE_3_4 = {
     (50, "FTI"): (230, 41.91), (50, "ATI"): (10, 44.31),
     (100, "FTI"): (230, 14.81), (100, "ATI"): (10, 28.30),
@@ -52,18 +52,18 @@ _TABLE_3_4 = {
 }  # fmt: skip
 _TABLE_3_4_SEEDS_MAX = 5
 _TIMINGS: Mapping[str, Callable[[float], Timing]] = {"FTI": FixedTimes, "ATI": AdaptiveTimes}
-_ARRIVALS = "Poisson arrivals; at load 1 the busier phase could just keep up."
+_ARRIVALS = "Poisson arrivals; at load 1 the busier phase can just keep up."
 
 
 class RunSums(NamedTuple):
-    """What a run came to, seconds."""
+    """Makespan, total completion and total response time of a run."""
 
     makespan_s: float
     total_s: float
     response_s: float
 
     def over(self, other: RunSums) -> tuple[float, float, float]:
-        """How many times the other's these are."""
+        """The ratios of these sums to those of another run."""
         makespan, total, response = (
             mine / theirs for mine, theirs in zip(self, other, strict=True)
         )
@@ -71,12 +71,12 @@ class RunSums(NamedTuple):
 
 
 def mrorder(timing: Callable[[float], Timing], interval_s: float, objective: str) -> Way:
-    """A way of releasing in rounds, its ordering engine as in the thesis (7 jobs by SIM)."""
+    """A release policy in rounds, with the ordering engine of the thesis (7 jobs by SIM)."""
     return lambda: MrOrder(engine=SimOrAlg(objective, 7), timing=timing(interval_s))
 
 
 def arriving(problem: Problem, load: float, draw: random.Random) -> list[Job]:
-    """The jobs in random order, each submitted a random gap after the one before."""
+    """The jobs in random order, with random gaps between their submissions."""
     jobs = [_job(job) for job in problem.jobs]
     draw.shuffle(jobs)
     works = [slot_work(job) for job in jobs]
@@ -108,7 +108,7 @@ def _phase(kind: SlotKind, runs: Runs, after: tuple[int, ...]) -> Phase:
 
 
 def ran(jobs: Sequence[Job], release: ReleasePolicy) -> RunSums:
-    """The jobs on the thesis's cluster, first in, first out, released that way."""
+    """The sums of the jobs on the cluster of the thesis, under FIFO and this release policy."""
     node = Node(node_id=NodeId("cluster"), map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS)
     workload = Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=tuple(jobs))
     scheduler, _ = simulated(workload, Scheduling(release=release))
@@ -120,7 +120,7 @@ def ran(jobs: Sequence[Job], release: ReleasePolicy) -> RunSums:
 def gains(
     ways: Mapping[str, Way], made: Stream, seeds: int
 ) -> dict[str, list[tuple[float, float, float]]]:
-    """By way, seed by seed: how many times its makespan, total and response arrival takes."""
+    """By policy and seed: the ratios of makespan, total and response of release on arrival."""
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
     for seed in range(seeds):
         jobs = made(random.Random(seed))
@@ -135,7 +135,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def online(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Release on demand and adaptive rounds against release on arrival, by load."""
+    """Release on demand and adaptive rounds compared with release on arrival, by load."""
     ways = {
         "ATI, makespan": mrorder(AdaptiveTimes, 10.0, "makespan"),
         "ATI, TCT": mrorder(AdaptiveTimes, 10.0, "tct"),
@@ -163,22 +163,22 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
             lines.setdefault(name, []).append((load, fmean(total)))
     return Experiment(
         name="online",
-        title="Release on demand and in rounds, against release on arrival",
+        title="Release on demand and in rounds, compared with release on arrival",
         setup=(
-            f"{FACEBOOK_JOBS} Facebook jobs, {seeds} seeds: mean and deviation of how many times as"
-            f" long release on arrival takes. ATI of 10 s. {_ARRIVALS}"
+            f"{FACEBOOK_JOBS} Facebook jobs, {seeds} seeds: mean and deviation of the ratio of"
+            f" release on arrival to each policy. ATI of 10 s. {_ARRIVALS}"
         ),
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "What has been released can no longer be overtaken, so the later a job is released the"
-            " better it can be placed. Release on demand by the least work (TCT) gains most of all"
-            " in total completion, and most where the queue is long, at about the makespan of"
-            " release on arrival; by Johnson's rank (makespan) it gains a little of everything."
-            " Rounds gain less in total completion, and cost makespan where the cluster idles now"
-            " and then, for a job waits for its round while slots are free. Draws differ much, as"
-            " the deviation tells: the few longest jobs decide. The thesis tells of up"
-            " to 2.76 in total completion for ATI, at arrivals that it does not tell."
+            "A released job cannot be overtaken, so late release allows a better order. Release on"
+            " demand by least work (TCT) gains most in total completion, especially with long"
+            " queues, at about the makespan of release on arrival. By Johnson's rank (makespan) it"
+            " gains a little in all measures. Rounds gain less in total completion, and increase"
+            " the makespan if the cluster is sometimes idle, because jobs wait for a round while"
+            " slots are free. Draws differ much, as the deviation shows, because of the few longest"
+            " jobs. The thesis reports up to 2.76 in total completion for ATI, with arrivals that"
+            " it does not give."
         ),
         chart=lines_chart(
             "Total completion by load",
@@ -189,7 +189,7 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
     )
 
 
-_OVER_ARRIVAL = "How many times as long release on arrival takes"
+_OVER_ARRIVAL = "Ratio of release on arrival to each policy"
 
 
 def _facebook(draw: random.Random) -> Problem:
@@ -226,7 +226,7 @@ def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
         )
     return Experiment(
         name="table-3.4",
-        title="Fixed against adaptive rounds (Table 3.4)",
+        title="Fixed and adaptive rounds (Table 3.4)",
         setup=(
             f"Facebook jobs at load 2, {taken} seeds: the best of intervals of"
             f" {', '.join(f'{dt:g}' for dt in INTERVALS_S)} s, mean and deviation, and the"
@@ -235,10 +235,10 @@ def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "The thesis does not tell its arrivals, on which the percentages depend above all. What"
-            " it says of them holds: adaptive rounds gain many times what fixed ones do, and nearly"
-            " as much at 10 s as at their best, because they lengthen the interval themselves."
-            " Fixed ones gain next to nothing here, for few jobs arrive within one."
+            "The thesis does not give its arrivals, and the percentages depend mostly on them. Its"
+            " conclusions hold: adaptive rounds gain much more than fixed ones, and nearly as much"
+            " at 10 s as at their best interval, because they lengthen the interval themselves."
+            " Fixed rounds gain very little here, because few jobs arrive within one round."
         ),
     )
 
@@ -268,19 +268,19 @@ def fig_3_9(seeds: int, on_progress: OnProgress) -> Experiment:
             lines.setdefault(name, []).append((load, fmean(total)))
     return Experiment(
         name="fig-3.9",
-        title="What MROrder gains (Fig. 3.9)",
+        title="Gain of MROrder (Fig. 3.9)",
         setup=(
             f"20 benchmark jobs, {FACEBOOK_JOBS} Facebook jobs, {seeds} seeds, mean and deviation;"
-            f" ATI of 10 s, each measure under the rounds that are made for it. {_ARRIVALS}"
+            f" ATI of 10 s, each measure under rounds that optimise it. {_ARRIVALS}"
         ),
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
             "The thesis does not give the arrivals, so the load is swept. As there, Facebook jobs"
-            " gain about 3 % of makespan under load, and total completion gains more as the queue"
-            " grows; +176 % is out of reach of the mean, not of single draws. What the thesis gains"
-            " in makespan on its test bed does not appear at any load: with a few large jobs,"
-            " waiting for a round costs more than its order gains."
+            " gain about 3 % of makespan under load, and the gain in total completion grows with"
+            " the queue. Single draws reach +176 %, but not the mean. The gain in makespan on the"
+            " test bed of the thesis does not appear at any load: with a few large jobs, waiting"
+            " for a round costs more than its order gains."
         ),
         chart=lines_chart(
             "Total completion gained by MROrder",

@@ -21,7 +21,7 @@ from sluice.planning.ordering.workloads import (
     facebook,
 )
 from sluice.reproductions.charts import lines_chart
-from sluice.reproductions.ordering.measures import arena_of
+from sluice.reproductions.ordering.measures import context_of
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 SLOTS = f"{MAP_SLOTS} map and {REDUCE_SLOTS} reduce slots"
@@ -44,7 +44,7 @@ _THESIS_SHARES_PERCENT = (58, 9.6, 8.6, 8.4, 5.6, 4.3, 2.5, 1.3, 1.7)
 def order_matters(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """The best and the worst order of four jobs."""
     on_progress("order matters")
-    found = enumerated(arena_of(benchmarks(4)), Objective.MAKESPAN)
+    found = enumerated(context_of(benchmarks(4)), Objective.MAKESPAN)
     best_s, worst_s = found.best.makespan_s, found.makespan_s_max
     return Experiment(
         name="order-matters",
@@ -65,7 +65,7 @@ def order_matters(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: A
 
 
 def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
-    """The benchmarks, with what the rules see in them."""
+    """The benchmarks, with the values that the rules use."""
     on_progress("table 3.2")
     known = loads_of(benchmarks(len(BENCHMARKS)))
     places = {job: place + 1 for place, job in enumerate(rules.mk_jr(known))}
@@ -87,18 +87,18 @@ def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
     return Experiment(
         name="table-3.2",
         title="The benchmarks (Table 3.2)",
-        setup=f"Counts and times are the thesis's; TM, TR and places are on {SLOTS}.",
+        setup=f"Counts and times are the thesis's; TM, TR and positions are for {SLOTS}.",
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "Nine rows; the thesis speaks of ten benchmarks. Its test beds of 1 to 30 jobs are not"
-            " on_progress, so that ours go round this table."
+            "Nine rows; the thesis mentions ten benchmarks. It does not list its test beds of 1 to"
+            " 30 jobs, so ours repeat this table."
         ),
     )
 
 
 def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Sizes of the synthetic jobs, and the times that were drawn for them."""
+    """Sizes of the synthetic jobs, and their drawn times."""
     on_progress("table 3.3")
     drawn = [
         job for seed in range(seeds) for job in facebook(FACEBOOK_JOBS, random.Random(seed)).jobs
@@ -125,8 +125,8 @@ def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "Job counts by bin are the thesis's own, rounded to whole jobs of 50. Times are one"
-            " draw a job and phase; their medians should be near exp(9.9511) = 21 s and"
+            "Job counts by bin are those of the thesis, rounded to whole jobs of 50. Times are one"
+            " draw for each job and phase; their medians should be near exp(9.9511) = 21 s and"
             " exp(12.375) = 237 s, if milliseconds are meant: in seconds a map would take 5.8"
             " hours."
         ),
@@ -134,7 +134,7 @@ def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _is_in(maps: int, number: int) -> bool:
-    """Bins share end points, so that a job belongs where its size is listed."""
+    """Whether the size is listed in the bin: bins share end points."""
     if number == 0:
         return maps < BINS[0][0] or (maps == BINS[0][0] and SMALL_JOBS > 0)
     return maps in BINS[number - 1] and maps != BINS[0][0]
@@ -145,7 +145,7 @@ def _median(numbers: list[float]) -> float | None:
 
 
 def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
-    """Rules against the best order, and how long finding it takes."""
+    """Rules compared with the best order, and the time to find it."""
     rows: list[dict[str, Cell]] = []
     times: dict[str, list[tuple[float, float]]] = {"thesis: SIM": [], "SIM": [], "exact": []}
     for jobs, thesis in _TABLE_3_5.items():
@@ -168,7 +168,7 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
             line.append((jobs, number))
     return Experiment(
         name="table-3.5",
-        title="Rules against all orders (Table 3.5)",
+        title="Rules compared with all orders (Table 3.5)",
         setup=(
             f"The first 1 to 9 benchmarks on {SLOTS}; rule/optimum, MK_JR for makespan and TCT"
             " order for total completion. SIM tries all orders, compiled; exact is branch and"
@@ -177,9 +177,10 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
-            "Absolute seconds differ, for the thesis's jobs are not told: no benchmark could end"
-            " after 45 s. The shape is the same: rules within a few percent of the optimum, and"
-            " a ninefold time for the ninth job; branch and bound does not grow like that."
+            "Absolute seconds differ, because the thesis does not list its jobs: none of the"
+            " benchmarks can end after 45 s. The pattern is the same: rules are within a few"
+            " percent of the optimum, and the ninth job multiplies the time by nine. Branch and"
+            " bound does not grow like that."
         ),
         chart=lines_chart(
             "Time to the best order",
@@ -194,9 +195,9 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
 def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     """Rule and optimum by measure, and the milliseconds of enumeration and of exact search."""
     problem = benchmarks(jobs)
-    context = arena_of(problem)
+    context = context_of(problem)
     context.use_compiled()
-    enumerated(context, Objective.TCT)  # so that nothing is compiled while it is timed
+    enumerated(context, Objective.TCT)  # compiles everything before the timing
     known = context.loads
     ruled = context.values(rules.mk_jr(known))[0], context.values(rules.tct(known))[1]
     objectives = (Objective.MAKESPAN, Objective.TCT)
@@ -205,7 +206,7 @@ def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     sim_s = (time.perf_counter() - began_s) / 2
     exact_s = 0.0
     for objective in objectives:
-        place = arena_of(problem, seconds=60.0)
+        place = context_of(problem, seconds=60.0)
         place.use(context.kernels)
         answer = solve(place, Method.EXACT, objective, random.Random(0))
         assert answer.is_proved, "the benchmarks are proved in a second"

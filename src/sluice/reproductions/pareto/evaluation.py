@@ -1,8 +1,8 @@
 """The evaluation of Zacheilas and Kalogeraki, "A Pareto-based scheduler for exploring
 cost-performance trade-offs for MapReduce workloads", EURASIP J. Embedded Systems 2017:29.
 
-What was measured on the authors' own cluster cannot be run again; what was simulated, and what is
-said of the searches, can. Source: pareto spec, sections 7 and 8.
+Measurements on the authors' cluster cannot be run again. Simulations and comparisons of searches
+can. Source: pareto spec, sections 7 and 8.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress
 Draw = Callable[[int, int], Problem]  # jobs, seed
 
 _COMBINATIONS_MAX = 2_000_000
-_PEER_JOBS = (10, 25)  # they take seconds
+_PEER_JOBS = (10, 25)  # each takes seconds
 _JOBS = (5, 10, 15, 20, 25)
 
 
 def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
-    """How long each search takes, up to 25 jobs: figure 13."""
+    """Time of each search, up to 25 jobs: figure 13."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
     for name, made in WORKLOADS.items():
@@ -62,9 +62,9 @@ def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
         ),
         rows=tuple(rows),
         why=(
-            "Milliseconds on another machine. The exact sweep looks at the few numbers of VMs that"
-            " change a job's time, so that it beats its own greedy stand-in as well; the peers"
-            " stop after a fixed number of generations, which the paper does not tell of its own."
+            "Milliseconds on another machine. The exact sweep evaluates only numbers of VMs that"
+            " change the time of a job, so it is faster than the greedy search too. The peers stop"
+            " after a fixed number of generations, which the paper does not state."
         ),
         chart=lines_chart(
             "Time of the search, Yahoo", "On a logarithmic scale.", ("jobs", "milliseconds"), lines,
@@ -105,9 +105,9 @@ def frontier_quality(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa
         columns=("workload", "search", "paper", "hypervolume"),
         rows=tuple(rows),
         why=(
-            "The paper's figure shows its own points near those of the genetic searches. Nothing"
-            " lies above the exact frontier; the slots policy comes nearest to it, and RRS falls"
-            " behind, as in the paper."
+            "In the figure of the paper its own points are close to those of the genetic searches."
+            " No point is better than the exact frontier. The slots policy is closest to it, and"
+            " RRS is far behind, as in the paper."
         ),
         chart=frontiers_chart("Frontiers by search", "One seed, billed by the hour.", views),
     )
@@ -169,14 +169,14 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
         title="Against all combinations (Fig. 15)",
         setup=(
             f"{DRAWN} The first {seeds} draws of 3 jobs with at most {_COMBINATIONS_MAX:,}"
-            " combinations; gap: share of the hypervolume that is missing, at worst."
+            " combinations; gap: largest missing share of the hypervolume."
         ),
         columns=("workload", "search", "paper: gap", "gap", "paper: ms", "ms", "combinations"),
         rows=tuple(rows),
         why=(
-            "Every combination of VMs per job, each filled to its slots, is tried at once in"
-            " arrays. The exact sweep misses nothing of it; the greedy search misses a little, as"
-            " the paper says. The paper's 7.5 minutes went through combinations one by one."
+            "All combinations of VMs per job, with all their slots used, are evaluated in arrays."
+            " The exact sweep misses nothing; the greedy search misses a little, as the paper says."
+            " The 7.5 minutes of the paper are for one combination after the other."
         ),
         chart=frontiers_chart(
             "Frontiers against all combinations",
@@ -187,14 +187,14 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _small_ones(made: Draw, seeds: int) -> Iterator[Problem]:
-    """The first draws of three jobs of which all combinations can be tried in a second."""
+    """The first draws of three jobs whose combinations can all be tried in a second."""
     problems = (made(3, seed) for seed in count())
     small = (one for one in problems if math.prod(_vms_max(one)) <= _COMBINATIONS_MAX)
     return islice(small, seeds)
 
 
 def _vms_max(problem: Problem) -> list[int]:
-    """The most VMs that are of use to each job."""
+    """The largest useful number of VMs for each job."""
     (offer,) = problem.offers
     return [
         offer.shape.vms(map_slots=job.maps.tasks, reduce_slots=job.reduces.tasks)
@@ -203,7 +203,7 @@ def _vms_max(problem: Problem) -> list[int]:
 
 
 def _enumerated(problem: Problem) -> tuple[Points, int]:
-    """The frontier of all combinations of VMs per job, and how many there are."""
+    """The frontier of all combinations of VMs per job, and their number."""
     import numpy as np
 
     judge = Judge(problem)
@@ -231,7 +231,7 @@ def _undominated(makespans: Sequence[float], budgets: Sequence[float]) -> Points
 
 EVALUATION = Evaluation(
     name="pareto",
-    title="Time against money: Zacheilas and Kalogeraki, EURASIP J. Embedded Systems 2017:29",
+    title="Makespan and budget: Zacheilas and Kalogeraki, EURASIP J. Embedded Systems 2017:29",
     makers={
         "model-accuracy": model_accuracy,
         "policies": policies,

@@ -1,4 +1,4 @@
-"""How good a set of plans is beside the exact frontier, and how long it took to find."""
+"""The quality of a set of plans relative to the exact frontier, and the time to find it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sluice.planning.pareto.tradeoff import hypervolume
 from sluice.reporting.extras import MissingExtra
 from sluice.reproductions.pareto.peers import PEERS, Points
 
-DRAWN = "Task lengths and counts drawn as told in the paper, what lies below 1 counted as 1 (E19)."
-_WINDOW = 4  # hypervolumes count makespans of up to so many times the fastest
+DRAWN = "Task lengths and counts drawn as in the paper, with values below 1 counted as 1 (E19)."
+_WINDOW = 4  # hypervolumes count makespans up to this multiple of the fastest
 
 
 def points_of(problem: Problem, search: Search) -> tuple[Points, float]:
-    """The frontier that a search finds, and the milliseconds that it took."""
+    """The frontier that a search finds, and its time in milliseconds."""
     began_s = time.perf_counter()
     found = list(searched(problem, search).points())
     return found, 1000 * (time.perf_counter() - began_s)
 
 
 def peer_points(name: str, problem: Problem, seed: int) -> tuple[Points | None, float | None]:
-    """The same of a peer; None where its library is not installed."""
+    """The frontier of a peer and its time; None if its library is not installed."""
     began_s = time.perf_counter()
     try:
         found = PEERS[name](problem, seed)
@@ -36,7 +36,7 @@ def peer_points(name: str, problem: Problem, seed: int) -> tuple[Points | None, 
 def volume_ratio(points: Points, exact: Points) -> float:
     """Hypervolume over that of the exact frontier.
 
-    Reference: four times the fastest makespan, and what the fastest plan costs.
+    Reference: four times the fastest makespan, and the cost of the fastest plan.
     """
     reference = (_WINDOW * exact[0][0], exact[0][1])
     whole = hypervolume(exact, reference)
@@ -44,7 +44,7 @@ def volume_ratio(points: Points, exact: Points) -> float:
 
 
 def overspent(points: Points, exact: Points) -> float:
-    """How much plans cost above the cheapest plan that is at least as fast, on average."""
+    """Mean extra cost of plans over the cheapest plan that is at least as fast."""
     times_s = [time_s for time_s, _ in exact]
     shares = (
         usd / exact[bisect_right(times_s, time_s * (1 + 1e-12)) - 1][1] - 1

@@ -1,8 +1,8 @@
 """The searches that the pareto paper compares with: NSGA-II, GDE3, and RRS run once per budget.
 
-All of them choose map and reduce slots of every job, and are judged by the same equations as the
-planner, computed for a whole population at once. NSGA-II is pymoo's, GDE3 is pymoode's (the extra
-`bench`); recursive random search is ours. Source: pareto, section 7.
+They choose map and reduce slots of every job, and use the same equations as the planner, computed
+for a whole population at once. NSGA-II is from pymoo and GDE3 from pymoode (the extra `bench`).
+Recursive random search is our own. Source: pareto, section 7.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RRS_BUDGETS, RRS_EVALUATIONS = 20, 1000
 class Judge:
     """Makespan and budget of many allocations at once: rows of map slots, then reduce slots.
 
-    Task counts are the given ones, all VMs are alike, nothing is charged for I/O.
+    Task counts do not change, all VMs are equal, and I/O is free.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -136,7 +136,7 @@ def _evolved(problem: Problem, algorithm: Any, seed: int) -> Points:  # noqa: AN
             out["F"] = judge.judged(judge.slots(x))
 
     minimize = _pymoo("pymoo.optimize").minimize
-    with warnings.catch_warnings(action="ignore"):  # pymoo calls what numpy has renamed
+    with warnings.catch_warnings(action="ignore"):  # pymoo uses names that numpy has changed
         found = minimize(Slots(), algorithm, ("n_gen", GENERATIONS), seed=seed, verbose=False)
     return sorted((float(time_s), float(usd)) for time_s, usd in np.atleast_2d(found.F))
 

@@ -1,4 +1,4 @@
-"""Slots against VMs, and the paper's limits. Source: pareto spec, sections 7 and 8."""
+"""The slots and VMs policies, and the limits of the paper. Source: pareto, sections 7 and 8."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GREEDY = {
 
 
 def policies(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Slots against VMs: figures 11 and 12, and the table of the spec's section 8."""
+    """The slots and VMs policies: figures 11 and 12, and the table of the spec's section 8."""
     rows: list[dict[str, Cell]] = []
     for name, jobs, billing_s in _cases():
         on_progress(f"policies: {name} {jobs}")
@@ -59,10 +59,10 @@ def policies(seeds: int, on_progress: OnProgress) -> Experiment:
         ),
         rows=tuple(rows),
         why=(
-            "As printed, ties go to the reduce slot, and on plateaus of the ceiling everything"
-            " ties: the slots policy then buys reduce slots that help nothing and loses to the VMs"
-            " policy, the reverse of the paper's figure (E9). With ties to the slot that needs no"
-            " further VM it wins, as the paper plots."
+            "As printed, the reduce slot wins ties, and on plateaus of the ceiling function all"
+            " slots tie. The slots policy then buys useless reduce slots and is worse than the VMs"
+            " policy, the opposite of the figure in the paper (E9). If the slot that needs no new"
+            " VM wins ties, the slots policy is better, as in the figure."
         ),
         chart=_policies_chart(),
     )  # fmt: skip
@@ -105,7 +105,7 @@ def _policies_chart() -> Chart:
 
 
 def limits(seeds: int, on_progress: OnProgress) -> Experiment:
-    """How often the paper's deadline and budget can be met at all."""
+    """How often the deadline and budget of the paper can be met."""
     shown = 5 * seeds
     ways = {"exact": Search.EXACT, **_GREEDY}
     rows: list[dict[str, Cell]] = []
@@ -125,14 +125,14 @@ def limits(seeds: int, on_progress: OnProgress) -> Experiment:
             rows.append(row | {way: f"{100 * met[way] / shown:.0f} %" for way in ways})
     return Experiment(
         name="limits",
-        title="Draws that have a plan within the paper's limits",
+        title="Draws that have a plan within the limits of the paper",
         setup=f"{DRAWN} {shown} seeds; 4000 s (Yahoo), 3000 s (Taobao), $8 a job.",
         columns=("workload", "paper", *ways),
         rows=tuple(rows),
         why=(
-            "Half of the draws or fewer have any plan within the limits, so those of the authors"
-            " must have been kinder, or drawn in another way than told; other figures here leave"
-            " the limits out for that. The greedy policies overlook plans that exist."
+            "At most half of the draws have a plan within the limits, so the draws of the authors"
+            " must have been easier, or drawn in another way. For this reason the other figures"
+            " here have no limits. The greedy policies miss plans that exist."
         ),
         chart=plain_bars_chart(
             "Draws with a plan within the limits",

@@ -1,8 +1,8 @@
-"""What the pareto paper measured on its own cluster, as far as it can be computed: how good the
-model of a job's time is, and what tuning of tasks and of buffers is worth.
+"""Measurements of the pareto paper on its own cluster, as far as they can be computed: the accuracy
+of the time model, and the gain of tuning task counts and buffers.
 
-The jobs are those of its Table 2. Their profiles are not published, so lengths are ours; only
-ratios and directions can be compared.
+The jobs are those of its Table 2. Their profiles are not published, so the lengths are our choice;
+only ratios and directions can be compared.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ RANGES = BufferRanges(
 )
 _RUNS_BEFORE = 10
 _GRID_STEP_BYTES = 25e6
-_ROUNDS = 3  # the best counts: others use the machine, too
+_ROUNDS = 3  # the best counts, because other processes use the machine too
 
 
 # --- the model of a job's time --------------------------------------------------------------------
 
 
 def model_accuracy(seeds: int, on_progress: OnProgress) -> Experiment:
-    """The estimate against a greedy schedule of the same jobs: figure 10."""
+    """The estimate and a greedy schedule of the same jobs: figure 10."""
     rows: list[dict[str, Cell]] = []
     groups = {}
     for name, (maps, reduces, _) in JOBS.items():
@@ -84,17 +84,18 @@ def model_accuracy(seeds: int, on_progress: OnProgress) -> Experiment:
         ),
         rows=tuple(rows),
         why=(
-            "The authors' jobs ran on their cluster; here a greedy slot scheduler runs drawn ones."
-            " Ten reduces fit their slots at once, and there the high estimate counts an average"
-            " too much (E3). `exact waves` is the error with --single-wave exact. The longest of"
-            " ten runs is longer than that of the next one, which lifts the estimate, too."
+            "The jobs of the authors ran on their cluster; here a greedy slot scheduler runs drawn"
+            " jobs. Ten reduces fit into their slots at once, and then the high estimate is too"
+            " high by one average (E3). `exact waves` is the error with --single-wave exact. The"
+            " longest task of ten runs is longer than that of the next run, which also raises the"
+            " estimate."
         ),
         chart=plain_bars_chart("Accuracy of the model", "Means.", "seconds", groups),
     )  # fmt: skip
 
 
 def _estimated(maps: int, reduces: int, seed: int) -> tuple[float, ...]:
-    """(low, mean, up, mean with exact waves, simulated) of a run after those of the profile."""
+    """(low, mean, up, mean with exact waves, simulated) of the run after the profiled ones."""
     draw = random.Random(seed)
 
     def phase(tasks: int, mean_s: float) -> list[float]:
@@ -103,15 +104,15 @@ def _estimated(maps: int, reduces: int, seed: int) -> tuple[float, ...]:
     parts = []
     for tasks, mean_s in ((maps, 60.0), (reduces, 120.0)):
         before = [phase(tasks, mean_s) for _ in range(_RUNS_BEFORE)]
-        told = (tasks, SLOTS, fmean(map(fmean, before)), max(map(max, before)))
-        rough, exact = phase_estimate(*told), phase_estimate(*told, SingleWave.EXACT)
+        inputs = (tasks, SLOTS, fmean(map(fmean, before)), max(map(max, before)))
+        rough, exact = phase_estimate(*inputs), phase_estimate(*inputs, SingleWave.EXACT)
         real_s = greedy_s(phase(tasks, mean_s), SLOTS)
         parts.append((rough.low_s, rough.mean_s, rough.up_s, exact.mean_s, real_s))
     return tuple(map(sum, zip(*parts, strict=True)))
 
 
 def greedy_s(lengths_s: Sequence[float], slots: int) -> float:
-    """When the last of the tasks ends, each started on the slot that is free first.
+    """The end of the last task, if each starts on the slot that is free first.
 
     >>> greedy_s([1.0, 1.0, 2.0], slots=2)
     3.0
@@ -126,7 +127,7 @@ def greedy_s(lengths_s: Sequence[float], slots: int) -> float:
 
 
 def task_adjustment(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn here
-    """Frontiers of three sorts with given, climbed and scanned task counts: figure 17."""
+    """Frontiers of three sorts with given task counts and with tuned ones: figure 17."""
     on_progress("task adjustment")
     problem = _sorts()
     series = {
@@ -165,10 +166,10 @@ def task_adjustment(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa:
         ),
         rows=tuple(rows),
         why=(
-            "The direction is the paper's: fewer, longer tasks fill the slots of a small cluster in"
-            " one wave. How much that saves hangs on the fixed part of a task, which the paper does"
-            " not publish. The paper adjusts by the climb, which stops at the first count that"
-            " helps nothing (E14): here it is slower than the given counts at most budgets."
+            "The direction agrees with the paper: fewer, longer tasks fill the slots of a small"
+            " cluster in one wave. The savings depend on the fixed part of a task, which the paper"
+            " does not publish. The paper adjusts by hill climb, which stops at the first count"
+            " without a gain (E14): here it is slower than the given counts at most budgets."
         ),
         chart=frontiers_chart("Sort with task counts adjusted", "", {"3 sorts": series}),
     )  # fmt: skip
@@ -199,7 +200,7 @@ def _sorts() -> Problem:
 
 # --- buffers --------------------------------------------------------------------------------------
 
-Found = tuple[BufferSetting, float]  # the setting, and the milliseconds to find it
+Found = tuple[BufferSetting, float]  # the setting, and the time to find it in milliseconds
 
 
 def buffer_tuning(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # one seed for all draws
@@ -232,19 +233,19 @@ def buffer_tuning(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: A
         name="buffer-tuning",
         title="Tuning buffers (Figs. 18, 19)",
         setup=(
-            "Jobs of Table 2, whose maps are taken to write what they read, in records of 60, 100"
+            "Jobs of Table 2, whose maps write what they read, in records of 60, 100"
             " and 15 bytes; 10,000 draws; grid of 25 MB. One byte counts as one operation (E11)."
         ),
         columns=("job", "way", "paper", "I/O $", "against default", "buffer MB", "ms"),
         rows=tuple(rows),
         why=(
-            "The closed form lies at or below all others, in microseconds. Against the default it"
-            " gains less than the paper's 25 %: how much hangs on how full the default's last spill"
-            " is, and so on the records of a map, which the paper does not publish (with records of"
-            " 200 bytes the same jobs would gain 32 to 40 %). All of the gain is the"
-            " last, partly full spill, which the model charges as a full one (E12): a buffer of"
-            " 512 MB at the default shares moves twice what maps of 60 MB write. The optimum moves"
-            " just what they write."
+            "The closed form is at least as cheap as all others, in microseconds. Its gain over the"
+            " default is less than the 25 % of the paper. The gain depends on how full the last"
+            " spill of the default is, and so on the records of a map, which the paper does not"
+            " publish: with records of 200 bytes the same jobs would gain 32 to 40 %. All of the"
+            " gain comes from the last, partly full spill, which the model charges as a full one"
+            " (E12). A buffer of 512 MB at the default shares moves twice the output of maps of"
+            " 60 MB. The optimum moves just their output."
         ),
         chart=plain_bars_chart("I/O cost by way of tuning", "", "dollars", groups),
     )

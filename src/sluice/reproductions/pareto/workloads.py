@@ -1,8 +1,8 @@
-"""The workloads of the pareto paper's evaluation, drawn anew from their published distributions.
+"""The workloads of the pareto paper, drawn again from their published distributions.
 
-Normal(50, 200) and the like give some 40 % negative draws, and the paper tells no truncation; here
-a draw is a task, and what lies below 1 counts as 1. Task counts of Taobao are not told; they are
-those of Yahoo. Source: pareto, section 7, E19.
+Normal(50, 200) and similar distributions have about 40 % negative draws, and the paper does not say
+how they are truncated. Here a draw is a task, and values below 1 count as 1. The paper has no task
+counts of Taobao; those of Yahoo are used. Source: pareto, section 7, E19.
 """
 
 from __future__ import annotations
