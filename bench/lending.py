@@ -27,7 +27,7 @@ from sluice.bootstrap import live_run
 from sluice.core.events import Tick
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.reporting.result import RunResult
+from sluice.reporting.run.result import RunResult
 from sluice.store.rows import EntryKind, entries
 from sluice.store.runs import Runs
 

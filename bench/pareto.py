@@ -23,9 +23,9 @@ from bench._figures import Spent, best_of, verdict
 from sluice.planning.pareto.answer import Search, searched
 from sluice.planning.pareto.frontier import Frontier
 from sluice.planning.pareto.problem import Problem
-from sluice.reporting.reproductions.pareto_measures import volume_ratio
-from sluice.reporting.reproductions.pareto_peers import PEERS
-from sluice.reporting.reproductions.pareto_workloads import WORKLOADS
+from sluice.reproductions.pareto.measures import volume_ratio
+from sluice.reproductions.pareto.peers import PEERS
+from sluice.reproductions.pareto.workloads import WORKLOADS
 
 SEED = 1
 JOBS = (10, 25)
@@ -49,7 +49,7 @@ def exact(problem: Problem, rounds: int) -> tuple[Frontier, Spent]:
 
 def assert_right() -> None:
     """Nothing is missing of what all combinations of VMs give for three jobs."""
-    from sluice.reporting.reproductions.pareto import against_optimal
+    from sluice.reproductions.pareto.evaluation import against_optimal
 
     told = against_optimal(3, lambda _: None)
     assert all(float(row["gap"] or 0) <= ROUNDING for row in told.rows[::3])

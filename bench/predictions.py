@@ -39,8 +39,8 @@ from sluice.api.calibrate import calibrate_runs
 from sluice.estimate.calibration import Accuracy, Comparison
 from sluice.estimate.uncertainty import Interval
 from sluice.model.history import PastRun
-from sluice.reporting.calibration import CalibrationReport, signed
-from sluice.reporting.formatting import share
+from sluice.reporting.calibration.result import CalibrationReport
+from sluice.reporting.formatting import share, signed
 from sluice.store.profiles import Profiles
 
 HOUSE = Path(__file__).resolve().parent.parent

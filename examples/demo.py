@@ -31,11 +31,12 @@ from sluice.cli.live import live_watcher
 from sluice.ingest.logs.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.reporting.charts.slots_gantt import slots_of
+from sluice.reporting.compare.tables import comparison_table
 from sluice.reporting.formatting import duration, size
-from sluice.reporting.idleness import idleness
-from sluice.reporting.result import RunResult
-from sluice.reporting.tables import comparison_table, idle_table, job_table
+from sluice.reporting.run.idleness import idleness
+from sluice.reporting.run.result import RunResult
+from sluice.reporting.run.slots_gantt import slots_of
+from sluice.reporting.run.tables import idle_table, job_table
 
 EXAMPLES = Path(__file__).resolve().parent
 TRACE = EXAMPLES / "swim" / "FB-2009_samples_24_times_1hr_0_first50jobs.tsv"

@@ -11,7 +11,7 @@ from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.measured import relative_error
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import NOTHING, duration
-from sluice.reporting.result import RunResult
+from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
     from rich.table import Table

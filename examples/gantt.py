@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.slots_gantt import slots_gantt
 from sluice.reporting.charts.theme import TimeAxis, finished, titled
 from sluice.reporting.formatting import duration
-from sluice.reporting.result import RunResult
+from sluice.reporting.run.result import RunResult
+from sluice.reporting.run.slots_gantt import slots_gantt
 
 
 def gantt(runs: Mapping[str, RunResult]) -> Chart:

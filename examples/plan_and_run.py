@@ -22,9 +22,9 @@ import sluice
 from sluice.model.prices import Prices
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.formatting import duration, money
-from sluice.reporting.plan_tables import plan_panel, plans_table
-from sluice.reporting.plans import PlanResult
-from sluice.reporting.result import RunResult
+from sluice.reporting.plan.result import PlanResult
+from sluice.reporting.plan.tables import plan_panel, plans_table
+from sluice.reporting.run.result import RunResult
 
 EXAMPLES = Path(__file__).resolve().parent
 WIDTH = 80

@@ -3,7 +3,7 @@
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -151,3 +151,59 @@ def test_the_reading_guide_names_files_that_exist():
 
     assert len(named) > 20
     assert [] == [name for name in named if not (SOURCE / name).is_file()]
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package, parsed, by its full name."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+def imported(tree: ast.Module, names: Collection[str]) -> set[str]:
+    """The modules of the package that a module imports: at the top, in functions, for types."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                found.add(submodule if submodule in names else node.module)
+    return found & set(names)
+
+
+def on_circles(imports: Mapping[str, Collection[str]]) -> list[str]:
+    """Modules that import each other, directly or through others.
+
+    Removes modules that import nothing that is left, and those that nothing left imports, until
+    there are no more: what remains is on a circle, or on a way between two.
+    """
+    left = {name: set(of) - {name} for name, of in imports.items()}
+    ends = set(left)
+    while ends:
+        used = {name for of in left.values() for name in of}
+        ends = {name for name, of in left.items() if not of & left.keys() or name not in used}
+        for name in ends:
+            del left[name]
+    return sorted(left)
+
+
+def test_a_circle_of_imports_is_found():
+    """Otherwise the next test could pass because it finds nothing at all."""
+    imports = {"top": {"a"}, "a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}
+
+    assert ["a", "b", "c"] == on_circles(imports)
+    assert [] == on_circles({**imports, "c": {"d"}})
+    tree = ast.parse("def f():\n    from sluice.core import state")
+    assert {"sluice.core.state"} == imported(tree, {"sluice.core", "sluice.core.state"})
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports inside functions count too: they only hide a circle."""
+    trees = modules()
+
+    assert [] == on_circles({name: imported(tree, trees) for name, tree in trees.items()})

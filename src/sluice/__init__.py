@@ -19,7 +19,7 @@ _HOMES = {
     "InvalidInput": "sluice.model.errors",
     "MissingExtra": "sluice.reporting.extras",
     "RunInterrupted": "sluice.engines.interruption",
-    "RunResult": "sluice.reporting.result",
+    "RunResult": "sluice.reporting.run.result",
     "SluiceError": "sluice.model.errors",
     "StoreCorrupt": "sluice.model.errors",
     "StoreUnavailable": "sluice.store.database",
@@ -36,7 +36,7 @@ _HOMES = {
     "profiles": "sluice.api.profiles",
     "profile_run": "sluice.api.profile_run",
     "read_log": "sluice.ingest.logs.formats",
-    "reproduce": "sluice.api.reproduce",
+    "reproduce": "sluice.reproductions.runner",
     "run": "sluice.api.run",
     "schema": "sluice.api.workload",
     "simulate": "sluice.api.simulate",
@@ -44,7 +44,7 @@ _HOMES = {
     "validate": "sluice.api.workload",
     "why": "sluice.api.explain",
     "workload_from_logs": "sluice.ingest.logs.replay",
-    "write_workload": "sluice.reporting.exports.workload_file",
+    "write_workload": "sluice.reporting.exports.workload_text",
 }
 
 __all__ = [  # noqa: PLE0604  # the names are strings; the linter sees only the star

@@ -10,7 +10,6 @@ from sluice.api.profile_run import profile_run as profile_run
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs
 from sluice.api.profiles import profiles as profiles
-from sluice.api.reproduce import reproduce as reproduce
 from sluice.api.run import run as run
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
@@ -27,9 +26,10 @@ from sluice.model.errors import InvalidInput as InvalidInput
 from sluice.model.errors import SluiceError as SluiceError
 from sluice.model.errors import StoreCorrupt as StoreCorrupt
 from sluice.model.workload import Workload as Workload
-from sluice.reporting.exports.workload_file import write_workload as write_workload
+from sluice.reporting.exports.workload_text import write_workload as write_workload
 from sluice.reporting.extras import MissingExtra as MissingExtra
-from sluice.reporting.result import RunResult as RunResult
+from sluice.reporting.run.result import RunResult as RunResult
+from sluice.reproductions.runner import reproduce as reproduce
 from sluice.store.database import StoreUnavailable as StoreUnavailable
 
 __version__: str

@@ -12,7 +12,7 @@ from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
 from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.reporting.past_runs import SOURCE, WORK, work_digest
+from sluice.reporting.history.past_runs import SOURCE, WORK, work_digest
 from sluice.store.profiles import Profiles
 from sluice.store.rows import RunHeader
 from sluice.store.runs import Runs

@@ -10,7 +10,7 @@ from sluice.bootstrap.plan_inputs import laid_out, last_prediction_error
 from sluice.ingest.workload import load_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastTask
-from sluice.reporting.past_runs import WORK, work_digest
+from sluice.reporting.history.past_runs import WORK, work_digest
 from sluice.store.profiles import Profiles
 
 FILE = """\

@@ -84,7 +84,7 @@ def test_people_get_a_table_with_what_was_chosen_below(trace):
 
     assert "log        format  jobs  tasks  input  new  longer  known" in answer.out
     assert "log.jsonl  sluice     2     16      –    2       0      0" in answer.out
-    assert "The trace has no submission times" in answer.out
+    assert "The trace has no submissions" in answer.out
     assert "Next: sluice profiles" in answer.err
 
 
@@ -236,7 +236,7 @@ def test_a_run_in_which_nothing_ended_well_has_a_row_too(home):
     told = package.profiles()
 
     assert [None] == [row.cells()["phase"] for row in told.rows() if row.phase is None]
-    assert "nothing ended well" in sluice("profiles", "failing").out
+    assert "no task ended well" in sluice("profiles", "failing").out
 
 
 def _without_phases(run):

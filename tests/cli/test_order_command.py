@@ -135,7 +135,7 @@ def test_people_see_both_orders_and_what_is_gained(example):
     assert "▒▒▒▒█████ " in answer.out
     assert "40 s, 10.0 % better than the file's order (44 s)" in answer.out
     assert "6.0 % worse than the file's order" in answer.out
-    assert "proved best" in answer.out
+    assert "proved optimal" in answer.out
     assert all(len(line) <= 80 for line in answer.out.splitlines())
 
 

@@ -291,7 +291,7 @@ def test_people_get_a_table_and_a_verdict(file):
 
     assert answer.code == 0
     assert "50 m 00 s   $4.00" in answer.out
-    assert "2 plans worth choosing" in answer.out
+    assert "2 Pareto-optimal plans" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_people_get_a_table_and_a_verdict(file):
     [
         ({"deadline_s": 2000}, "no plan meets the deadline of 33 m 20 s"),
         ({"budget_usd_max": 2.5}, "no plan costs $2.50 or less"),
-        ({"deadline_s": 3100, "budget_usd_max": 3.5}, "in 51 m 40 s it costs $4.00 at the least"),
+        ({"deadline_s": 3100, "budget_usd_max": 3.5}, "in 51 m 40 s it costs at least $4.00"),
         ({"vms_max": 1}, "the jobs do not fit into 1 VMs"),
         ({"budget_usd_min": 50}, "every plan costs less than $50.00"),
     ],

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.terminal import sluice
 
-from sluice.reporting import reproductions
+from sluice import reproductions
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.reproductions.reproduction import Evaluation, Experiment
+from sluice.reproductions.runner import Evaluation, Experiment
 
 CHART = Chart({"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}})
 
@@ -72,7 +72,7 @@ def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
     ("words", "told"),
     [
         (("countin",), "Did you mean counting?"),
-        (("counting", "--experiment", "table-3"), "'table-3' is no experiment of counting"),
+        (("counting", "--experiment", "table-3"), "counting has no experiment 'table-3'"),
         (("counting", "--seeds", "0"), "--seeds"),
         (("counting", "--out", "/proc/version"), "--out"),
     ],

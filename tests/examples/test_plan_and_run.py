@@ -22,7 +22,7 @@ def test_two_budgets_are_planned_run_and_held_against_the_plan(tmp_path, monkeyp
     assert cheap.predicted_usd < fast.predicted_usd
     assert fast.predicted_s < cheap.predicted_s
     assert all(one.measured_s > 0 and one.measured_usd > 0 for one in outcomes)
-    assert "predictions were off by" in capsys.readouterr().out
+    assert "largest prediction error" in capsys.readouterr().out
     check_outputs_agree(folder)
     check_hindsight(folder)
 

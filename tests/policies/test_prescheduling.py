@@ -14,7 +14,7 @@ from tests.runs import map_reduce
 from sluice.core.commands import Locality
 from sluice.core.reasons import ReasonCode
 from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.reporting.reproductions.dynamicmr_workload import (
+from sluice.reproductions.dynamicmr.workload import (
     BENCHMARKS,
     SETTINGS,
     Benchmark,

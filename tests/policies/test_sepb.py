@@ -21,7 +21,7 @@ from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
 from sluice.policies.late import Late
 from sluice.policies.sepb import PendingFirst
-from sluice.reporting.reproductions.dynamicmr_workload import (
+from sluice.reproductions.dynamicmr.workload import (
     SETTINGS,
     batch,
     simulated,

@@ -10,7 +10,7 @@ from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
-from sluice.reporting.calibration import CalibrationReport
+from sluice.reporting.calibration.result import CalibrationReport
 from sluice.store.profiles import Profiles
 
 LEVEL_MAX = 0.999

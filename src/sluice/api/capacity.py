@@ -6,7 +6,7 @@ from sluice.api.sources import Source, workload_of
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
 from sluice.planning.capacity.plan import Unreachable, plan
-from sluice.reporting.capacity import CapacityResult, UnreachableResult
+from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 
 _BOUNDS = {bound.value: bound for bound in Bound}
 

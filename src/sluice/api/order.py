@@ -23,7 +23,7 @@ from sluice.planning.ordering.meter import Meter
 from sluice.planning.ordering.methods import Method, solve
 from sluice.planning.ordering.problem import problem_of
 from sluice.planning.ordering.search_context import SearchContext
-from sluice.reporting.ordering import OrderResult
+from sluice.reporting.order.result import OrderResult
 
 SECONDS = 10.0
 OnProgress = Callable[[str], None]

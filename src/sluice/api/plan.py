@@ -28,7 +28,7 @@ from sluice.planning.pareto.problem import (
     Problem,
     TaskTuning,
 )
-from sluice.reporting.plans import Off, PlanResult
+from sluice.reporting.plan.result import Off, PlanResult
 
 _TASKS = {"tasks": TaskTuning.SCAN, "tasks-hill": TaskTuning.HILL}
 _BUFFERS = {

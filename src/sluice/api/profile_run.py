@@ -21,8 +21,8 @@ from sluice.estimate.setting import NotEnough
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
-from sluice.reporting.past_runs import profile_name
-from sluice.reporting.sandbox import JobTrials, SandboxReport
+from sluice.reporting.history.past_runs import profile_name
+from sluice.reporting.profile_run.result import JobTrials, SandboxReport
 from sluice.store.profiles import Profiles
 
 SLOTS_MAX = 1000

@@ -12,7 +12,7 @@ from sluice.ingest.logs.formats import AUTO, check_options, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
-from sluice.reporting.history import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
+from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
 from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
 
 OnProgress = Callable[[str], None]

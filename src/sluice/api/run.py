@@ -12,7 +12,7 @@ from sluice.core.transitions import JobState
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.workload import parse_workload
-from sluice.reporting.result import RunResult
+from sluice.reporting.run.result import RunResult
 
 
 def run(

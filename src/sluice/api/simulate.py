@@ -11,11 +11,11 @@ from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.checks import check_simulable
 from sluice.core.protocols import ReleasePolicy
 from sluice.core.scheduler import Scheduler
+from sluice.ingest.logs.trace import recorded_lengths
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.reporting.comparison import Comparison, compared
-from sluice.reporting.result import RunResult
-from sluice.reporting.trace import read_trace
+from sluice.reporting.compare.result import SchedulerComparison, compared
+from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings
@@ -103,7 +103,7 @@ def _recorded(
     if trace is None:
         return None
     factors = {"rack": world.rack_factor, "any": world.remote_factor}
-    return read_trace(trace, factors if cluster.has_racks else None)
+    return recorded_lengths(trace, factors if cluster.has_racks else None)
 
 
 def compare(
@@ -113,7 +113,7 @@ def compare(
     seeds: int = 10,
     settings: GivenSettings = (),
     on_progress: Callable[[str, int], None] | None = None,
-) -> Comparison:
+) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: names of task policies; `release+tasks`, as in `mrorder+fifo`, names both.

@@ -20,7 +20,7 @@ from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Job, Phase
 from sluice.model.workload import Workload
-from sluice.reporting.past_runs import profile_name
+from sluice.reporting.history.past_runs import profile_name
 
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles

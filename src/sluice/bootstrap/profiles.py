@@ -24,7 +24,7 @@ from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
 from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
-from sluice.reporting.past_runs import (
+from sluice.reporting.history.past_runs import (
     SOURCE,
     WORK,
     RunFacts,

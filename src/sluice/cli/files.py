@@ -12,7 +12,7 @@ from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.reporting.charts.chart import Chart
-    from sluice.reporting.result import RunResult
+    from sluice.reporting.run.result import RunResult
 
 PLOT_ENDINGS = (".html", ".png", ".svg", ".json")
 
@@ -61,7 +61,7 @@ class Files:
     def write(self, result: RunResult) -> None:
         """Write the requested files. Raises InvalidInput if a path has become unusable."""
         if self.trace is not None:
-            from sluice.reporting.trace import write_trace
+            from sluice.reporting.run.trace import write_trace
 
             write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sluice.cli.answers import talk
 
 if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
+    from sluice.reporting.run.result import RunResult
 
 _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sluice.engines.progress import JobProgress, Progress, Watcher
     from sluice.model.ids import JobId
-    from sluice.reporting.result import RunResult
+    from sluice.reporting.run.result import RunResult
 
 _BARS_MAX = 12
 _JOB_WIDTH = 28
@@ -97,7 +97,7 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
     """What a real run has beside a simulation: measured lengths, outputs, what was predicted."""
     from rich.text import Text
 
-    from sluice.reporting.tables import measured_table
+    from sluice.reporting.run.tables import measured_table
 
     views: list[RenderableType] = [
         measured_table(cast("dict[str, dict[str, object]]", result.extra["measured"]))

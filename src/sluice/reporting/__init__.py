@@ -1,1 +1,6 @@
-"""What people and programs are told of a run: documents, traces, tables, charts, explanations."""
+"""Results for people and programs: documents, tables, charts, exports.
+
+One folder for each kind of answer, with `result` (the value and its JSON document), `tables` (for
+terminals) and `chart`. A result imports its chart; tables import the result; charts take rows.
+Shared parts are in `charts`, `exports`, `formatting` and `table_style`.
+"""

@@ -1,4 +1,4 @@
-"""Libraries that are asked for only when they are needed, and named when they are missing."""
+"""Optional libraries, imported at their first use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sluice.model.errors import SluiceError
 
 
 class MissingExtra(SluiceError):
-    """Something was asked for that needs a library which is not installed."""
+    """A feature needs a library that is not installed."""
 
 
 def required(module: str, *, extra: str, what: str) -> Any:  # noqa: ANN401  # any library's module
-    """The module, imported now. Raises MissingExtra, naming the extra, where it is not there."""
+    """The module, imported now. Raises MissingExtra, with the extra's name, if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

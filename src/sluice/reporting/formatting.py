@@ -1,4 +1,4 @@
-"""Numbers as people read them. For tables and charts only: documents keep numbers unrounded."""
+"""Numbers as people read them, for tables and charts. JSON documents keep unrounded numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 NOTHING = "–"
 _BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
-_ROUNDED_S = 0.05  # what is nearer to a minute would be told as 60.0 s
+_ROUNDED_S = 0.05  # a length nearer to a minute would be shown as 60.0 s
 _MILLISECOND_S = 0.001
 _KIBI = 1024
-_FEW = 0.0995  # a share below 10 % is told with a decimal
+_FEW = 0.0995  # a share below 10 % has one decimal
 _CENT_USD = 0.01
 
 
@@ -39,7 +39,7 @@ def _span(seconds: float) -> str:
 
 
 def _instant(seconds: float) -> str:
-    """Less than a second."""
+    """A length below one second."""
     if seconds == 0:
         return "0 s"
     return f"{seconds * 1000:.0f} ms" if seconds >= _MILLISECOND_S else "<1 ms"
@@ -50,7 +50,7 @@ def _pair(whole: int, base: int, large: str, small: str) -> str:
 
 
 def duration_tight(seconds: float | None) -> str:
-    """A length of time for narrow columns: units stand at their numbers.
+    """A length of time for narrow columns, without spaces before the units.
 
     >>> duration_tight(3725), duration_tight(7.26)
     ('1h 02m', '7.3s')
@@ -76,7 +76,7 @@ def size(count: float | None) -> str:
 
 
 def share(part: float | None) -> str:
-    """A share as percent.
+    """A share in percent.
 
     >>> share(0.934), share(0.004), share(None)
     ('93 %', '0.4 %', '–')
@@ -88,7 +88,7 @@ def share(part: float | None) -> str:
 
 
 def count(number: int) -> str:
-    """A whole number with thousands apart.
+    """A whole number with thousands separators.
 
     >>> count(1234567)
     '1,234,567'
@@ -96,8 +96,27 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def signed(part: float | None) -> str:
+    """A share with its sign.
+
+    >>> signed(0.034), signed(-0.2), signed(-0.001), signed(None)
+    ('+3 %', '-20 %', '+0 %', '–')
+    """
+    # Adding 0 removes the sign of a rounded zero.
+    return NOTHING if part is None else f"{round(part, 2) + 0.0:+.0%}".replace("%", " %")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is 1.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def tenths(number: float | None) -> str:
-    """A number with one decimal at most and thousands apart.
+    """A number with at most one decimal, and thousands separators.
 
     >>> tenths(1511.62), tenths(4.0), tenths(None)
     ('1,511.6', '4', '–')
@@ -117,7 +136,7 @@ def money(usd: float | None) -> str:
 
 
 def shortened(text: str, width_max: int) -> str:
-    """The text, its middle left out where it is longer: ids differ at both ends.
+    """The text, without its middle if it is too long: ids differ at both ends.
 
     >>> shortened("wordcount-2024-05-17", 12)
     'wordco…05-17'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from sluice.reporting.figures import RunFigures
 from sluice.reporting.formatting import count, duration, share
+from sluice.reporting.run.figures import RunFigures
 
 _JOBS_MAX = 20
 

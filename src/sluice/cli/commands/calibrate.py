@@ -13,7 +13,7 @@ from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 
 if TYPE_CHECKING:
-    from sluice.reporting.calibration import CalibrationReport
+    from sluice.reporting.calibration.result import CalibrationReport
 
 Store = Annotated[
     str | None,
@@ -70,7 +70,7 @@ def calibrate(
 
 
 def _print_report(report: CalibrationReport, *, is_one: bool) -> None:
-    from sluice.reporting.calibration import profile_views, views
+    from sluice.reporting.calibration.tables import profile_views, views
 
     if not report.calibration.profiles:
         talk("The profile store is empty: run a workload, or import a log.")
@@ -116,7 +116,7 @@ def profile_run(
     """
     from sluice.api import profile_run as api
     from sluice.cli.live import live_watcher
-    from sluice.reporting.sandbox import views
+    from sluice.reporting.profile_run.tables import views
 
     counts = None if slots is None else _counts(slots)
     with live_watcher() as watcher:

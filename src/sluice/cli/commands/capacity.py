@@ -14,7 +14,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload
 
 if TYPE_CHECKING:
-    from sluice.reporting.capacity import CapacityResult, UnreachableResult
+    from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 
 
 @app.command()
@@ -52,7 +52,7 @@ def capacity(
     Example: sluice capacity classes.yaml --integer --plot cost.html
     """
     from sluice.api import capacity as api
-    from sluice.reporting.capacity import UnreachableResult
+    from sluice.reporting.capacity.result import UnreachableResult
 
     workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, export=export)
@@ -81,7 +81,7 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
     if as_json:
         print_document(result.document())
         return NO
-    from sluice.reporting.capacity_tables import unreachable_table
+    from sluice.reporting.capacity.tables import unreachable_table
 
     talk("No capacity meets these deadlines: part of each job cannot be parallelised.")
     print_views(unreachable_table(result.answer))
@@ -89,7 +89,7 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
 
 
 def _print_plan(result: CapacityResult, *, has_curve: bool) -> None:
-    from sluice.reporting.capacity_tables import (
+    from sluice.reporting.capacity.tables import (
         capacity_panel,
         classes_table,
         curve_table,

@@ -36,7 +36,7 @@ def why(
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
     """
     from sluice.api import explain as api
-    from sluice.reporting.explanation import why_text
+    from sluice.reporting.explain.text import why_text
 
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
@@ -79,7 +79,7 @@ def story(
     Example: sluice story etl-7/map/3 --file jobs.yaml
     """
     from sluice.api import explain as api
-    from sluice.reporting.explanation import story_view
+    from sluice.reporting.explain.text import story_view
 
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,

@@ -19,7 +19,7 @@ from sluice.cli.given_workload import given_workload
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from sluice.reporting.ordering import OrderResult
+    from sluice.reporting.order.result import OrderResult
 
 _BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
 _EVALUATIONS_MAX = 10**12
@@ -164,7 +164,7 @@ def _write(result: OrderResult, files: Files, source: str) -> None:
 
 
 def _print_result(result: OrderResult) -> None:
-    from sluice.reporting.ordering_views import frontier_table, order_panel, order_table
+    from sluice.reporting.order.tables import frontier_table, order_panel, order_table
 
     views = [order_table(result, width=console().width)]
     if result.answer.frontier is not None:

@@ -17,7 +17,7 @@ from sluice.cli.given_workload import given_workload
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from sluice.reporting.plans import PlanResult
+    from sluice.reporting.plan.result import PlanResult
 
 _CHOICE, _MACHINES, _MODEL, _FILES = "Use a plan", "Machines", "Model", "Files"
 _PLANS_MAX = 10**9
@@ -238,7 +238,7 @@ def _write_chosen(result: PlanResult, number: int, files: Files, source: str) ->
 
 
 def _print_plans(result: PlanResult, choose: int | None) -> None:
-    from sluice.reporting.plan_tables import allocation_table, plan_panel, plans_table
+    from sluice.reporting.plan.tables import allocation_table, plan_panel, plans_table
 
     if len(result):
         print_views(plans_table(result), allocation_table(result, choose or result.knee or 1))

@@ -15,7 +15,7 @@ from sluice.cli.files import Files
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from sluice.reporting.history import Imported, StoredProfiles
+    from sluice.reporting.history.result import Imported, StoredProfiles
 
 _FORGET = "Forget"
 _DAYS_MAX = 10**5
@@ -115,7 +115,7 @@ def import_(
 
 
 def _print_imported(imported: Imported) -> None:
-    from sluice.reporting.profiles import imported_views
+    from sluice.reporting.history.tables import imported_views
 
     print_views(*imported_views(imported))
     if any(log.added.new or log.added.replaced for log in imported.logs):
@@ -144,7 +144,7 @@ def profiles(
     Example: sluice profiles wordcount --export wordcount.csv
     """
     from sluice.api import profiles as api
-    from sluice.reporting.history import check_export
+    from sluice.reporting.history.result import check_export
 
     files = Files.checked("-", export=export)
     if export is not None:
@@ -188,7 +188,7 @@ def _is_to_forget(choices: dict[str, bool], name: str | None) -> bool:
 
 
 def _print_profiles(stored: StoredProfiles, name: str | None) -> None:
-    from sluice.reporting.profiles import about_profile, profiles_table, runs_table
+    from sluice.reporting.history.tables import about_profile, profiles_table, runs_table
 
     for profile, runs in Counter(gone.profile for gone in stored.forgotten).items():
         talk(f"forgotten: {runs} {'run' if runs == 1 else 'runs'} of {profile}")

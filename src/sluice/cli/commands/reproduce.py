@@ -13,7 +13,7 @@ from sluice.cli.application import app
 from sluice.cli.failures import DONE
 
 if TYPE_CHECKING:
-    from sluice.reporting.reproductions.reproduction import Reproduction
+    from sluice.reproductions.runner import Reproduction
 
 
 @app.command()
@@ -52,14 +52,14 @@ def reproduce(
 
     Example: sluice reproduce ordering --experiment table-3.5 --out figures
     """
-    from sluice.api import reproduce as api
     from sluice.cli.files import checked_folder
     from sluice.cli.progress import spinner
-    from sluice.reporting.reproductions.views import views
+    from sluice.reproductions import runner
+    from sluice.reproductions.views import views
 
     folder = None if out is None else checked_folder("--out", out)
     with spinner(f"reproducing {name}") as on_progress:
-        made = api.reproduce(
+        made = runner.reproduce(
             name, experiments=experiment or (), seeds=seeds, on_progress=on_progress
         )
     if folder is not None:

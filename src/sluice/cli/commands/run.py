@@ -13,7 +13,7 @@ from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 
 if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
+    from sluice.reporting.run.result import RunResult
 
 
 @app.command(cls=WithSettings)

@@ -15,7 +15,7 @@ from sluice.cli.given_workload import given_workload
 from sluice.cli.hints import talk_about
 
 if TYPE_CHECKING:
-    from sluice.reporting.result import RunResult
+    from sluice.reporting.run.result import RunResult
 
 
 @app.command(cls=WithSettings)
@@ -93,7 +93,7 @@ def compare(
     """
     from sluice.api import simulate as api
     from sluice.cli.progress import comparison_bar
-    from sluice.reporting.tables import comparison_table
+    from sluice.reporting.compare.tables import comparison_table
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
@@ -103,7 +103,7 @@ def compare(
             workload.source, names, seeds=seeds, settings=settings or [], on_progress=on_progress
         )
     if plot is not None:
-        from sluice.reporting.charts.schedulers import schedulers_chart
+        from sluice.reporting.compare.chart import schedulers_chart
 
         files.save(schedulers_chart(comparison))
     if as_json:
@@ -116,6 +116,6 @@ def compare(
 
 def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
-    from sluice.reporting.tables import job_table, summary_panel
+    from sluice.reporting.run.tables import job_table, summary_panel
 
     print_views(job_table(result, width=console().width), summary_panel(result))

@@ -47,7 +47,7 @@ def validate(
     files = Files.checked(workload.kept, out=out)
     read = api.validate(workload.source)
     if files.out is not None:
-        from sluice.reporting.exports.workload_file import workload_file_text
+        from sluice.reporting.exports.workload_text import workload_file_text
 
         comment = f"Made by: sluice validate {workload.arguments}"
         files.save_out(workload_file_text(read, path=files.out, comment=comment))

@@ -1,1 +1,1 @@
-"""Charts as Vega-Lite specifications: plain dicts, data included, drawn without a network."""
+"""Charts as Vega-Lite specifications: plain dicts with their data, for use offline."""

@@ -1,4 +1,4 @@
-"""How charts look: colours that everyone can tell apart, sizes, and the axis of time.
+"""The look of charts: colours that color-blind people can distinguish, sizes, and the time axis.
 
 Colours: Okabe and Ito, "Color Universal Design", 2008, without black and yellow, which is too
 pale on white.
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-WIDTH = 720  # of the plot itself; with the names of lanes a chart is about 900 pixels wide
+WIDTH = 720  # of the plot alone; with its labels a chart is about 900 pixels wide
 NAMES_WIDTH = 124
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
 OLIVE, BROWN, SLATE = "#8A9A1B", "#8C564B", "#5B6C8F"
 BAD, WAITING, INK, FAINT, GRID = "#C1121F", "#C9CDD3", "#24292F", "#6B7280", "#E6E8EB"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, OLIVE, BROWN, SLATE)
-DARK = frozenset({BLUE, GREEN, OLIVE, BROWN, SLATE})  # white reads better on these
+DARK = frozenset({BLUE, GREEN, OLIVE, BROWN, SLATE})  # white text is easier to read on these
 
 _UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "h"), (2 * 60, 60, "min"), (0, 1, "s"))
 
@@ -48,9 +48,9 @@ CONFIG: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeAxis:
-    """A span of time and the unit it is best told in. starts_at_s, ends_at_s: seconds.
+    """A span of time, in the unit that suits it. starts_at_s, ends_at_s: seconds.
 
-    is_named: whether the axis says what it is; of charts above each other, the last one does.
+    is_named: whether the axis has a title; of several charts on one axis, the lowest has it.
     """
 
     starts_at_s: float
@@ -59,7 +59,7 @@ class TimeAxis:
 
     @property
     def span_s(self) -> float:
-        """Its length; never 0, so that there is always room to draw in."""
+        """Its length, never 0: a chart needs some width."""
         return (self.ends_at_s - self.starts_at_s) or 1.0
 
     @property
@@ -75,7 +75,7 @@ class TimeAxis:
     def encoding(self, field: str = "start") -> dict[str, Any]:
         """The x channel."""
         ends_at_s = max(self.ends_at_s, self.starts_at_s + self.span_s)
-        name = f"time since the workload began ({self.unit[1]})"
+        name = f"time since the start of the workload ({self.unit[1]})"
         return {
             "field": field,
             "type": "quantitative",
@@ -91,9 +91,10 @@ class TimeAxis:
 
 
 def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:
-    """The y channel: lanes by number, in the field `lane`, every so many bearing their name.
+    """The y channel: lanes by number, in the field `lane`.
 
-    Always equally wide, so that charts above each other line up.
+    every: 1 for a label at each lane, 2 for one at every second lane, and so on. Labels always
+    take the same width, so that several charts line up.
     """
     shown = list(range(0, len(names), every))
     texts = json.dumps([names[lane] for lane in shown])
@@ -116,9 +117,14 @@ def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:
 
 
 def titled(text: str, notes: Sequence[str]) -> dict[str, Any]:
-    """A title, with what there is to be said about the drawing below it."""
-    told = [note for note in notes if note]
-    return {"text": text, "subtitle": told} if told else {"text": text}
+    """A title, with a subtitle of the notes that are not empty."""
+    subtitle = [note for note in notes if note]
+    return {"text": text, "subtitle": subtitle} if subtitle else {"text": text}
+
+
+def heading(text: str, notes: Sequence[str], *, offset: int = 18) -> dict[str, Any]:
+    """The title of a whole chart, larger than those of its views."""
+    return {**titled(text, notes), "fontSize": 18, "offset": offset}
 
 
 def finished(spec: dict[str, Any]) -> dict[str, Any]:

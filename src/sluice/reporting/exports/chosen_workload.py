@@ -1,10 +1,10 @@
-"""The workload with a plan put into it, so that `simulate` and `run` obey the plan.
+"""A workload with a plan applied, so that `simulate` and `run` follow the plan.
 
-Each job stands in a pool of its own that is capped at the slots of the plan; the cluster has the
-VMs that the plan rents; task counts are those that were tuned. Under `--tasks fair` every job then
-has its slots to itself, as under the paper's queues manager. A job on a faster type of VM has its
-lengths divided by the speed, for the simulator's nodes are all equally fast. In waves, a job is
-submitted when the plan expects the wave before it to be over.
+Each job has its own pool, limited to the slots of the plan. The cluster has the VMs that the plan
+rents, and task counts are the tuned ones. Under `--tasks fair` each job then has its own slots, as
+under the queues manager of the paper. The lengths of a job on a faster VM type are divided by its
+speed, because all nodes of the simulator are equally fast. With waves, a job is submitted when the
+plan expects the previous wave to end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
 
 
 def chosen_workload(workload: Workload, plan: Plan) -> Workload:
-    """The workload as the plan has it. Raises InvalidInput where its VMs are too many to name."""
+    """The workload with the plan applied. Raises InvalidInput if it has too many VMs."""
     starts_s = submissions_s(plan)
     return replace(
         workload,
@@ -45,7 +45,7 @@ def chosen_workload(workload: Workload, plan: Plan) -> Workload:
 
 
 def submissions_s(plan: Plan) -> Sequence[float]:
-    """When each job is to be submitted, seconds after the start: 0, or when its wave begins."""
+    """Submission of each job, seconds after the start: 0, or the start of its wave."""
     starts_s = [0.0] * len(plan.entries)
     now_s = 0.0
     for wave in plan.waves or ():
@@ -59,7 +59,7 @@ def _cluster(plan: Plan) -> Cluster:
     vms = _rented(plan)
     if sum(vms.values()) > NODES_MAX:
         raise InvalidInput(
-            f"the plan rents {sum(vms.values())} VMs, more than a workload file may name",
+            f"the plan rents {sum(vms.values())} VMs, more than a workload file may have",
             where="--choose",
             hint="choose a cheaper plan",
         )
@@ -78,7 +78,7 @@ def _cluster(plan: Plan) -> Cluster:
 
 
 def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
-    """VMs by type and shape: of the largest wave where there are waves, else of all jobs."""
+    """VMs by type and shape: of the largest wave, or of all jobs without waves."""
     waves = plan.waves or (tuple(range(len(plan.entries))),)
     needs: dict[tuple[str, VmShape], int] = {}
     for wave in waves:
@@ -105,7 +105,7 @@ def _job(job: Job, entry: Entry, start_s: float) -> Job:
     tasks = {SlotKind.MAP: choice.map_tasks, SlotKind.REDUCE: choice.reduce_tasks}
     deadline_at_s = job.deadline_at_s
     if start_s and deadline_at_s is not None and deadline_at_s <= start_s:
-        deadline_at_s = None  # it can no longer be met, and a deadline before submission is none
+        deadline_at_s = None  # it cannot be met, and must not be before the submission
     buffer = job.buffer or BufferRanges()
     if choice.buffer is not None and choice.buffer != buffer.default:
         buffer = replace(buffer, default=choice.buffer)
@@ -132,7 +132,7 @@ def _phase(phase: Phase, tasks: int, speed: float) -> Phase:
 
 
 def _lengths(lengths: TaskLengths, phase: Phase, tasks: int, speed: float) -> TaskLengths:
-    """The same object where nothing changes; a list of lengths holds for its own count only."""
+    """The same object if nothing changes. A list of lengths fits only its own task count."""
     is_cut_anew = tasks != phase.tasks and isinstance(lengths, ListedLengths)
     if speed == 1 and not is_cut_anew:
         return lengths
@@ -143,7 +143,7 @@ def _lengths(lengths: TaskLengths, phase: Phase, tasks: int, speed: float) -> Ta
 
 
 def chosen_document(raw: Mapping[str, Any], workload: Workload, plan: Plan) -> dict[str, Any]:
-    """The file's own document with the plan put in; every other key stays as it was.
+    """The document of the file with the plan applied; other keys do not change.
 
     raw: the document that the workload was read from.
     """
@@ -186,7 +186,7 @@ def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, 
     document = {**raw, "pool": str(after.pool)}
     if after.submitted_at_s != before.submitted_at_s:
         document["submitted_at_s"] = after.submitted_at_s
-        document.pop("deadline_s", None)  # it counted from the old submission
+        document.pop("deadline_s", None)  # it is relative to the old submission
         document["deadline_at_s"] = after.deadline_at_s
     if document.get("deadline_at_s", 0) is None:
         del document["deadline_at_s"]
@@ -210,10 +210,10 @@ def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, 
 def _phase_documents(
     raw: Mapping[str, Any], old: Phase, new: Phase, *, is_run: bool
 ) -> dict[str, Any]:
-    """What a phase changes in its job; nothing where the plan leaves it as it is."""
+    """The keys that change for a phase; empty if the plan does not change it."""
     name = _FIELDS[new.kind]
     if is_run and new.kind is SlotKind.MAP:
-        return {}  # the splits of its input decide
+        return {}  # the input splits decide
     documents: dict[str, Any] = {}
     if new.lengths is not old.lengths and new.lengths is not None and not is_run:
         documents[name] = _explicit(raw.get(name) or {}, new.tasks, new.lengths)
@@ -225,7 +225,7 @@ def _phase_documents(
 
 
 def _explicit(raw: Mapping[str, Any], tasks: int, lengths: TaskLengths) -> dict[str, Any]:
-    """A phase by its average and longest, whatever form it was in."""
+    """A phase with average and maximum length, whatever its old form."""
     kept = {key: raw[key] for key in ("tasks_max", "units", "unit_weight") if key in raw}
     return {"tasks": tasks, **_told(lengths, tasks), **kept}
 
@@ -235,7 +235,7 @@ def _told(lengths: TaskLengths, tasks: int) -> dict[str, float]:
 
 
 def _drop_profile(document: dict[str, Any], raw: Mapping[str, Any], after: Job) -> None:
-    """A profile that was changed by the plan is written out, for no file may give both."""
+    """A profile that the plan changes is written out: a file may not give both."""
     changed = {name for name in ("maps", "reduces") if document.get(name) != raw.get(name)}
     if not changed or after.run is not None:
         return

@@ -1,9 +1,9 @@
-"""`fair-scheduler.xml` of Hadoop YARN: a queue for each job, held to the slots of its plan.
+"""`fair-scheduler.xml` of Hadoop YARN: a queue for each job, with the slots of its plan.
 
-The paper's queues manager wrote such a file, with a queue of exactly the planned slots for every
-job. YARN counts containers, memory and cores instead of typed slots: a queue gets as many
-containers as its job has slots of the kind it has more of (maps and reduces follow each other), and
-one more for the job's application master.
+The queues manager of the paper writes such a file, with a queue of exactly the planned slots for
+each job. YARN has containers, memory and cores instead of typed slots. A queue gets the larger of
+its map and reduce slots as containers, because reduces follow maps, and one container for the
+application master.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from html import escape
 
 from sluice.reporting.exports.capacity_scheduler import comment_lines, queue_names
 
-MASTERS = 1  # containers that hold no task, for each job
+MASTERS = 1  # containers without a task, for each job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotQueue:
-    """One job's queue. vms: machines that are rented for it, and its weight."""
+    """The queue of a job. vms: rented for it; also the weight of the queue."""
 
     name: str
     map_slots: int
@@ -28,7 +28,7 @@ class SlotQueue:
 
     @property
     def containers(self) -> int:
-        """Containers in use at once, the application master among them."""
+        """Containers in use at once, with the application master."""
         return max(self.map_slots, self.reduce_slots) + MASTERS
 
 
@@ -39,7 +39,7 @@ def fair_scheduler_xml(
     container_mb: int = 1024,
     container_vcores: int = 1,
 ) -> str:
-    """The file's text. container_mb, container_vcores: what one task takes."""
+    """The text of the file. container_mb, container_vcores: size of one container."""
     names = queue_names(queue.name for queue in queues)
     lines = ['<?xml version="1.0"?>', *comment_lines(comment), "<allocations>"]
     for name, queue in zip(names, queues, strict=True):

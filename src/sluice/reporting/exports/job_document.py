@@ -1,4 +1,4 @@
-"""A job as a workload file writes it; nothing is told that the reader would fill in by itself."""
+"""A job as it is written in a workload file, without values that are defaults."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sluice.model.lengths import (
 from sluice.model.resources import RESOURCE_NAMES, Resources
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
-_NAMES_TOLD = 4  # enough to know it again
+_NAMES_SHOWN = 4  # enough to recognise the job
 _COMMANDS = ("mapper", "combiner", "reducer")
 _SHARES = ("bytes", "metadata_share", "spill_threshold")
 
 
 def job_document(job: Job) -> dict[str, Any]:
-    """The job's entry under `jobs`.
+    """The entry of the job under `jobs`.
 
-    Raises InvalidInput for a job that is not maps and the reduces that read them, which no workload
-    file can tell.
+    Raises InvalidInput for a job that is not a map phase and a reduce phase: a workload file cannot
+    express it.
     """
     _check_shape(job)
     document: dict[str, Any] = {"id": str(job.job_id)}
@@ -41,8 +41,8 @@ def job_document(job: Job) -> dict[str, Any]:
             document[name] = getattr(job, name)
     if job.weight != 1:
         document["weight"] = job.weight
-    is_told = any(phase.lengths is not None for phase in job.phases)
-    if job.profile is not None and not is_told:
+    has_lengths = any(phase.lengths is not None for phase in job.phases)
+    if job.profile is not None and not has_lengths:
         document["profile"] = job.profile
     for phase in job.phases:
         document |= _phase_documents(phase)
@@ -52,20 +52,20 @@ def job_document(job: Job) -> dict[str, Any]:
 def _check_shape(job: Job) -> None:
     if not job.phases and job.run is None and job.profile is None:
         raise InvalidInput(
-            "nothing is known of its tasks", where=f"job {job.job_id!r}", hint="give its phases"
+            "its tasks are not known", where=f"job {job.job_id!r}", hint="give its phases"
         )
     if job.phases and not job.is_map_reduce:
         names = [phase.name for phase in job.phases]
-        more = ", ..." if len(names) > _NAMES_TOLD else ""
+        more = ", ..." if len(names) > _NAMES_SHOWN else ""
         raise InvalidInput(
-            f"it has {len(names)} phases: {', '.join(names[:_NAMES_TOLD])}{more}",
+            f"it has {len(names)} phases: {', '.join(names[:_NAMES_SHOWN])}{more}",
             where=f"job {job.job_id!r}",
-            hint="a workload file holds jobs of maps and the reduces that read them",
+            hint="a workload file can have only jobs of maps and reduces",
         )
 
 
 def _about(job: Job) -> Iterator[tuple[str, Any]]:
-    """What the job's tasks take, what it writes, how it buffers, and what really runs."""
+    """Resource demands, map output, buffers and commands."""
     demand = dict(_demands(job))
     if demand:
         yield "demand", demand
@@ -94,8 +94,8 @@ def _demands(job: Job) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def _resources(amounts: Resources) -> dict[str, float]:
-    told = ((name, getattr(amounts, name)) for name in RESOURCE_NAMES)
-    return {name: amount for name, amount in told if amount}
+    named = ((name, getattr(amounts, name)) for name in RESOURCE_NAMES)
+    return {name: amount for name, amount in named if amount}
 
 
 def _phase_documents(phase: Phase) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _phase_documents(phase: Phase) -> dict[str, Any]:
 
 
 def lengths_document(lengths: TaskLengths | None) -> dict[str, Any]:
-    """Lengths in the form that they are kept in."""
+    """Lengths in the form in which they are given."""
     match lengths:
         case None:
             return {}
@@ -127,7 +127,7 @@ def lengths_document(lengths: TaskLengths | None) -> dict[str, Any]:
         case TableLengths(rows):
             return {"rows": [list(row) for row in rows]}
         case _:
-            raise TypeError(f"no file writes {type(lengths).__name__}")
+            raise TypeError(f"a file cannot express {type(lengths).__name__}")
 
 
 # --- buffer and run -------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
-"""A workload as the document of its file: what was read from logs, or made by a program, kept.
+"""A workload as the document of its file, also if it comes from logs or from a program.
 
-What the reader makes of the document is the workload again, but for the names of nodes and phases:
-a file numbers its nodes, so that one of a name of its own, `host`, becomes `host-1`; and it calls
-phases map and reduce. Source and notes stay behind, as they are no part of a file.
+Reading the document gives the same workload, except for names: a file numbers its nodes, so that
+`host` becomes `host-1`, and it calls phases map and reduce. A file has no source and no notes.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _SLOTS = ("map_slots", "reduce_slots", "containers")
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:
-    """The document; keys that a file may leave out are left out where they say nothing.
+    """The document, without keys that have their default.
 
-    Raises InvalidInput naming the first job that no file can tell: one of many stages.
+    Raises InvalidInput, with the job, for a job of many stages: a file cannot express it.
 
     >>> import sluice
     >>> workload_document(
@@ -43,7 +42,7 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "cluster": cluster,
         "pools": [_pool(pool) for pool in workload.pools],
         "prices": _prices(workload.prices, workload.capacity_prices),
-        "limits": {} if workload.limits is None else _told(workload.limits, Limits()),
+        "limits": {} if workload.limits is None else _differing(workload.limits, Limits()),
         "classes": [_class(one) for one in workload.classes],
         "settings": _settings(workload),
     }
@@ -53,7 +52,7 @@ def workload_document(workload: Workload) -> dict[str, Any]:
 
 
 def _settings(workload: Workload) -> dict[str, object]:
-    """Those that the prices do not say already."""
+    """The settings that do not follow from the prices."""
     implied = admission_settings(workload.capacity_prices)
     return {
         name: value
@@ -62,8 +61,8 @@ def _settings(workload: Workload) -> dict[str, object]:
     }
 
 
-def _told(value: Any, default: Any, names: tuple[str, ...] | None = None) -> dict[str, Any]:  # noqa: ANN401  # two of one kind of value
-    """Fields that differ from those of another value of the same kind."""
+def _differing(value: Any, default: Any, names: tuple[str, ...] | None = None) -> dict[str, Any]:  # noqa: ANN401  # two of one kind of value
+    """The fields that differ from those of the default."""
     return {
         name: getattr(value, name)
         for name in names or value.__slots__
@@ -98,7 +97,7 @@ def _room(node: Node) -> dict[str, Any]:
 
 
 def _alike(cluster: Cluster) -> dict[str, Any]:
-    """As so many equal nodes, in racks as a file cuts them; empty where they are not so."""
+    """Equal nodes as a count, in racks as a file makes them; empty if nodes differ."""
     nodes = cluster.nodes
     racks = len(dict.fromkeys(node.rack for node in nodes)) if cluster.has_racks else 1
     for index, node in enumerate(nodes):
@@ -122,7 +121,7 @@ def _groups(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _runs(nodes: Iterable[Node]) -> Iterator[list[Node]]:
-    """Neighbours that are alike and numbered from 1, together; all others one by one."""
+    """Equal neighbours that are numbered from 1 as one group; all others one by one."""
     run: list[Node] = []
     for node in nodes:
         if run and not _continues(run, node):
@@ -140,7 +139,7 @@ def _continues(run: list[Node], node: Node) -> bool:
 
 
 def _numbered(node: Node) -> tuple[str, int]:
-    """The name of a node without the number at its end, and the number; 0 for none."""
+    """The name of a node without the number at its end, and that number, or 0."""
     head, _, tail = str(node.node_id).rpartition("-")
     is_number = head and tail.isascii() and tail.isdigit() and not tail.startswith("0")
     return (head, int(tail)) if is_number else (str(node.node_id), 0)
@@ -148,7 +147,7 @@ def _numbered(node: Node) -> tuple[str, int]:
 
 def _pool(pool: Pool) -> dict[str, Any]:
     default = Pool(pool_id=pool.pool_id)
-    document = {"id": str(pool.pool_id), **_told(pool, default)}
+    document = {"id": str(pool.pool_id), **_differing(pool, default)}
     if pool.order is not PoolOrder.FAIR:
         document["order"] = pool.order.value
     return document
@@ -161,9 +160,9 @@ def _prices(prices: Prices | None, capacity: CapacityPrices | None) -> dict[str,
     document: dict[str, Any] = {}
     if prices is not None:
         default = Prices(vm_hour_usd=prices.vm_hour_usd)
-        document |= {"vm_hour_usd": prices.vm_hour_usd, **_told(prices, default)}
+        document |= {"vm_hour_usd": prices.vm_hour_usd, **_differing(prices, default)}
     if capacity is not None:
-        document |= _told(capacity, CapacityPrices())
+        document |= _differing(capacity, CapacityPrices())
     return document
 
 
@@ -174,7 +173,7 @@ def _class(one: JobClass) -> dict[str, Any]:
         "id": one.class_id,
         "penalty_usd": one.penalty_usd,
         "jobs_max": one.jobs_max,
-        **_told(one, default, names),
+        **_differing(one, default, names),
     }
     if one.vms_per_job is not None:
         document["vms_per_job"] = one.vms_per_job

@@ -1,7 +1,7 @@
-"""A workload document as the text of a file: YAML, or JSON where the name says so.
+"""A workload as a file: YAML, or JSON if the name ends in .json.
 
-YAML has many ways to read a plain word, and Sluice's reader has one of its own (numbers as JSON has
-them). So a text is put in quotes wherever that reader would take it for something else.
+Sluice reads plain YAML words in its own way (numbers are as in JSON). A text is quoted if that
+reader would take it for something else.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 import yaml
 
 from sluice.ingest.yaml_notation import plain_value
+from sluice.model.workload import Workload
+from sluice.reporting.exports.workload_document import workload_document
 
 _WIDTH = 100
 
 
 class _Dumper(yaml.SafeDumper):
-    """Blocks down to what holds no further collection: that stands on one line."""
+    """Writes collections without nested collections on one line, and the others as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401  # the library's own signature
-        """Equal parts are written out, each where it stands."""
+        """Equal parts are written out each time, without references."""
         return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # JobOrder breaks of any kind are folded outside double quotes.
+    # Outside double quotes YAML folds line breaks of any kind.
     is_misread = plain_value(text) != text or not text.isprintable()
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if is_misread else None)
 
@@ -37,7 +39,7 @@ _Dumper.add_representer(str, _text)
 
 
 def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") -> str:
-    """The text. name: of the file; one that ends in .json is written as JSON, without comment."""
+    """The text of the file. name: of the file; JSON, without comment, if it ends in .json."""
     if Path(name).suffix.lower() == ".json":
         return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     head = "".join(f"# {_printable(line)}\n" for line in comment.splitlines())
@@ -53,36 +55,53 @@ def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") 
 
 
 def _printable(line: str) -> str:
-    """A file's name may hold what no text file may."""
+    """A file name may have characters that a text file may not."""
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def moved(document: Mapping[str, Any], *, folder: str, to: str) -> dict[str, Any]:
-    """The document with the relative paths of its jobs' `run` told from another folder.
+    """The document with the relative paths of its jobs' `run` made relative to another folder.
 
-    folder: where they start now.  to: where they shall start.
+    folder: what they are relative to now.  to: what they are relative to afterwards.
     """
     here, there = Path(folder).resolve(), Path(to).resolve()
     if here == there:
         return dict(document)
 
-    def told(path: str) -> str:
+    def relative(path: str) -> str:
         return path if Path(path).is_absolute() else os.path.relpath(here / path, there)
 
     jobs = [
-        {**job, "run": _moved_run(job["run"], told)} if job.get("run") else job
+        {**job, "run": _moved_run(job["run"], relative)} if job.get("run") else job
         for job in document.get("jobs") or ()
     ]
     return {**document, "jobs": jobs}
 
 
-def _moved_run(run: Mapping[str, Any], told: Any) -> dict[str, Any]:  # noqa: ANN401  # a function of paths
+def _moved_run(run: Mapping[str, Any], relative: Any) -> dict[str, Any]:  # noqa: ANN401  # a function of paths
     document = {
         **run,
-        "input": [told(path) for path in run["input"]],
-        "output": told(run["output"]),
+        "input": [relative(path) for path in run["input"]],
+        "output": relative(run["output"]),
     }
     if run.get("python"):
         file_name, colon, name = str(run["python"]).partition(":")
-        document["python"] = f"{told(file_name)}{colon}{name}"
+        document["python"] = f"{relative(file_name)}{colon}{name}"
     return document
+
+
+def write_workload(path: str | Path, workload: Workload, *, comment: str = "") -> None:
+    """Write it as YAML, or as JSON if the name ends in .json. Paths of `run` become relative to it.
+
+    comment: first lines of a YAML file.
+    Raises InvalidInput for a job of many stages, which a file cannot express.
+    """
+    Path(path).write_text(
+        workload_file_text(workload, path=str(path), comment=comment), encoding="utf-8"
+    )
+
+
+def workload_file_text(workload: Workload, *, path: str, comment: str = "") -> str:
+    """The text that `write_workload` writes to this path."""
+    document = moved(workload_document(workload), folder=workload.folder, to=str(Path(path).parent))
+    return workload_text(document, name=path, comment=comment)

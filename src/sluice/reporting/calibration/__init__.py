@@ -1,0 +1,1 @@
+"""Predicted against measured run times: figures, tables and chart."""

@@ -1,0 +1,110 @@
+"""Predictions compared with actual run times: the document, the frame and the chart."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sluice.estimate.calibration import Accuracy, Calibration, Comparison, ProfileCalibration
+from sluice.estimate.fits import Fit
+from sluice.estimate.prediction import Prediction, Predictor
+from sluice.estimate.setting import NotEnough
+from sluice.estimate.uncertainty import Interval
+from sluice.reporting.calibration.chart import calibration_chart
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.extras import required
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationReport:
+    """The result of `calibrate`."""
+
+    calibration: Calibration
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Of all compared runs together."""
+        return self.calibration.accuracy
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `calibrate`. Errors are shares of the actual time."""
+        calibration = self.calibration
+        return {
+            "leave_out": calibration.leave_out.value,
+            "level": calibration.level,
+            "overall": asdict(calibration.accuracy),
+            "profiles": {profile.name: _profile(profile) for profile in calibration.profiles},
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each run. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        rows = [{"profile": one.profile, **_flat(one)} for one in self.calibration.comparisons]
+        frame: DataFrame = pandas.DataFrame(rows)
+        return frame
+
+    def plot(self) -> Chart:
+        """Every run, predicted against actual, with its interval."""
+        return calibration_chart(self.calibration)
+
+
+def _profile(profile: ProfileCalibration) -> dict[str, object]:
+    return {
+        **asdict(profile.accuracy),
+        "model": _model(profile.model),
+        "outliers": [asdict(found) for found in profile.outliers],
+        "passed_over": list(profile.passed_over),
+        "runs": [_flat(one) | {"phases": _phases(one)} for one in profile.comparisons],
+    }
+
+
+def _flat(one: Comparison) -> dict[str, object]:
+    """One run, without its phases."""
+    interval = one.interval if isinstance(one.interval, Interval) else None
+    beyond = one.prediction.beyond if isinstance(one.prediction, Prediction) else ()
+    return {
+        "id": one.run_id,
+        "input_bytes": one.setting.input_bytes,
+        "predicted_s": one.predicted_s,
+        "low_s": interval.low_s if interval else None,
+        "high_s": interval.high_s if interval else None,
+        "actual_s": one.actual_s,
+        "error": one.error,
+        "inside": one.is_inside,
+        "beyond": list(beyond),
+        "not_enough": one.interval.why if isinstance(one.interval, NotEnough) else None,
+    }
+
+
+def _phases(one: Comparison) -> list[dict[str, object]]:
+    if isinstance(one.prediction, Prediction):
+        return [asdict(phase) for phase in one.prediction.phases]
+    return [phase._asdict() for phase in one.setting.phases]
+
+
+def _model(model: Predictor | NotEnough) -> dict[str, object]:
+    """The chosen models, with their errors and the alternatives."""
+    if isinstance(model, NotEnough):
+        return {"not_enough": model.why}
+    return {
+        "runs": model.runs,
+        "settings": len(model.settings),
+        "left_aside": list(model.left_aside),
+        "phases": {
+            phase.name: {"average": _fit(phase.average, phase.average.model.name)}
+            for phase in model.phases
+        },
+        "overhead": _fit(model.overhead, model.overhead.model.name),
+    }
+
+
+def _fit(fit: Fit[object], name: str) -> dict[str, object]:
+    return {
+        "chosen": name,
+        "error": fit.error,
+        "why": fit.why,
+        "alternatives": dict(fit.alternatives),
+    }

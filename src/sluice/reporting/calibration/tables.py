@@ -1,0 +1,139 @@
+"""Tables of a calibration: one row for each profile, or for each run of one profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sluice.estimate.calibration import Accuracy, Calibration, Comparison, ProfileCalibration
+from sluice.estimate.prediction import Predictor
+from sluice.estimate.setting import NotEnough, Setting
+from sluice.estimate.uncertainty import Interval
+from sluice.reporting.calibration.result import CalibrationReport
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    counted,
+    duration_tight,
+    share,
+    shortened,
+    signed,
+    size,
+)
+from sluice.reporting.table_style import plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_NAME_WIDTH, _ID_WIDTH = 26, 22
+_RUNS_MAX = 60
+_OUTLIERS_MAX = 5
+
+
+def views(report: CalibrationReport) -> Iterator[RenderableType]:
+    """A row for each profile and one for all, then remarks on single runs."""
+    calibration = report.calibration
+    yield _profiles_table(calibration)
+    yield from map(plain_text, _remarks(calibration))
+
+
+def profile_views(report: CalibrationReport) -> Iterator[RenderableType]:
+    """One profile: its models, and each run with its predicted and actual time."""
+    calibration = report.calibration
+    (profile,) = calibration.profiles
+    yield plain_text(_model_text(profile.model))
+    yield _runs_table(profile, calibration.level)
+    yield from views(report)
+
+
+def _profiles_table(calibration: Calibration) -> Table:
+    level = f"{calibration.level * 100:g} % interval"
+    table = plain_table(_caption(calibration))
+    table.add_column("profile", no_wrap=True)
+    for head in ("runs", "error, median", "mean", "bias", f"in {level}"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for profile in calibration.profiles:
+        table.add_row(shortened(profile.name, _NAME_WIDTH), *_accuracy_cells(profile.accuracy))
+    if len(calibration.profiles) > 1:
+        table.add_section()
+        table.add_row("all", *_accuracy_cells(calibration.accuracy))
+    return table
+
+
+def _caption(calibration: Calibration) -> str:
+    method = {
+        "run": "Each run is predicted from the other runs of its profile.",
+        "setting": "Each run is predicted from runs at other settings of its profile.",
+        "nothing": "Each run is predicted from all runs, itself included: this is too optimistic.",
+    }[calibration.leave_out.value]
+    return f"{method} Bias above 0: predicted too long."
+
+
+def _accuracy_cells(accuracy: Accuracy) -> list[str]:
+    inside = NOTHING
+    if accuracy.coverage is not None:
+        inside = f"{share(accuracy.coverage)} of {accuracy.intervals}"
+    return [
+        count(accuracy.compared),
+        share(accuracy.error_median),
+        share(accuracy.error_mean),
+        signed(accuracy.bias),
+        inside,
+    ]
+
+
+def _remarks(calibration: Calibration) -> Iterator[str]:
+    for profile in calibration.profiles:
+        name = shortened(profile.name, _NAME_WIDTH)
+        for found in profile.outliers[:_OUTLIERS_MAX]:
+            yield f"{name}: outlier: {found.text()}"
+        if len(profile.outliers) > _OUTLIERS_MAX:
+            yield f"{name}: and {count(len(profile.outliers) - _OUTLIERS_MAX)} more"
+        if profile.passed_over:
+            yield (
+                f"{name}: {counted(len(profile.passed_over), 'run')} skipped (failed, no timing, or"
+                " different stages or commands)"
+            )
+        reasons = {str(one.interval) for one in profile.comparisons if one.is_inside is None}
+        yield from (f"{name}: {reason}" for reason in sorted(reasons)[:1])
+
+
+def _runs_table(profile: ProfileCalibration, level: float) -> Table:
+    shown = profile.comparisons[-_RUNS_MAX:]
+    hidden = len(profile.comparisons) - len(shown)
+    table = plain_table(f"the last {len(shown)} of {count(len(shown) + hidden)}" if hidden else "")
+    table.add_column("run", no_wrap=True)
+    table.add_column("slots", no_wrap=True)
+    for head in ("input", "predicted", f"{level * 100:g} % interval", "actual", "error"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in shown:
+        table.add_row(
+            shortened(one.run_id, _ID_WIDTH),
+            _slots(one.setting),
+            size(one.setting.input_bytes).replace(" ", ""),
+            duration_tight(one.predicted_s),
+            _span(one),
+            duration_tight(one.actual_s),
+            signed(one.error) + ("" if one.is_inside in {True, None} else " !"),
+        )
+    return table
+
+
+def _slots(setting: Setting) -> str:
+    counts = [phase.slots for phase in setting.phases]
+    return str(counts[0]) if len(set(counts)) == 1 else "+".join(map(str, counts))
+
+
+def _span(one: Comparison) -> str:
+    if not isinstance(one.interval, Interval):
+        return NOTHING
+    return f"{duration_tight(one.interval.low_s)}–{duration_tight(one.interval.high_s)}"
+
+
+def _model_text(model: Predictor | NotEnough) -> str:
+    if isinstance(model, NotEnough):
+        return str(model)
+    phases = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
+    runs = f"{counted(model.runs, 'run')} at {counted(len(model.settings), 'setting')}"
+    return f"{runs}; {'; '.join(phases)}; overhead: {model.overhead.model.name}"

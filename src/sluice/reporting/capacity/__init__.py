@@ -1,0 +1,1 @@
+"""Admission and rented VMs: figures, tables and chart."""

@@ -1,0 +1,156 @@
+"""The result of capacity planning: document, data frame, chart and scheduler queues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, Unreachable
+from sluice.reporting.capacity.chart import capacity_chart
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
+from sluice.reporting.extras import required
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """How many jobs of each class to accept, and how many VMs to rent."""
+
+    plan: CapacityPlan
+
+    @property
+    def status(self) -> str:
+        """All classes can meet their deadlines."""
+        return "ok"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes on the numbers."""
+        return self.plan.warnings
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        plan = self.plan
+        cell = {} if plan.cell is None else {"row": plan.cell.row, "column": plan.cell.column}
+        return {
+            "status": self.status,
+            "bound": plan.bound.value,
+            "integer": plan.is_whole,
+            "reserved_vms": plan.reserved_vms,
+            "on_demand_vms": plan.on_demand_vms,
+            "objective_usd": plan.objective_usd,
+            "cost_usd": plan.cost_usd,
+            "rent_usd": plan.rent_usd,
+            "penalties_usd": plan.penalties_usd,
+            "next_vm_usd": plan.next_vm_usd,
+            "gap_usd": plan.gap_usd,
+            "proved_optimal": plan.is_proven,
+            "rounded_vms": plan.rounded_vms,
+            "contract": self.contract(),
+            "two_classes": cell or None,
+            "classes": {one.class_id: _class_document(one) for one in plan.classes},
+            "warnings": list(plan.warnings),
+        }
+
+    def contract(self) -> dict[str, float]:
+        """How many VMs to reserve: useful_vms save money, more of them do not.
+
+        saved_usd: savings of useful_vms over the present number, with divisible jobs.
+        next_saves_usd: savings of one more VM.
+        """
+        plan, curve = self.plan, self.plan.curve
+        now_usd = curve.cost_at_usd(plan.rent.reserved_vms)
+        useful_usd = curve.cost_at_usd(curve.useful_vms)
+        return {
+            "useful_vms": curve.useful_vms,
+            "useful_cost_usd": useful_usd,
+            "saved_usd": max(0.0, now_usd - useful_usd),
+            "next_saves_usd": max(0.0, plan.next_vm_usd - plan.rent.reserved_usd),
+        }
+
+    def curve_document(self) -> list[dict[str, float]]:
+        """The corners of the cost by reserved VMs, with divisible jobs."""
+        curve = self.plan.curve
+        columns = (curve.reserved_vms, curve.cost_usd, curve.next_vm_usd)
+        names = ("reserved_vms", "cost_usd", "next_vm_usd")
+        return [
+            dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """One row for each class. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        rows = [{"class": one.class_id, **_flat(_class_document(one))} for one in self.plan.classes]
+        frame: DataFrame = pandas.DataFrame(rows)
+        return frame
+
+    def plot(self) -> Chart:
+        """The cost by reserved VMs, and the jobs of each class."""
+        return capacity_chart(self.plan)
+
+    def queues(self) -> tuple[QueueShare, ...]:
+        """One queue for each class with at least one accepted job, with its share of the VMs.
+
+        A class may borrow idle capacity of others, and runs at most its planned jobs at once.
+        """
+        return tuple(
+            QueueShare(name=one.class_id, share=one.share, jobs_max=jobs)
+            for one in self.plan.classes
+            if (jobs := math.floor(one.jobs + 1e-9))
+        )
+
+    def capacity_scheduler(self) -> str:
+        """The queues as Hadoop's `capacity-scheduler.xml`. Raises InvalidInput without any."""
+        vms = self.plan.reserved_vms + self.plan.on_demand_vms
+        comment = f"Made by sluice capacity for {vms:g} VMs: one queue for each class."
+        return capacity_scheduler_xml(self.queues(), comment=comment)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachableResult:
+    """No capacity meets the deadlines of some classes."""
+
+    answer: Unreachable
+
+    @property
+    def status(self) -> str:
+        """At least one class can never meet its deadline."""
+        return "infeasible_deadline"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes on the numbers."""
+        return self.answer.warnings
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "status": self.status,
+            "classes": {
+                class_id: {"least_deadline_s": least_s}
+                for class_id, least_s in self.answer.least_deadline_s.items()
+            },
+            "warnings": list(self.answer.warnings),
+        }
+
+
+def _class_document(one: ClassPlan) -> dict[str, object]:
+    document = asdict(one)
+    del document["class_id"]
+    return document
+
+
+def _flat(document: Mapping[str, object]) -> dict[str, object]:
+    """Nested fields with the names of both levels: break_even_reserved_usd."""
+    flat: dict[str, object] = {}
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}_{inner}": part for inner, part in value.items()}
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,152 @@
+"""Tables of capacity plans. Rich is imported when a table is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, Unreachable
+from sluice.reporting.capacity.result import CapacityResult
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    duration,
+    duration_tight,
+    money,
+    share,
+    shortened,
+    tenths,
+)
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+CLASSES_MAX = 50
+_NAME_WIDTH_MAX = 16
+
+
+def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+    """One row for each class: jobs, VMs, containers and its value."""
+    shown = plan.classes[:classes_max]
+    table = plain_table(left_out(len(plan.classes) - len(shown)))
+    table.add_column("class", no_wrap=True)
+    for name in ("jobs", "refused", "VMs each", "VMs", "share", "maps", "reduces", "time"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in shown:
+        table.add_row(plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"), *_cells(one))
+    return table
+
+
+def _cells(one: ClassPlan) -> list[Text]:
+    return [
+        plain_text(_number(one.jobs)),
+        plain_text(_number(one.rejected), "red" if one.rejected else "dim"),
+        plain_text(_number(one.vms_per_job)),
+        plain_text(_number(one.vms)),
+        plain_text(share(one.share)),
+        plain_text(tenths(one.map_containers)),
+        plain_text(tenths(one.reduce_containers)),
+        plain_text(duration_tight(one.time_s)),
+    ]
+
+
+def _number(number: float) -> str:
+    """At most two decimals, without trailing zeros."""
+    return f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
+def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+    """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
+    shown = plan.classes[:classes_max]
+    table = plain_table("break-even: accept a job if its penalty is higher, or its deadline longer")
+    table.add_column("class", no_wrap=True)
+    for name in ("reserved", "deadline", "on demand", "deadline"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in shown:
+        even = one.break_even
+        table.add_row(
+            plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"),
+            plain_text(money(even.reserved_usd)),
+            plain_text(duration(even.reserved_deadline_s)),
+            plain_text(money(even.on_demand_usd)),
+            plain_text(duration(even.on_demand_deadline_s)),
+        )
+    return table
+
+
+def capacity_panel(result: CapacityResult) -> Panel:
+    """A summary of the plan: VMs, costs, and how many VMs to reserve."""
+    plan, contract = result.plan, result.contract()
+    costs = f"rent {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
+    rows = [
+        ("VMs", f"{_number(plan.reserved_vms)} reserved, {_number(plan.on_demand_vms)} on demand"),
+        ("cost", f"{money(plan.cost_usd)}: {costs}"),
+        ("next VM", _next_vm(plan)),
+        ("to contract", _to_contract(plan, contract)),
+        ("certainty", _certainty(plan)),
+    ]
+    return framed("capacity", rows)
+
+
+def _next_vm(plan: CapacityPlan) -> str:
+    saving = plan.next_vm_usd - plan.rent.reserved_usd
+    if saving <= 0:
+        return f"would avoid no more than its price, {money(plan.rent.reserved_usd)}"
+    return f"would avoid {money(plan.next_vm_usd)} of cost: net {money(saving)} if reserved"
+
+
+def _to_contract(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
+    useful = _number(contract["useful_vms"])
+    if contract["saved_usd"] <= 0:
+        return f"{useful} VMs are useful, and {_number(plan.rent.reserved_vms)} are reserved"
+    return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; no gain beyond that"
+
+
+def _certainty(plan: CapacityPlan) -> str:
+    if plan.is_proven:
+        return "proven optimal" + (", in whole jobs and VMs" if plan.is_whole else "")
+    gap = max(0.0, plan.gap_usd)
+    part = f" ({gap / plan.cost_usd:.2%} of the cost)" if plan.cost_usd else ""
+    return f"at most {money(gap)}{part} above any other whole plan"
+
+
+def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table:
+    """Corners of the cost by reserved VMs, picked evenly if there are too many."""
+    corners = result.curve_document()
+    shown = _thinned(corners, rows_max)
+    hidden = len(corners) - len(shown)
+    table = plain_table(f"{count(hidden)} corners in between are not shown" if hidden else "")
+    for name in ("reserved VMs", "least cost", "the next VM saves"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in shown:
+        saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
+        table.add_row(
+            plain_text(_number(row["reserved_vms"])),
+            plain_text(money(row["cost_usd"])),
+            plain_text(money(saving) if saving > 0 else NOTHING),
+        )
+    return table
+
+
+def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dict[str, float]]:
+    """At most that many, with the first and the last."""
+    if len(corners) <= rows_max:
+        return corners
+    last = len(corners) - 1
+    return [corners[round(place * last / (rows_max - 1))] for place in range(rows_max)]
+
+
+def unreachable_table(answer: Unreachable) -> Table:
+    """Classes that cannot meet their deadline, with the deadline that they can meet."""
+    table = plain_table("")
+    table.add_column("class", no_wrap=True)
+    table.add_column("minimum deadline", justify="right", no_wrap=True)
+    for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
+        table.add_row(
+            plain_text(shortened(class_id, _NAME_WIDTH_MAX), "bold"),
+            plain_text(f"{least_s:g} s", "red"),
+        )
+    return table

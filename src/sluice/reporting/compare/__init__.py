@@ -1,0 +1,1 @@
+"""Several schedulers on one workload: figures, table and chart."""

@@ -1,0 +1,1 @@
+"""Answers of `why` and `story` as text."""

@@ -1,0 +1,94 @@
+"""The answers of `why` and `story` as text. `core.why` and `core.story` find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluice.core.story import Story, StoryLine
+from sluice.core.transitions import JOB_ENDS, JobState
+from sluice.core.why import PhaseWait, Why
+from sluice.reporting.formatting import count, counted, duration
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+_LINES_MAX = 200
+_DETAIL_LINES_MAX = 8
+
+
+def why_text(why: Why) -> Text:
+    """One sentence on the job, then a line for each unfinished phase."""
+    from rich.text import Text
+
+    text = Text()
+    text.append(why.job_id, style="bold")
+    text.append(f" {_sentence(why)}\n")
+    if why.state in JOB_ENDS:
+        return text
+    for phase in why.phases:
+        text.append(f"  {phase.phase}: ", style="dim")
+        text.append(f"{_phase(phase)}\n")
+    return text
+
+
+def _sentence(why: Why) -> str:
+    """The state of the job at this instant, and the reason."""
+    detail = f": {why.detail}" if why.detail else ""
+    if why.state in JOB_ENDS:
+        verb = "was" if why.state in {JobState.KILLED, JobState.REFUSED} else "has"
+        ending = {JobState.DONE: "ended", JobState.FAILED: "failed"}.get(why.state, why.state.value)
+        return f"{verb} {ending}{detail}."
+    running = sum(phase.running for phase in why.phases)
+    if running:
+        return f"is running, with {counted(running, 'task')}, at {duration(why.at_s)}."
+    return f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}."
+
+
+def _phase(phase: PhaseWait) -> str:
+    counts = f"{count(phase.done)} of {count(phase.tasks)} tasks done"
+    if phase.running:
+        counts += f", {count(phase.running)} running"
+    if phase.waiting:
+        counts += f", {count(phase.waiting)} waiting"
+    return counts if phase.reason is None else f"{counts}; {phase.reason.text()}"
+
+
+def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
+    """One line for each event, with its instant. lines_max: of more, the middle is not shown."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column()
+    lines = story.lines
+    left_out = 0 if lines_max is None else max(0, len(lines) - lines_max)
+    kept = len(lines) - left_out
+    head = kept - kept // 2
+    for line in lines[:head]:
+        grid.add_row(duration(line.at_s), _line(line))
+    if left_out:
+        grid.add_row("...", Text(f"{counted(left_out, 'more line')}", style="dim"))
+    for line in lines[head + left_out :]:
+        grid.add_row(duration(line.at_s), _line(line))
+    return Group(Text.assemble((f"{story.kind} ", "dim"), (story.subject, "bold")), grid)
+
+
+def _line(line: StoryLine) -> Text:
+    """The event and its reason. The last output of a task follows unchanged."""
+    from rich.text import Text
+
+    text = Text(line.what, style="red" if _is_bad(line) else "")
+    first, *others = line.why.split("\n")
+    if first:
+        text.append(f": {first}", style="dim")
+    for other in others[-_DETAIL_LINES_MAX:]:  # the end is most informative
+        text.append(f"\n  {other}", style="dim")
+    return text
+
+
+def _is_bad(line: StoryLine) -> bool:
+    words = line.what.replace(",", "").split()
+    return any(word in {"failed", "lost", "missed", "refused"} for word in words)

@@ -1,0 +1,1 @@
+"""Imported logs and stored runs: figures and tables."""

@@ -1,0 +1,151 @@
+"""The jobs of a real run as past runs, for the profile store.
+
+They have the same fields as runs from any log. Map output that reduces fetch counts as shuffle, not
+as output or input. So the inputs of all phases together are what the job read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.transitions import AttemptState, JobState
+from sluice.estimate.measured import TaskMeasure, phase_measure
+from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.model.job import Job, RunSpec
+
+SOURCE = "sluice"
+WORK = "work"  # key of the configuration: a digest of the commands
+_COMMANDS = ("mapper", "combiner", "reducer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """Facts that all jobs of a run share.
+
+    started_at_s: wall clock, seconds since 1970.  slots: of the cluster, by kind of phase.
+    """
+
+    run_id: str
+    started_at_s: float
+    machine_type: str
+    slots: Mapping[str, int]
+
+
+def profile_name(job: Job) -> str:
+    """The profile that the runs of a job belong to: the named one, or the job's own."""
+    return str(job.job_id) if job.profile is None else job.profile
+
+
+def work_digest(spec: RunSpec) -> str:
+    """A digest of the commands, without their input and output.
+
+    It covers the environment, whose values may be secrets and are not stored.
+    """
+    commands = json.dumps(asdict(replace(spec, input=(), output="")), sort_keys=True)
+    return hashlib.blake2b(commands.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def past_runs(
+    entries: Iterable[JobEntry], attempts: Iterable[Attempt], facts: RunFacts
+) -> list[PastRun]:
+    """The ended jobs with at least one attempt, in the order of submission.
+
+    attempts: the ended ones of all jobs. A failed job has the phases that ended well.
+    """
+    by_phase: dict[PhaseEntry, list[Attempt]] = {}
+    for attempt in attempts:
+        by_phase.setdefault(attempt.phase, []).append(attempt)
+    return [
+        _past_run(entry, by_phase, facts)
+        for entry in entries
+        if entry.has_ended and any(phase in by_phase for phase in entry.phases)
+    ]
+
+
+def _past_run(
+    entry: JobEntry, by_phase: Mapping[PhaseEntry, list[Attempt]], facts: RunFacts
+) -> PastRun:
+    submitted_at_s = entry.job.submitted_at_s
+    kept = [phase for phase in entry.phases if any(_done(by_phase.get(phase, [])))]
+    return PastRun(
+        run_id=f"{facts.run_id}/{entry.job_id}",
+        profile=profile_name(entry.job),
+        source=SOURCE,
+        phases=tuple(_past_phase(phase, by_phase[phase], kept) for phase in kept),
+        succeeded=entry.state is JobState.DONE,
+        submitted_at_s=facts.started_at_s + submitted_at_s,
+        elapsed_s=max(0.0, entry.finished_at_s - submitted_at_s),
+        # A job without a named pool has its own pool, of the same name.
+        queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
+        machine_type=facts.machine_type,
+        slots=dict(facts.slots),
+        configuration=_configuration(entry.job),
+    )
+
+
+def _done(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
+    return (attempt for attempt in attempts if attempt.state is AttemptState.DONE)
+
+
+def _past_phase(entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntry]) -> PastPhase:
+    done = sorted(_done(attempts), key=lambda attempt: (attempt.key.task, attempt.key.attempt))
+    measure = phase_measure(
+        TaskMeasure(max(0.0, a.finished_at_s - a.started_at_s), a.usage, a.launch.tasks)
+        for a in done
+    )
+    assert measure is not None, "a kept phase has a task that ended well"
+    fetched_bytes, written_bytes = measure.shuffle_bytes or 0, measure.output_bytes or 0
+    return PastPhase(
+        name=entry.name,
+        kind=entry.kind.value,
+        tasks=measure.tasks,
+        avg_s=measure.avg_s,
+        max_s=measure.max_s,
+        failed=sum(a.launch.tasks for a in attempts if a.state is AttemptState.FAILED),
+        input_bytes=max(0, (measure.input_bytes or 0) - fetched_bytes),
+        output_bytes=0 if entry.needed_by else written_bytes,
+        shuffle_read_bytes=fetched_bytes,
+        shuffle_write_bytes=written_bytes if entry.needed_by else 0,
+        input_records=measure.input_records or 0,
+        output_records=measure.output_records or 0,
+        cpu_s=measure.cpu_s,
+        rss_bytes_max=measure.rss_bytes_max,
+        timeline=tuple(task for attempt in done for task in _past_tasks(attempt)),
+        after=tuple(kept.index(each) for each in kept if each.index in entry.phase.after),
+    )
+
+
+def _past_tasks(attempt: Attempt) -> list[PastTask]:
+    """The tasks of an attempt: one, in a real run."""
+    began_at_s = attempt.phase.job.job.submitted_at_s
+    fetched_at_s = attempt.shuffled_at_s
+    read_bytes = 0 if attempt.usage is None else attempt.usage.input_bytes
+    fetched_bytes = 0 if attempt.usage is None else attempt.usage.shuffle_bytes
+    task = PastTask(
+        started_at_s=attempt.started_at_s - began_at_s,
+        finished_at_s=max(attempt.started_at_s, attempt.finished_at_s) - began_at_s,
+        fetched_at_s=None if math.isnan(fetched_at_s) else fetched_at_s - began_at_s,
+        node=str(attempt.node.node_id),
+        input_bytes=max(0, read_bytes - fetched_bytes),
+    )
+    return [task] * attempt.launch.tasks
+
+
+def _configuration(job: Job) -> dict[str, str]:
+    spec = job.run
+    if spec is None:
+        return {}
+    commands = {name: command for name in _COMMANDS if (command := getattr(spec, name)) is not None}
+    python = {} if spec.python is None else {"python": spec.python}
+    return {
+        WORK: work_digest(spec),
+        "split_bytes": str(spec.split_bytes),
+        **{name: shlex.join(command) for name, command in commands.items()},
+        **python,
+    }

@@ -1,0 +1,287 @@
+"""Imported logs and stored profiles: documents, rows and exported files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sluice.ingest.logs.report import LogRead, Skipped
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase
+from sluice.reporting.extras import required
+from sluice.store.profiles.retention import Forgotten
+from sluice.store.profiles.rows import StoredRun
+from sluice.store.profiles.statistics import QUANTILES, LengthStatistics
+from sluice.store.profiles.writing import Added
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+EXPORT_ENDINGS = (".csv", ".parquet")
+SIZES_ONLY = frozenset({"swim"})  # formats without tasks and lengths
+_SIZES_NOTE = (
+    "The format has sizes only. Its jobs can be replayed with the lengths above (--from-log), but"
+    " without measured lengths there are no profiles."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLog:
+    """One log, and how many of its runs were new, more complete than stored, or known.
+
+    jobs: its runs, or its jobs if it is a workload.  tasks: those that ended well; 0 if the format
+    has none.  shuffle_bytes: fetched bytes.  is_read: whether anything in it was usable.
+    """
+
+    path: str
+    format: str
+    jobs: int
+    tasks: int
+    input_bytes: int
+    shuffle_bytes: int
+    output_bytes: int
+    skipped: tuple[Skipped, ...]
+    skipped_count: int
+    notes: tuple[str, ...]
+    added: Added
+    is_read: bool = True
+
+    @classmethod
+    def of(cls, read: LogRead, added: Added, refused: tuple[Skipped, ...] = ()) -> ImportedLog:
+        """The entry of a log that was read. refused: runs that the store did not accept."""
+        phases = [phase for run in read.runs for phase in run.phases]
+        submitted = 0 if read.workload is None else len(read.workload.jobs)
+        is_sized = read.format in SIZES_ONLY
+        return cls(
+            path=read.path,
+            format=read.format,
+            jobs=len(read.runs) or submitted,
+            tasks=0 if is_sized else sum(phase.tasks for phase in phases),
+            input_bytes=sum(phase.input_bytes for phase in phases),
+            shuffle_bytes=sum(phase.shuffle_read_bytes for phase in phases),
+            output_bytes=sum(phase.output_bytes for phase in phases),
+            skipped=(*read.skipped, *refused),
+            skipped_count=read.skipped_count + len(refused),
+            notes=(*read.notes, _SIZES_NOTE) if is_sized else read.notes,
+            added=added,
+            is_read=bool(read.runs) or read.workload is not None,
+        )
+
+    @classmethod
+    def unread(cls, path: str, error: InvalidInput) -> ImportedLog:
+        """The entry of a log with nothing usable."""
+        return cls(
+            path=path, format="unknown", jobs=0, tasks=0, input_bytes=0, shuffle_bytes=0,
+            output_bytes=0, skipped=(Skipped(0, error.what),), skipped_count=1, notes=(),
+            added=Added(), is_read=False,
+        )  # fmt: skip
+
+    def document(self) -> dict[str, object]:
+        """The entry in the JSON document of `import`."""
+        sums = ("jobs", "tasks", "input_bytes", "shuffle_bytes", "output_bytes")
+        return {
+            "path": self.path,
+            "format": self.format,
+            **{name: getattr(self, name) for name in sums},
+            "skipped": [skipped._asdict() for skipped in self.skipped],
+            "skipped_count": self.skipped_count,
+            "notes": list(self.notes),
+            **self.added._asdict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """Logs in the order of reading. store: the URL of the profile store."""
+
+    logs: tuple[ImportedLog, ...]
+    store: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all logs were usable."""
+        return all(log.is_read for log in self.logs)
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `import`."""
+        return {"files": [log.document() for log in self.logs], "store": self.store}
+
+    def to_frame(self) -> DataFrame:
+        """One row for each log. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        rows = [
+            {name: value for name, value in log.document().items() if name not in _LISTS}
+            for log in self.logs
+        ]
+        frame: DataFrame = pandas.DataFrame(rows)
+        return frame
+
+
+_LISTS = frozenset({"skipped", "notes"})
+
+# Columns of the run, of the phase, and of statistics over the lengths of its tasks.
+_RUN_TEXTS = ("profile", "run_id", "source")
+_RUN_FACTS = ("submitted_at_s", "elapsed_s", "queue", "machine_type")
+_PHASE_COUNTS = (
+    "tasks", "failed", "input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes",
+    "input_records", "output_records", "rss_bytes_max",
+)  # fmt: skip
+_PHASE_NUMBERS = ("avg_s", "max_s", "cpu_s")
+_SPREAD = ("min_s", "sd_s", "skewness")
+_TEXTS = frozenset({*_RUN_TEXTS, "queue", "machine_type", "phase", "kind"})
+COLUMNS = (
+    *_RUN_TEXTS, "succeeded", *_RUN_FACTS, "learned_at_s", "phase", "kind", *_PHASE_COUNTS,
+    *_PHASE_NUMBERS, *_SPREAD, *(f"p{percent}_s" for percent in QUANTILES),
+)  # fmt: skip
+
+
+class Row(NamedTuple):
+    """A phase of a stored run. The phase is None for a run in which no task ended well."""
+
+    stored: StoredRun
+    phase: PastPhase | None
+    lengths: LengthStatistics | None
+
+    def cells(self) -> dict[str, object]:
+        """By column of COLUMNS."""
+        run, phase = self.stored.run, self.phase
+        row: dict[str, object] = dict.fromkeys(COLUMNS)
+        row |= {name: getattr(run, name) for name in (*_RUN_TEXTS, "succeeded", *_RUN_FACTS)}
+        row["learned_at_s"] = self.stored.learned_at_s
+        if phase is not None:
+            row |= {"phase": phase.name, "kind": phase.kind}
+            row |= {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
+        return row | _spread(self.lengths)
+
+
+def _spread(lengths: LengthStatistics | None) -> dict[str, object]:
+    if lengths is None:
+        return {}
+    fields = {name: getattr(lengths, name) for name in _SPREAD}
+    return fields | {f"p{percent}_s": each_s for percent, each_s in lengths.quantiles_s.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProfiles:
+    """Profiles by name, in the order of their names; their runs oldest first.
+
+    forgotten: deleted profiles or runs.  store: the URL of the profile store.
+    """
+
+    profiles: Mapping[str, tuple[StoredRun, ...]]
+    store: str
+    forgotten: tuple[Forgotten, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `profiles`."""
+        gone = [
+            {"profile": each.profile, "source": each.source, "id": each.run_id}
+            for each in self.forgotten
+        ]
+        return {
+            "profiles": {
+                name: {"runs": [_run_document(stored) for stored in runs]}
+                for name, runs in self.profiles.items()
+            },
+            "store": self.store,
+            **({"forgotten": gone} if gone else {}),
+        }
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each phase of each run; one row for a run without phases."""
+        for runs in self.profiles.values():
+            for stored in runs:
+                phases = zip(stored.run.phases, stored.lengths, strict=True)
+                yield from (Row(stored, *each) for each in phases)
+                if not stored.run.phases:
+                    yield Row(stored, None, None)
+
+    def to_frame(self) -> DataFrame:
+        """One row for each phase of each run. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        frame: DataFrame = pandas.DataFrame([row.cells() for row in self.rows()], columns=COLUMNS)
+        return frame
+
+    def export(self, path: str | Path) -> None:
+        """Write the rows as .csv or .parquet, by the path's ending.
+
+        Raises InvalidInput for another ending, MissingExtra for Parquet without pyarrow.
+        """
+        check_export(path)
+        rows = (row.cells() for row in self.rows())
+        if Path(path).suffix.lower() == ".parquet":
+            _write_parquet(Path(path), list(rows))
+            return
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def check_export(path: str | Path) -> None:
+    """Check the path, and raise what `StoredProfiles.export` would raise."""
+    ending = Path(path).suffix.lower()
+    if ending not in EXPORT_ENDINGS:
+        raise InvalidInput(
+            f"{path} does not say which kind of table to write",
+            where="--export",
+            hint=f"end the name in {' or '.join(EXPORT_ENDINGS)}",
+        )
+    if ending == ".parquet":
+        required("pyarrow.parquet", extra="parquet", what="a table as Parquet")
+
+
+def _write_parquet(path: Path, rows: list[dict[str, object]]) -> None:
+    """Every column with its type, even if all its values are unknown."""
+    arrow = required("pyarrow", extra="parquet", what="a table as Parquet")
+    parquet = required("pyarrow.parquet", extra="parquet", what="a table as Parquet")
+
+    def kind(column: str) -> Any:  # noqa: ANN401  # pyarrow has no types
+        if column in _TEXTS:
+            return arrow.string()
+        if column == "succeeded":
+            return arrow.bool_()
+        return arrow.int64() if column in _PHASE_COUNTS else arrow.float64()
+
+    schema = arrow.schema([(column, kind(column)) for column in COLUMNS])
+    parquet.write_table(arrow.Table.from_pylist(rows, schema=schema), path)
+
+
+def _run_document(stored: StoredRun) -> dict[str, object]:
+    run = stored.run
+    return {
+        "id": run.run_id,
+        "source": run.source,
+        "phases": [
+            _phase_document(phase, lengths)
+            for phase, lengths in zip(run.phases, stored.lengths, strict=True)
+        ],
+        "succeeded": run.succeeded,
+        **{name: getattr(run, name) for name in _RUN_FACTS},
+        "slots": dict(run.slots),
+        "configuration": dict(run.configuration),
+        "notes": list(run.notes),
+        "log_digest": stored.log_digest,
+        "learned_at_s": stored.learned_at_s,
+    }
+
+
+def _phase_document(phase: PastPhase, lengths: LengthStatistics | None) -> dict[str, object]:
+    fields = {name: getattr(phase, name) for name in (*_PHASE_COUNTS, *_PHASE_NUMBERS)}
+    return {
+        "name": phase.name,
+        "kind": phase.kind,
+        **fields,
+        "after": list(phase.after),
+        "lengths": None if lengths is None else _lengths_document(lengths),
+    }
+
+
+def _lengths_document(lengths: LengthStatistics) -> dict[str, object]:
+    fields = asdict(lengths)
+    return fields | {
+        "quantiles_s": {str(percent): s for percent, s in fields["quantiles_s"].items()}
+    }

@@ -1,0 +1,145 @@
+"""Tables of imported logs, of all stored profiles, and of one profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    duration_tight,
+    shortened,
+    size,
+)
+from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
+from sluice.reporting.table_style import left_out, plain_table, plain_text
+from sluice.store.profiles.rows import StoredRun
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+ROWS_MAX = 50
+SKIPPED_SHOWN = 5
+_LOG_WIDTH, _NAME_WIDTH, _RUN_WIDTH, _PHASE_WIDTH = 24, 30, 25, 11
+_EPOCH_S_MIN = 10**8  # a smaller number is not a date, but seconds since the start of the log
+
+
+def imported_views(imported: Imported) -> Iterator[RenderableType]:
+    """A row for each log, then notes on assumptions and on skipped lines, each once."""
+    yield _import_table(imported)
+    for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
+        yield plain_text(note, "dim")
+    for log in imported.logs:
+        if log.skipped_count:
+            yield from _skipped_lines(log)
+
+
+def _import_table(imported: Imported) -> Table:
+    shown = imported.logs[:ROWS_MAX]
+    table = plain_table(left_out(len(imported.logs) - len(shown)))
+    table.add_column("log", no_wrap=True)
+    table.add_column("format", no_wrap=True)
+    for name in ("jobs", "tasks", "input", "new", "longer", "known"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for log in shown:
+        table.add_row(
+            plain_text(shortened(PurePath(log.path).name or log.path, _LOG_WIDTH), "bold"),
+            plain_text(log.format, "" if log.is_read else "red"),
+            plain_text(count(log.jobs)),
+            plain_text(count(log.tasks) if log.tasks else NOTHING),
+            plain_text(size(log.input_bytes) if log.input_bytes else NOTHING),
+            *(plain_text(count(runs)) for runs in log.added),
+        )
+    return table
+
+
+def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
+    yield plain_text(f"{log.path}: {count(log.skipped_count)} skipped", "yellow")
+    for skipped in log.skipped[:SKIPPED_SHOWN]:
+        place = f"line {skipped.line}: " if skipped.line else ""
+        yield plain_text(f"  {place}{skipped.why}")
+    more = log.skipped_count - SKIPPED_SHOWN
+    if more > 0:
+        yield plain_text(f"  and {count(more)} more", "dim")
+
+
+def profiles_table(profiles: StoredProfiles) -> Table:
+    """One row for each profile, with figures of its newest run."""
+    shown = list(profiles.profiles.items())[:ROWS_MAX]
+    table = plain_table(left_out(len(profiles.profiles) - len(shown)))
+    table.add_column("profile", no_wrap=True)
+    table.add_column("runs", justify="right", no_wrap=True)
+    table.add_column("newest run", no_wrap=True)
+    for name in ("tasks", "input", "took"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, runs in shown:
+        newest = runs[-1].run
+        table.add_row(
+            plain_text(shortened(name, _NAME_WIDTH), "bold"),
+            plain_text(count(len(runs))),
+            plain_text(_day(newest.submitted_at_s)),
+            plain_text(count(sum(phase.tasks for phase in newest.phases))),
+            plain_text(size(newest.input_bytes)),
+            plain_text(duration_tight(newest.elapsed_s)),
+        )
+    return table
+
+
+def runs_table(runs: Sequence[StoredRun]) -> Table:
+    """One row for each phase of each run of a profile, the newest runs last."""
+    shown = runs[-ROWS_MAX:]
+    table = plain_table(left_out(len(runs) - len(shown)))
+    table.add_column("run", no_wrap=True)
+    table.add_column("phase", no_wrap=True)
+    for name in ("tasks", "mean", "longest", "input", "shuffled"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for stored in shown:
+        for cells in _run_rows(stored):
+            table.add_row(*cells)
+    return table
+
+
+def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
+    run = stored.run
+    name = plain_text(shortened(run.run_id, _RUN_WIDTH), "bold" if run.succeeded else "red")
+    if not run.phases:
+        yield (name, plain_text("no task ended well", "red"), *[plain_text("")] * 5)
+    for position, phase in enumerate(run.phases):
+        shuffled_bytes = phase.shuffle_read_bytes or phase.shuffle_write_bytes
+        yield (
+            plain_text("") if position else name,
+            plain_text(shortened(phase.name, _PHASE_WIDTH)),
+            plain_text(count(phase.tasks)),
+            plain_text(duration_tight(phase.avg_s)),
+            plain_text(duration_tight(phase.max_s)),
+            plain_text(size(phase.input_bytes)),
+            plain_text(size(shuffled_bytes)),
+        )
+
+
+def about_profile(runs: Sequence[StoredRun]) -> Iterator[Text]:
+    """Machine and slots of the newest run, and notes of the logs."""
+    newest = runs[-1].run
+    if newest.machine_type is not None:
+        yield plain_text(f"on {newest.machine_type}")
+    if newest.slots:
+        slots = ", ".join(f"{count(number)} {kind}" for kind, number in newest.slots.items())
+        yield plain_text(f"slots: {slots}")
+    yield from _notes(runs)
+
+
+def _notes(runs: Iterable[StoredRun]) -> Iterator[Text]:
+    for note in dict.fromkeys(note for stored in runs for note in stored.run.notes):
+        yield plain_text(note, "dim")
+
+
+def _day(at_s: float | None) -> str:
+    """A date, if the log counts from 1970."""
+    if at_s is None or not _EPOCH_S_MIN <= at_s < 2**33:
+        return NOTHING
+    return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M}"

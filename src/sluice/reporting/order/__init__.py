@@ -1,0 +1,1 @@
+"""The order of submission of jobs: figures, tables and chart."""

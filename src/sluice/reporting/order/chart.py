@@ -1,0 +1,205 @@
+"""Two charts of jobs on one time axis: in the order of the file, and in the new order.
+
+Each lane is a job, in the order of submission. A sweep adds a third chart: the orders to choose
+from, by makespan and total completion time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import (
+    BLUE,
+    FAINT,
+    INK,
+    ORANGE,
+    WAITING,
+    WIDTH,
+    TimeAxis,
+    finished,
+    heading,
+    lanes,
+    titled,
+)
+from sluice.reporting.formatting import count, duration, shortened
+
+JOBS_MAX = 60
+_STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
+_NAME_CHARACTERS_MAX = 18
+_FRONTIER_HEIGHT = 180
+_COLOURS = {"waiting": WAITING, "maps": BLUE, "reduces": ORANGE}
+
+
+class JobTimes(NamedTuple):
+    """When one job starts, ends its maps, starts its reduces and ends, seconds."""
+
+    job: str
+    began_s: float
+    mapped_s: float | None
+    reducing_s: float | None
+    ended_s: float
+
+
+class OrderView(NamedTuple):
+    """One order to draw. jobs: in the order of submission.  total_s: sum of their ends."""
+
+    title: str
+    jobs: Sequence[JobTimes]
+    makespan_s: float
+    total_s: float
+
+
+class FrontierPoint(NamedTuple):
+    """One order of a sweep."""
+
+    makespan_s: float
+    total_s: float
+    is_chosen: bool
+
+
+def order_chart(
+    title: str, subtitle: str, views: Sequence[OrderView], frontier: Sequence[FrontierPoint] | None
+) -> Chart:
+    """The chart of an order that was found. views: before and after.  frontier: of a sweep."""
+    axis = TimeAxis(starts_at_s=0.0, ends_at_s=max(view.makespan_s for view in views))
+    # Only the lowest of several charts names their common axis.
+    axes = [replace(axis, is_named=False)] * (len(views) - 1) + [axis]
+    drawn = [_view(view, each) for view, each in zip(views, axes, strict=True)]
+    if frontier is not None:
+        drawn.append(_frontier(frontier))
+    head = {**heading(title, [subtitle]), "frame": "bounds"}
+    return Chart(
+        finished(
+            {
+                "title": head,
+                "vconcat": drawn,
+                "spacing": 26,
+                "resolve": {"scale": {"color": "independent"}},
+            }
+        )
+    )
+
+
+def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
+    jobs = len(view.jobs)
+    shown = _picked(view.jobs)
+    few = f"{len(shown)} of {count(jobs)} jobs are shown, picked evenly."
+    ends = (
+        f"Ends after {duration(view.makespan_s)};"
+        f" jobs end after {duration(view.total_s / jobs)} on average."
+    )
+    rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis)]
+    names = [shortened(job.job, _NAME_CHARACTERS_MAX) for job in shown]
+    step = _STEP if len(shown) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
+    return {
+        "title": titled(view.title, [ends, few if len(shown) < jobs else ""]),
+        "width": WIDTH,
+        "height": step * len(shown),
+        "layer": [
+            *(_layer(rows, names, axis, part) for part in _COLOURS),
+            _end(view.makespan_s, axis),
+        ],
+    }
+
+
+def _picked(jobs: Sequence[JobTimes]) -> tuple[JobTimes, ...]:
+    shown = min(len(jobs), JOBS_MAX)
+    return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
+
+
+def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
+    """When a job waits, maps and reduces. The thinnest part is a pixel wide."""
+    spans = [("waiting", 0.0, job.began_s)]
+    if job.mapped_s is not None:
+        spans.append(("maps", job.began_s, job.mapped_s))
+    if job.mapped_s is not None and job.reducing_s is not None:
+        spans.append(("waiting", job.mapped_s, job.reducing_s))
+    if job.reducing_s is not None:
+        spans.append(("reduces", job.reducing_s, job.ended_s))
+    pixel_s = axis.span_s / WIDTH
+    return [
+        {
+            "lane": lane,
+            "job": job.job,
+            "part": part,
+            "start": axis.at(start_s),
+            "end": axis.at(end_s if part == "waiting" else max(end_s, start_s + pixel_s)),
+            "time": f"{duration(start_s)} – {duration(end_s)} ({duration(end_s - start_s)})",
+        }
+        for part, start_s, end_s in spans
+        if end_s > start_s
+    ]
+
+
+def _layer(
+    rows: list[dict[str, Any]], names: Sequence[str], axis: TimeAxis, part: str
+) -> dict[str, Any]:
+    height = 0.25 if part == "waiting" else 0.72
+    return {
+        "data": {"values": [row for row in rows if row["part"] == part]},
+        "mark": {"type": "bar", "height": {"band": height}, "clip": True},
+        "encoding": {
+            "x": axis.encoding(),
+            "x2": {"field": "end"},
+            "y": lanes(names),
+            "color": {
+                "field": "part",
+                "type": "nominal",
+                "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+                "legend": {},
+            },
+            "tooltip": [{"field": field, "type": "nominal"} for field in ("job", "part", "time")],
+        },
+    }
+
+
+def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
+    """A line at the end of the last job."""
+    return {
+        "data": {"values": [{"start": axis.at(makespan_s)}]},
+        "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
+        "encoding": {"x": axis.encoding()},
+    }
+
+
+def _frontier(frontier: Sequence[FrontierPoint]) -> dict[str, Any]:
+    points = [
+        {
+            "makespan": point.makespan_s,
+            "total": point.total_s,
+            "is": "chosen" if point.is_chosen else "other",
+            "text": f"{duration(point.makespan_s)}, {duration(point.total_s)} in total",
+        }
+        for point in frontier
+    ]
+    axis = {"type": "quantitative", "scale": {"zero": False, "nice": True}}
+    return {
+        "title": titled(
+            "Orders to choose from", ["No order is better than another in both measures."]
+        ),
+        "width": WIDTH,
+        "height": _FRONTIER_HEIGHT,
+        "data": {"values": points},
+        "encoding": {
+            "x": {"field": "makespan", **axis, "axis": {"title": "makespan (s)", "tickCount": 8}},
+            "y": {"field": "total", **axis, "axis": {"title": "total completion (s)"}},
+        },
+        "layer": [
+            {"mark": {"type": "line", "interpolate": "step-after", "color": FAINT}},
+            {
+                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+                "encoding": {
+                    "color": {
+                        "field": "is",
+                        "type": "nominal",
+                        "scale": {"domain": ["chosen", "other"], "range": [ORANGE, BLUE]},
+                        "legend": None,
+                    },
+                    "tooltip": [{"field": "text", "type": "nominal"}],
+                },
+            },
+        ],
+    }

@@ -1,0 +1,259 @@
+"""The result of ordering jobs: the order, its gain, and bounds on better orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sluice.model.workload import Workload
+from sluice.planning.ordering import rules
+from sluice.planning.ordering.annealing import Found
+from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
+from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
+from sluice.planning.ordering.flow_arrays import Outcome, outcome_of
+from sluice.planning.ordering.loads import Loads
+from sluice.planning.ordering.methods import Answer
+from sluice.planning.ordering.problem import Problem
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.exports.workload_document import workload_document
+from sluice.reporting.extras import required
+from sluice.reporting.formatting import count, duration
+from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OrderResult:
+    """An order of a workload's jobs.
+
+    loads: the exact work of the jobs.
+    answer: what the method found; its positions are those of `workload.jobs`.
+    search_s: wall time of the search alone.  evaluations: orders and nodes that were evaluated.
+    raw: the plain value of the workload's file; None if there is no file.
+    notes: parts of this workload that the model ignores.
+    """
+
+    workload: Workload
+    problem: Problem
+    loads: Loads
+    answer: Answer
+    seed: int
+    search_s: float
+    evaluations: int
+    raw: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The ids of the jobs, in order of submission."""
+        return self._names(self.answer.best.order)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """Start and end times of the jobs in this order."""
+        return outcome_of(self.problem, self.answer.best.order)
+
+    @cached_property
+    def before(self) -> Outcome:
+        """Start and end times in the order of the file."""
+        return outcome_of(self.problem, range(len(self.problem.jobs)))
+
+    @cached_property
+    def bounds(self) -> SafeBounds:
+        """Valid bounds."""
+        return safe_bounds_of(self.loads, self.answer.best.order)
+
+    @cached_property
+    def printed_bounds(self) -> PrintedBounds:
+        """Bounds as the thesis prints them; they are not always valid."""
+        return printed_bounds(self.loads, self.answer.best.order)
+
+    @property
+    def makespan_s(self) -> float:
+        """When the last job ends."""
+        return self.outcome.makespan_s
+
+    @property
+    def total_completion_s(self) -> float:
+        """The sum of the instants at which jobs end."""
+        return self.outcome.total_completion_s
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the order is proved optimal for the objective."""
+        return self.answer.is_proved
+
+    def reordered(self) -> Workload:
+        """The workload with its jobs in this order."""
+        jobs = tuple(self.workload.jobs[job] for job in self.answer.best.order)
+        return replace(self.workload, jobs=jobs)
+
+    def reordered_document(self) -> dict[str, Any]:
+        """The plain value of the workload's file with the jobs in this order.
+
+        Raises InvalidInput if it was not read from a file and a file cannot express it.
+        """
+        raw = workload_document(self.workload) if self.raw is None else self.raw
+        jobs = raw["jobs"]
+        document = {**raw, "jobs": [jobs[job] for job in self.answer.best.order]}
+        if "cluster" not in document:
+            document["cluster"] = {
+                "map_slots": self.problem.map_slots, "reduce_slots": self.problem.reduce_slots,
+            }  # fmt: skip
+        return document
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `order`; absent values are None."""
+        answer, names = self.answer, self._names(range(len(self.problem.jobs)))
+        document: dict[str, object] = {
+            "order": list(self.order),
+            "makespan_s": self.makespan_s,
+            "total_completion_s": self.total_completion_s,
+            "completions_s": dict(zip(names, self.outcome.ended_s, strict=True)),
+            "method": answer.method.value,
+            "picked": answer.picked.value,
+            "objective": answer.objective.value,
+            "proved_optimal": answer.is_proved,
+            "bounds": {
+                "makespan_lower_s": self.bounds.makespan_lower_s,
+                "makespan_upper_s": self.bounds.makespan_upper_s,
+                "tct_lower_s": self.bounds.tct_lower_s,
+            },
+            "printed_bounds": {"makespan_upper_s": self.printed_bounds.makespan_upper_s},
+            "every_order": self._every_order(),
+            "fluid_makespan_s": fluid_s(self.loads, answer.best.order),
+            "proved_lower": answer.lower,
+            "gain": self.gain(),
+            "input": _values(self.before),
+            "reverse": _values(outcome_of(self.problem, rules.reverse(self.loads))),
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "search_s": self.search_s,
+        }
+        if answer.frontier is not None:
+            document["frontier"] = [self._point(point) for point in answer.frontier]
+        return document | ({"notes": list(self.notes)} if self.notes else {})
+
+    def gain(self) -> dict[str, float]:
+        """By how many percent the order of the file takes longer than this one."""
+        return {
+            "makespan_percent": percent(self.before.makespan_s, self.makespan_s),
+            "total_completion_percent": percent(
+                self.before.total_completion_s, self.total_completion_s
+            ),
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each job, in this order. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        frame: DataFrame = pandas.DataFrame(self.rows())
+        return frame
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row for each job, in this order: its old position, and its times in both orders."""
+        return [
+            {
+                "job": self.problem.jobs[job].name,
+                "position_before": job + 1,
+                "began_s": self.outcome.began_s[job],
+                "mapped_s": self.outcome.mapped_s[job],
+                "reducing_s": self.outcome.reducing_s[job],
+                "ended_s": self.outcome.ended_s[job],
+                "ended_before_s": self.before.ended_s[job],
+            }
+            for job in self.answer.best.order
+        ]
+
+    def plot(self) -> Chart:
+        """A chart of the jobs before and after, and of the frontier of a sweep."""
+        best = self.answer.best.order
+        views = (
+            self._view("Order of the file", self.before, range(len(best))),
+            self._view(f"By {self._method}", self.outcome, best),
+        )
+        found = self.answer.frontier
+        frontier = (
+            None
+            if found is None
+            else [
+                FrontierPoint(point.makespan_s, point.total_s, point.order == best)
+                for point in found
+            ]
+        )
+        title = f"{count(len(best))} jobs in {duration(self.makespan_s)}"
+        return order_chart(title, self._subtitle(), views, frontier)
+
+    @property
+    def _method(self) -> str:
+        asked, picked = self.answer.method.value, self.answer.picked.value
+        return asked if asked == picked else f"{asked} ({picked})"
+
+    def _subtitle(self) -> str:
+        gain = self.gain()
+        parts = [
+            f"gain over the order of the file: makespan {gain['makespan_percent']:+.1f} %",
+            f"total completion {gain['total_completion_percent']:+.1f} %",
+            f"lower bound of the makespan {duration(self.bounds.makespan_lower_s)}",
+        ]
+        return "  ·  ".join([*parts, "proved optimal"] if self.is_proved else parts)
+
+    def _view(self, title: str, outcome: Outcome, order: Sequence[int]) -> OrderView:
+        jobs = [
+            JobTimes(
+                self.problem.jobs[job].name,
+                outcome.began_s[job],
+                outcome.mapped_s[job],
+                outcome.reducing_s[job],
+                outcome.ended_s[job],
+            )
+            for job in order
+        ]
+        return OrderView(title, jobs, outcome.makespan_s, outcome.total_completion_s)
+
+    def __repr__(self) -> str:
+        return (
+            f"<OrderResult: {len(self.order)} jobs by {self.answer.method.value},"
+            f" makespan_s={self.makespan_s}, total_completion_s={self.total_completion_s}>"
+        )
+
+    def _names(self, order: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.problem.jobs[job].name for job in order)
+
+    def _every_order(self) -> dict[str, object]:
+        """Bounds for all orders, and those that the thesis prints."""
+        return {
+            "makespan_upper_s": self.bounds.makespan_upper_all_s,
+            "mk_jr_excess": self.bounds.mk_jr_excess,
+            "printed": {
+                name: value
+                for name, value in asdict(self.printed_bounds).items()
+                if name != "makespan_upper_s"
+            },
+        }
+
+    def _point(self, point: Found) -> dict[str, object]:
+        return {
+            "order": list(self._names(point.order)),
+            "makespan_s": point.makespan_s,
+            "total_completion_s": point.total_s,
+        }
+
+
+def _values(outcome: Outcome) -> dict[str, float]:
+    return {
+        "makespan_s": outcome.makespan_s,
+        "total_completion_s": outcome.total_completion_s,
+    }
+
+
+def percent(before_s: float, after_s: float) -> float:
+    """How much longer `before_s` is, in percent of `after_s`. Source: ordering spec, section 6.
+
+    >>> percent(150, 100)
+    50.0
+    """
+    return (before_s / after_s - 1) * 100

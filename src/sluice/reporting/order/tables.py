@@ -1,0 +1,172 @@
+"""Tables of an order: time lines of the jobs before and after, and the gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sluice.planning.ordering.aims import Objective
+from sluice.planning.ordering.flow_arrays import Outcome
+from sluice.reporting.formatting import count, duration, duration_tight, shortened
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    from sluice.reporting.order.result import OrderResult
+
+JOBS_MAX = 50
+POINTS_MAX = 12
+WIDTH = 80
+_NAME_MIN, _NAME_MAX, _BAR_MIN, _BAR_MAX = 8, 20, 12, 48
+_TAKEN = 26  # width of a row without name and bars
+_PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
+
+
+def order_table(
+    result: OrderResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH
+) -> Table:
+    """One row for each job in the new order, with its time line before and after.
+
+    jobs_max: how many rows are shown; None for all.  width: of the terminal.
+    """
+    shown = result.answer.best.order[:jobs_max]
+    longest = max(len(result.problem.jobs[job].name) for job in shown)
+    bar = max(_BAR_MIN, min(_BAR_MAX, (width - _TAKEN - min(longest, _NAME_MAX)) // 2))
+    room = max(_NAME_MIN, width - _TAKEN - 2 * bar)
+    span_s = max(result.before.makespan_s, result.makespan_s)
+    table = plain_table(_caption(span_s, len(result.order) - len(shown)))
+    for name, justify in (("", "right"), ("job", "left"), ("before", "left"), ("after", "left")):
+        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    table.add_column("ends", justify="right", no_wrap=True)
+    table.add_column("was", justify="right", no_wrap=True)
+    for position, job in enumerate(shown):
+        table.add_row(
+            plain_text(str(position + 1), "dim"),
+            plain_text(shortened(result.problem.jobs[job].name, room), "bold"),
+            _line(result.before, job, span_s, bar),
+            _line(result.outcome, job, span_s, bar),
+            plain_text(duration_tight(result.outcome.ended_s[job])),
+            plain_text(duration_tight(result.before.ended_s[job]), "dim"),
+        )
+    return table
+
+
+def _caption(span_s: float, hidden: int) -> str:
+    legend = "  ".join(f"{sign} {part}" for part, (sign, _) in _PARTS.items())
+    scale = f"{legend}; a line is {duration(span_s)} long"
+    return "\n".join(part for part in (scale, left_out(hidden)) if part)
+
+
+def _line(outcome: Outcome, job: int, span_s: float, columns: int) -> Text:
+    """The time line of a job. Each part, however short, has at least one column."""
+    began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
+    mapped_s, reducing_s = outcome.mapped_s[job], outcome.reducing_s[job]
+    signs = ["waiting"] * _columns(ended_s, span_s, columns)
+    if mapped_s is not None:
+        _fill(signs, "maps", _first(began_s, span_s, columns), mapped_s / span_s * columns)
+    if reducing_s is not None:
+        _fill(signs, "reduces", _first(reducing_s, span_s, columns), len(signs))
+    text = plain_text("")
+    for part in signs:
+        text.append(*_PARTS[part])
+    return text
+
+
+def _columns(at_s: float, span_s: float, columns: int) -> int:
+    return max(1, min(columns, round(at_s / span_s * columns)))
+
+
+def _first(at_s: float, span_s: float, columns: int) -> int:
+    return min(columns - 1, round(at_s / span_s * columns))
+
+
+def _fill(signs: list[str], part: str, first: int, end: float) -> None:
+    """Mark columns; at least one of them."""
+    first = min(first, len(signs) - 1)
+    for column in range(first, max(first + 1, min(len(signs), round(end)))):
+        signs[column] = part
+
+
+def order_panel(result: OrderResult) -> Panel:
+    """The result, compared with the order of the file and with lower bounds."""
+    rows = [
+        ("makespan", _measure(result, "makespan")),
+        ("total completion", _measure(result, "total_completion")),
+        ("at least", _bounds(result)),
+        ("method", _method(result)),
+    ]
+    return framed("order", rows)
+
+
+def _measure(result: OrderResult, name: str) -> str:
+    ours = getattr(result, f"{name}_s")
+    before = getattr(result.before, f"{name}_s")
+    gain = result.gain()[f"{name}_percent"]
+    if ours == before:
+        return f"{duration(ours)}, as in the order of the file"
+    word = "better" if gain > 0 else "worse"
+    return f"{duration(ours)}, {abs(gain):.1f} % {word} than the file's order ({duration(before)})"
+
+
+def _bounds(result: OrderResult) -> str:
+    """Bounds by formula, or by the search if it proved a better one."""
+    makespan_s, total_s = result.bounds.makespan_lower_s, result.bounds.tct_lower_s
+    proved = result.answer.lower
+    if proved is not None and result.answer.objective is Objective.MAKESPAN:
+        makespan_s = max(makespan_s, proved)
+    if proved is not None and result.answer.objective is Objective.TCT:
+        total_s = max(total_s, proved)
+    return (
+        f"makespan {duration(makespan_s)} ({_above(result.makespan_s, makespan_s)}),"
+        f" total {duration(total_s)} ({_above(result.total_completion_s, total_s)})"
+    )
+
+
+def _above(value: float, lower: float) -> str:
+    excess = (value / lower - 1) * 100
+    return "reached" if excess <= 1e-7 else f"{excess:.1f} % above"  # noqa: PLR2004  # rounding
+
+
+def _method(result: OrderResult) -> str:
+    answer = result.answer
+    method = answer.method.value
+    if answer.picked is not answer.method:
+        method += f" picked {answer.picked.value}"
+    looked = f"{count(result.evaluations)} evaluated in {duration(result.search_s)}"
+    return f"{method}, {'proved optimal' if answer.is_proved else 'not proved optimal'}; {looked}"
+
+
+def frontier_table(
+    result: OrderResult, *, points_max: int = POINTS_MAX, width: int = WIDTH
+) -> Table:
+    """The Pareto-optimal orders of a sweep, picked evenly if there are many."""
+    points = result.answer.frontier or ()
+    rows = min(len(points), points_max)
+    last = max(1, rows - 1)
+    shown = [points[number * (len(points) - 1) // last] for number in range(rows)]
+    table = plain_table(left_out(len(points) - rows))
+    for name in ("makespan", "total completion"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("order", no_wrap=True)
+    for point in shown:
+        style = "bold green" if point.order == result.answer.best.order else ""
+        table.add_row(
+            plain_text(duration(point.makespan_s), style),
+            plain_text(duration(point.total_s), style),
+            plain_text(_begins(result, point.order, width - _TAKEN - 6), style),
+        )
+    return table
+
+
+def _begins(result: OrderResult, order: Sequence[int], room: int) -> str:
+    """The first jobs of an order, as many as fit."""
+    names = ""
+    for number, job in enumerate(order):
+        name = shortened(result.problem.jobs[job].name, _NAME_MAX)
+        if number and len(names) + len(name) > room - 5:
+            return f"{names}, ..."
+        names = f"{names}, {name}" if names else name
+    return names

@@ -1,0 +1,1 @@
+"""Plans for a budget and a deadline: figures, tables and chart."""

@@ -1,0 +1,317 @@
+"""Pareto-optimal plans by makespan and budget, with the limits and the knee.
+
+In a browser the chart zooms and pans. The tooltip of a plan lists what each job gets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sluice.model.limits import Limits
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import (
+    BLUE,
+    FAINT,
+    INK,
+    ORANGE,
+    SKY,
+    WAITING,
+    WIDTH,
+    TimeAxis,
+    finished,
+    heading,
+)
+from sluice.reporting.formatting import NOTHING, count, duration, money, shortened
+
+PLANS_MAX = 1000
+JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
+_HEIGHT = 380
+_MARGIN = 0.06  # of a span, left free at its ends
+_WIDE = 6.0  # times the least
+
+
+class Region(StrEnum):
+    """Where a plan is with respect to the limits; the values are the words of the legend."""
+
+    WITHIN = "within the limits"
+    BELOW = "below the minimum budget"
+    BEYOND = "beyond the limits"
+
+
+_COLOURS = {Region.WITHIN: BLUE, Region.BELOW: SKY, Region.BEYOND: WAITING}
+
+
+class JobShare(NamedTuple):
+    """What a plan gives to one job."""
+
+    job: str
+    vms: int
+    map_slots: int
+    reduce_slots: int
+
+    def __str__(self) -> str:
+        slots = f"{self.map_slots} + {self.reduce_slots} slots"
+        return f"{shortened(self.job, 12)}: {self.vms} VMs, {slots}"
+
+
+class DrawnPlan(NamedTuple):
+    """One plan of the chart.
+
+    number: None for plans that the table does not list.  jobs: the first JOBS_SHOWN_MAX.
+    """
+
+    makespan_s: float
+    budget_usd: float
+    vms: int
+    hour_saved_usd: float | None
+    number: int | None
+    region: Region
+    is_knee: bool
+    jobs: Sequence[JobShare]
+
+
+def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Limits) -> Chart:
+    """The chart of all plans that were found, also of those beyond the limits.
+
+    plans: the fastest first; the first and the last of all plans are among them.
+    total: how many plans were found, which may be more than are drawn.  jobs: of each plan.
+    """
+    if not plans:
+        return Chart(finished({**_frame("No plan fits into the available VMs."), **_EMPTY}))
+    space = _Space(plans, limits)
+    rows = [_row(plan, jobs, space) for plan in plans]
+    hidden = total - len(rows)
+    note = f" {count(hidden)} plans in between are not shown." if hidden else ""
+    found = f"{count(jobs)} jobs, {count(total)} Pareto-optimal plans.{note}"
+    layers = [
+        *_shades(limits, space),
+        _stair(rows, space),
+        _points(rows, space),
+        *_knee(rows, space),
+    ]
+    return Chart(finished({**_frame(found), "layer": layers}))
+
+
+_EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}}
+
+
+def drawn_places(plans: int, knee: int) -> Iterator[int]:
+    """Which of the plans are drawn: all, or PLANS_MAX picked evenly and the knee."""
+    if plans <= PLANS_MAX:
+        yield from range(plans)
+        return
+    evenly = {round(place * (plans - 1) / (PLANS_MAX - 1)) for place in range(PLANS_MAX)}
+    yield from sorted(evenly | {knee})
+
+
+def _frame(note: str) -> dict[str, Any]:
+    title = heading("Makespan and budget", [note], offset=14)
+    return {"title": title, "width": WIDTH, "height": _HEIGHT}
+
+
+class _Space:
+    """The range of both axes: all plans, and the limits that are near them."""
+
+    def __init__(self, plans: Sequence[DrawnPlan], limits: Limits) -> None:
+        self.time = _Span([plan.makespan_s for plan in plans], [limits.deadline_s])
+        budgets = [limits.budget_usd_min or None, limits.budget_usd_max]
+        self.money = _Span([plan.budget_usd for plan in plans], budgets)
+        self.unit_s, self.unit = TimeAxis(starts_at_s=0, ends_at_s=self.time.high).unit
+
+    @property
+    def x(self) -> dict[str, Any]:
+        """Encoding of the makespan."""
+        return _channel("time", self.time, self.unit_s, f"makespan ({self.unit})", "~f")
+
+    @property
+    def y(self) -> dict[str, Any]:
+        """Encoding of the budget."""
+        return _channel("usd", self.money, 1.0, "budget", "$,~f")
+
+
+class _Span:
+    """The range of one axis, with a margin at both ends. A wide range is logarithmic."""
+
+    def __init__(self, values: Sequence[float], limits: Sequence[float | None]) -> None:
+        least, most = min(values), max(values)
+        reach = (most - least) or most or 1.0
+        near = [
+            limit
+            for limit in limits
+            if limit is not None and least - reach <= limit <= most + reach
+        ]
+        least, most = min([least, *near]), max([most, *near])
+        self.low: float
+        self.high: float
+        self.is_log = least > 0 and most / least > _WIDE
+        if self.is_log:
+            factor = (most / least) ** _MARGIN
+            self.low, self.high = least / factor, most * factor
+        else:
+            room = _MARGIN * ((most - least) or most or 1.0)
+            self.low, self.high = max(0.0, least - room), most + room
+
+    def share(self, value: float) -> float:
+        """Position of a value on the axis, from 0 to 1."""
+        low, high, at = self.low, self.high, value
+        if self.is_log:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return (at - low) / (high - low)
+
+
+def _channel(field: str, span: _Span, unit: float, title: str, form: str) -> dict[str, Any]:
+    scale = {"type": "log"} if span.is_log else {"zero": False}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [span.low / unit, span.high / unit], "nice": False, **scale},
+        "axis": {"title": title, "format": form, "tickCount": 8},
+    }
+
+
+def _row(plan: DrawnPlan, jobs: int, space: _Space) -> dict[str, Any]:
+    return {
+        "time": plan.makespan_s / space.unit_s,
+        "usd": plan.budget_usd,
+        "where": plan.region.value,
+        "plan": NOTHING if plan.number is None else str(plan.number),
+        "makespan": duration(plan.makespan_s),
+        "budget": money(plan.budget_usd),
+        "VMs": count(plan.vms),
+        "hour": money(plan.hour_saved_usd),
+        "jobs": _allocation(plan.jobs, jobs),
+        "knee": plan.is_knee,
+    }
+
+
+def _allocation(shown: Sequence[JobShare], jobs: int) -> str:
+    """What the plan gives to its first jobs, and how many more there are."""
+    more = jobs - len(shown)
+    return "; ".join([*map(str, shown), *([f"and {more} more"] if more else [])])
+
+
+def _stair(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
+    """The least budget for each makespan: a step at each plan."""
+    return {
+        "data": {"values": [{"time": row["time"], "usd": row["usd"]} for row in rows]},
+        "mark": {
+            "type": "line", "interpolate": "step-after", "color": BLUE, "opacity": 0.45,
+            "strokeWidth": 1.5, "clip": True,
+        },
+        "encoding": {"x": space.x, "y": space.y},
+    }  # fmt: skip
+
+
+def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
+    used = [where for where in _COLOURS if any(row["where"] == where for row in rows)]
+    return {
+        "data": {"values": rows},
+        "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
+        "mark": {
+            "type": "point",
+            "filled": True,
+            "size": _dot(len(rows)),
+            "opacity": 0.95,
+            "clip": True,
+        },
+        "encoding": {
+            "x": space.x,
+            "y": space.y,
+            "color": {
+                "field": "where",
+                "type": "nominal",
+                "scale": {"domain": used, "range": [_COLOURS[where] for where in used]},
+                "legend": {"symbolType": "circle"} if len(used) > 1 else None,
+            },
+            "tooltip": [
+                {"field": field, "type": "nominal", "title": title}
+                for field, title in (
+                    ("plan", "plan"),
+                    ("makespan", "makespan"),
+                    ("budget", "budget"),
+                    ("VMs", "VMs"),
+                    ("hour", "cost per hour saved"),
+                    ("jobs", "jobs"),
+                )
+            ],
+        },
+    }
+
+
+def _dot(plans: int) -> int:
+    """Area of a point: the more plans, the smaller."""
+    return max(18, min(90, 9000 // plans))
+
+
+def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]:
+    """A ring around the knee, and its name."""
+    found = [row for row in rows if row["knee"]]
+    if not found:
+        return
+    row = found[0]
+    text = f"knee: plan {row['plan']}, {row['makespan']} for {row['budget']}"
+    data = {"values": [{"time": row["time"], "usd": row["usd"], "text": text}]}
+    yield {
+        "data": data,
+        "mark": {"type": "point", "size": 220, "stroke": ORANGE, "strokeWidth": 2.5, "clip": True},
+        "encoding": {"x": space.x, "y": space.y},
+    }
+    yield {
+        "data": data,
+        "mark": {
+            "type": "text", "align": "left", "dx": 14, "dy": -12, "color": INK, "fontSize": 12,
+            "clip": True,
+        },
+        "encoding": {"x": space.x, "y": space.y, "text": {"field": "text"}},
+    }  # fmt: skip
+
+
+def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
+    """Grey areas beyond each limit, with the limit on the edge."""
+    time, usd = space.time, space.money
+    unit_s = space.unit_s
+    if limits.deadline_s is not None and limits.deadline_s < time.high:
+        start = max(limits.deadline_s, time.low) / unit_s
+        box = {"time": start, "to": time.high / unit_s, "usd": usd.low, "top": usd.high}
+        yield _shade(box, space)
+        text = f"deadline {duration(limits.deadline_s)}"
+        where = _RIGHT_BELOW if time.share(unit_s * start) > _NEAR_END else _LEFT_BELOW
+        yield _edge({"time": start, "usd": usd.high, "text": text}, space, where)
+    across = {"time": time.low / unit_s, "to": time.high / unit_s}
+    right = {"time": time.high / unit_s}
+    if limits.budget_usd_max is not None and limits.budget_usd_max < usd.high:
+        edge = max(limits.budget_usd_max, usd.low)
+        yield _shade({**across, "usd": edge, "top": usd.high}, space)
+        text = f"at most {money(limits.budget_usd_max)}"
+        yield _edge({**right, "usd": edge, "text": text}, space, _RIGHT_ABOVE)
+    if limits.budget_usd_min > usd.low:
+        edge = min(limits.budget_usd_min, usd.high)
+        yield _shade({**across, "usd": usd.low, "top": edge}, space)
+        text = f"at least {money(limits.budget_usd_min)}"
+        yield _edge({**right, "usd": edge, "text": text}, space, _RIGHT_BELOW)
+
+
+_NEAR_END = 0.8  # of the axis: beyond it, text to the right of an edge would be cut off
+_LEFT_BELOW = {"dx": 6, "dy": 12}
+_RIGHT_ABOVE = {"align": "right", "dx": -6, "dy": -8}
+_RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}
+
+
+def _shade(box: dict[str, float], space: _Space) -> dict[str, Any]:
+    return {
+        "data": {"values": [box]},
+        "mark": {"type": "rect", "color": "#8A909A", "opacity": 0.13, "clip": True},
+        "encoding": {"x": space.x, "x2": {"field": "to"}, "y": space.y, "y2": {"field": "top"}},
+    }
+
+
+def _edge(at: dict[str, Any], space: _Space, how: dict[str, Any]) -> dict[str, Any]:
+    mark = {"type": "text", "align": "left", "color": FAINT, "fontSize": 11.5, "clip": True, **how}
+    return {
+        "data": {"values": [at]},
+        "mark": mark,
+        "encoding": {"x": space.x, "y": space.y, "text": {"field": "text"}},
+    }

@@ -1,0 +1,194 @@
+"""Tables of plans, for 80 columns. Rich is imported when a table is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sluice.model.limits import Limits
+from sluice.planning.pareto.answer import Status
+from sluice.planning.pareto.frontier import Plan
+from sluice.planning.pareto.problem import TaskTuning
+from sluice.planning.pareto.tradeoff import hour_saved_usd
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    duration,
+    duration_tight,
+    money,
+    shortened,
+    size,
+)
+from sluice.reporting.plan.result import Off, PlanResult
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+
+PLANS_MAX = 20
+JOBS_MAX = 50
+_JOB_LETTERS, _TYPE_LETTERS = 16, 12
+
+
+def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
+    """One row for each plan. If there are too many: both ends, the knee and evenly picked ones."""
+    shown = _shown(result, rows_max)
+    within = len(result.answer.plans)
+    hidden = (within or len(result)) - len(shown)
+    slopes = [
+        *hour_saved_usd(list(result.answer.plans.points())),
+        *hour_saved_usd(list(result.answer.below_budget_min.points())),
+    ]
+    table = plain_table(_caption(result, hidden))
+    for name in ("plan", "makespan", "budget", "VMs", "cost per hour saved"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for number in shown:
+        plan = result.plan(number)
+        slope = slopes[number - 1]
+        mark = "knee" if number == result.knee else ""
+        table.add_row(
+            plain_text(str(number), "bold"),
+            plain_text(duration(plan.makespan_s)),
+            plain_text(money(plan.budget_usd)),
+            plain_text(count(plan.vms)),
+            plain_text(NOTHING if slope is None else money(slope), "dim" if slope is None else ""),
+            plain_text(mark, "green"),
+        )
+    return table
+
+
+def _caption(result: PlanResult, hidden: int) -> str:
+    within, below = len(result.answer.plans), len(result.answer.below_budget_min)
+    knee = "knee: beyond it a higher budget saves little time" if result.knee else ""
+    cheaper = f"{count(below)} cheaper plans are below budget_usd_min" if within and below else ""
+    return "; ".join(part for part in (knee, cheaper, left_out(hidden)) if part)
+
+
+def _shown(result: PlanResult, rows_max: int) -> Sequence[int]:
+    """Numbers of plans: within the limits if there are any, else cheaper plans."""
+    total = len(result.answer.plans) or len(result)
+    if total <= rows_max:
+        return range(1, total + 1)
+    evenly = {1 + round(place * (total - 1) / (rows_max - 1)) for place in range(rows_max)}
+    return sorted(evenly | ({result.knee} if result.knee else set()))
+
+
+def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MAX) -> Table:
+    """One plan: one row for each job, with its allocation and its cost."""
+    plan = result.plan(number)
+    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
+    hidden = left_out(len(plan.entries) - len(shown))
+    about = f"plan {number}; maps and reduces: {_counted(result)}"
+    table = plain_table("; ".join(part for part in (about, hidden) if part))
+    table.add_column("job", no_wrap=True)
+    for name in _columns(result, plan):
+        table.add_column(name, justify="right", no_wrap=True)
+    for place, (job, _) in enumerate(shown):
+        cells = _cells(result, plan, place)
+        job_id = plain_text(shortened(job.job_id, _JOB_LETTERS), "bold")
+        table.add_row(job_id, *map(plain_text, cells))
+    return table
+
+
+def _counted(result: PlanResult) -> str:
+    """Unit of the columns of maps and reduces."""
+    is_cut = result.problem.options.tasks is not TaskTuning.FIXED
+    return "tasks on slots" if is_cut else "slots"
+
+
+def _columns(result: PlanResult, plan: Plan) -> list[str]:
+    columns = ["VMs", "maps", "reduces"]
+    if result.problem.has_types:
+        columns.append("type")
+    if plan.waves:
+        columns.append("wave")
+    if not result.problem.has_types and any(entry.choice.buffer for entry in plan.entries):
+        columns.append("buffer")
+    columns += ["time", "rent"]
+    return [*columns, "I/O"] if any(entry.io_usd for entry in plan.entries) else columns
+
+
+def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
+    entry = plan.entries[place]
+    choice, setting = entry.choice, entry.choice.buffer
+    is_cut = result.problem.options.tasks is not TaskTuning.FIXED
+    cells = {
+        "VMs": count(entry.vms),
+        "maps": _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut),
+        "reduces": _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut),
+        "type": f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}",
+        "wave": next(
+            (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs), NOTHING
+        ),
+        "buffer": NOTHING if setting is None else size(setting.bytes),
+        "time": duration_tight(entry.time_s),
+        "rent": money(entry.vm_usd),
+        "I/O": money(entry.io_usd),
+    }
+    return [cells[name] for name in _columns(result, plan)]
+
+
+def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:
+    """Slots, and the tasks on them if task counts were tuned."""
+    return f"{count(tasks)} on {count(slots)}" if is_cut else count(slots)
+
+
+def plan_panel(result: PlanResult) -> Panel:
+    """A summary of the answer."""
+    answer, limits = result.answer, result.problem.limits
+    rows = [("answer", _verdict(result, limits))]
+    if answer.fastest_makespan_s is not None:
+        rows.append(("possible", _possible(answer.fastest_makespan_s, answer.least_budget_usd)))
+    if result.off:
+        rows.append(("last time", _last_time(result.off)))
+    return framed("plan", rows)
+
+
+def _last_time(off: Sequence[Off]) -> str:
+    """The largest error of the last predictions."""
+    worst = max(off, key=lambda one: (abs(one.error), one.job))
+    share = f"{worst.error:+.0%}".replace("%", " %")
+    return (
+        f"largest prediction error {share}: {shortened(worst.job, _JOB_LETTERS)} took"
+        f" {duration(worst.measured_s)} instead of {duration(worst.predicted_s)}"
+    )
+
+
+def _possible(fastest_s: float, least_usd: float | None) -> str:
+    return f"{duration(fastest_s)} fastest, {money(least_usd)} cheapest"
+
+
+def _verdict(result: PlanResult, limits: Limits) -> str:
+    """The meaning of the status, with its figures."""
+    answer = result.answer
+    if answer.missed:
+        return "this search found no plan within the limits; --search exact finds some"
+    if answer.status is Status.CONFLICT:
+        return _conflict(result, limits)
+    return {
+        Status.OK: f"{count(len(answer.plans))} Pareto-optimal plans",
+        Status.BELOW_BUDGET_MIN: (
+            f"every plan costs less than {money(limits.budget_usd_min)}; nothing is wrong"
+        ),
+        Status.DEADLINE_UNREACHABLE: (
+            f"no plan meets the deadline of {duration(limits.deadline_s)}"
+        ),
+        Status.BUDGET_UNREACHABLE: f"no plan costs {money(limits.budget_usd_max)} or less",
+        Status.VM_CAP_UNREACHABLE: (
+            f"the jobs do not fit into {count(limits.vms_max or 0)} VMs at once; see --waves"
+        ),
+    }[answer.status]
+
+
+def _conflict(result: PlanResult, limits: Limits) -> str:
+    points = list(result.answer.frontier.points())
+    in_time = min(usd for time_s, usd in points if time_s <= (limits.deadline_s or 0) * (1 + 1e-12))
+    payable = min(
+        time_s for time_s, usd in points if usd <= (limits.budget_usd_max or 0) * (1 + 1e-12)
+    )
+    return (
+        f"in {duration(limits.deadline_s)} it costs at least {money(in_time)}; for"
+        f" {money(limits.budget_usd_max)} it takes {duration(payable)}"
+    )

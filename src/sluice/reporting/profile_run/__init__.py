@@ -1,0 +1,1 @@
+"""Runs of single jobs at several slot counts: figures and table."""

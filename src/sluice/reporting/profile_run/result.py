@@ -1,0 +1,102 @@
+"""The result of `profile-run`: runs of each job at several slot counts, and the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from sluice.estimate.demand import Capacity, SandboxProfile
+from sluice.estimate.setting import NotEnough
+from sluice.model.history import PastRun
+from sluice.reporting.extras import required
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class TrialLike(Protocol):
+    """One run of a job: its slots, its measurements, and the failure if it failed."""
+
+    @property
+    def slots(self) -> int: ...
+    @property
+    def run(self) -> PastRun | None: ...
+    @property
+    def failure(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTrials:
+    """All runs of one job, and the profile made from them. name: of the profile."""
+
+    job_id: str
+    name: str
+    trials: tuple[TrialLike, ...]
+    profile: SandboxProfile | NotEnough
+
+    @property
+    def failure(self) -> str | None:
+        """Why the job failed; None if each run ended well."""
+        return next((trial.failure for trial in self.trials if trial.failure is not None), None)
+
+    def document(self) -> dict[str, object]:
+        """The job in the JSON document, with `demand` as in a workload file."""
+        profile = self.profile if isinstance(self.profile, SandboxProfile) else None
+        demand = profile and {phase: asdict(task) for phase, task in profile.demand.items()}
+        return {
+            "profile": self.name,
+            "best_slots": profile.best.slots if profile else None,
+            "best_run": profile.best.run_id if profile else None,
+            "demand": demand,
+            "failure": self.failure,
+            "runs": [_trial(trial) for trial in self.trials],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxReport:
+    """All jobs in their order. capacity: of this machine."""
+
+    jobs: tuple[JobTrials, ...]
+    capacity: Capacity
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all runs of all jobs ended well."""
+        return all(job.failure is None for job in self.jobs)
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `profile-run`."""
+        return {
+            "machine": asdict(self.capacity),
+            "jobs": {job.job_id: job.document() for job in self.jobs},
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each run. Raises MissingExtra without pandas."""
+        pandas = required("pandas", extra="frame", what="a data frame")
+        rows = [
+            {"job": job.job_id, "profile": job.name, **_flat(trial)}
+            for job in self.jobs
+            for trial in job.trials
+        ]
+        frame: DataFrame = pandas.DataFrame(rows)
+        return frame
+
+
+def _flat(trial: TrialLike) -> dict[str, object]:
+    return {
+        "id": trial.run.run_id if trial.run else None,
+        "slots": trial.slots,
+        "elapsed_s": trial.run.elapsed_s if trial.run else None,
+        "failure": trial.failure,
+    }
+
+
+def _trial(trial: TrialLike) -> dict[str, object]:
+    phases = trial.run.phases if trial.run else ()
+    names = ("name", "tasks", "avg_s", "max_s", "cpu_s", "rss_bytes_max")
+    return {
+        **_flat(trial),
+        "phases": [{name: getattr(phase, name) for name in names} for phase in phases],
+    }

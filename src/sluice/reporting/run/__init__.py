@@ -1,0 +1,1 @@
+"""A simulated or live run: figures, trace, tables and charts."""

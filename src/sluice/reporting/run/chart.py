@@ -1,0 +1,72 @@
+"""Charts of a run by name, and all of them in one chart with a common time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sluice.model.errors import InvalidInput
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import TimeAxis, finished, heading
+from sluice.reporting.formatting import count, duration, share
+from sluice.reporting.run.curves import utilisation_chart, waiting_chart
+from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.jobs_gantt import jobs_gantt
+from sluice.reporting.run.slots_gantt import slots_gantt
+
+_VIEWS: dict[str, Callable[[RunFigures, TimeAxis], dict[str, Any]]] = {
+    "jobs": jobs_gantt,
+    "slots": slots_gantt,
+    "utilisation": utilisation_chart,
+    "waiting": waiting_chart,
+}
+KINDS = ("gantt", *_VIEWS)
+
+
+def chart_of(result: RunFigures, kind: str) -> Chart:
+    """The chart of that kind, one of KINDS. Raises InvalidInput for another."""
+    axis = _axis(result)
+    if kind == "gantt":
+        return Chart(finished(_all_of_them(result, axis)))
+    if kind not in _VIEWS:
+        raise InvalidInput(
+            f"there is no chart {kind!r}", where="plot", hint=f"give one of {', '.join(KINDS)}"
+        )
+    return Chart(finished(_VIEWS[kind](result, axis)))
+
+
+def _axis(result: RunFigures) -> TimeAxis:
+    """From the first submission to the last end of a job or attempt."""
+    ends = [attempt.finished_at_s for attempt in result.attempts]
+    ends += [job.finished_at_s for job in result.jobs if job.finished_at_s is not None]
+    starts_at_s = result.started_at_s
+    return TimeAxis(starts_at_s=starts_at_s, ends_at_s=max(ends, default=starts_at_s))
+
+
+def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    unnamed = replace(axis, is_named=False)
+    *upper, last = _VIEWS.values()
+    return {
+        "title": {**heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
+        "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],
+        "spacing": 26,
+        # Colours differ by view: they mean jobs, phases or kinds of slot.
+        "resolve": {"scale": {"color": "independent", "opacity": "independent"}},
+    }
+
+
+def _headline(result: RunFigures) -> str:
+    return f"{count(len(result.jobs))} jobs in {duration(result.makespan_s)}"
+
+
+def _subtitle(result: RunFigures) -> str:
+    parts = [f"mean response {duration(result.mean_response_s)}"]
+    parts += [
+        f"{name.replace('_', ' ')} {share(part)} used"
+        for name, part in result.utilisation.items()
+        if part is not None
+    ]
+    if result.deadlines:
+        parts.append(f"{result.deadlines_met} of {result.deadlines} deadlines met")
+    return "  ·  ".join(parts)

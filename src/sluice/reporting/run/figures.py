@@ -1,0 +1,169 @@
+"""The figures of a run: one immutable value behind the document, the tables and the charts.
+
+Figures that need a pass over all attempts (the digest, the utilisation) are computed once, at their
+first use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from sluice.core.entries import Attempt, JobEntry
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Cluster
+from sluice.reporting.run import trace
+from sluice.reporting.run.measurement import Predicted, measured_profiles
+from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, utilisation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunFigures:
+    """The result of a simulation or of a live run, in numbers.
+
+    jobs: in the order of their submission.  attempts: ended ones, in the order of their end.
+    events: how many the core handled.  ignored: those that changed nothing, by reason.
+    extra: further fields of the document (rounds, probes, predictions).
+    """
+
+    cluster: Cluster
+    jobs: tuple[JobOutcome, ...]
+    attempts: tuple[Attempt, ...]
+    entries: tuple[JobEntry, ...]
+    seed: int
+    events: int
+    ignored: Mapping[str, int]
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        state: ClusterState,
+        cluster: Cluster,
+        *,
+        seed: int,
+        events: int,
+        extra: Mapping[str, object] | None = None,
+    ) -> Self:
+        """The result of a finished run, whose state does not change any more."""
+        entries = tuple(state.jobs.values())
+        return cls(
+            cluster=cluster,
+            jobs=tuple(JobOutcome.of(entry, state.now_s) for entry in entries),
+            attempts=tuple(state.closed),
+            entries=entries,
+            seed=seed,
+            events=events,
+            ignored=dict(sorted(state.ignored.items())),
+            extra=dict(extra or {}),
+        )
+
+    # --- numbers ----------------------------------------------------------------------------
+
+    @cached_property
+    def started_at_s(self) -> float:
+        """The first submission, from which the makespan counts; 0 without jobs."""
+        return min((job.submitted_at_s for job in self.jobs), default=0.0)
+
+    @cached_property
+    def finished_at_s(self) -> float | None:
+        """The last finish; None if no job has ended."""
+        ends = [job.finished_at_s for job in self.jobs if job.ran_to_an_end]
+        return max((end for end in ends if end is not None), default=None)
+
+    @property
+    def makespan_s(self) -> float | None:
+        """Last finish minus first submission; None if no job has ended."""
+        return None if self.finished_at_s is None else self.finished_at_s - self.started_at_s
+
+    @cached_property
+    def total_completion_s(self) -> float:
+        """Sum of the instants at which jobs ended, without refused jobs."""
+        return total_s(job.finished_at_s for job in self.jobs if job.ran_to_an_end)
+
+    @cached_property
+    def total_response_s(self) -> float:
+        """Sum of the times from submission to end, without refused jobs."""
+        return total_s(job.response_s for job in self.jobs if job.ran_to_an_end)
+
+    @cached_property
+    def mean_response_s(self) -> float | None:
+        """Mean time from submission to end; None if no job has ended."""
+        ended = sum(job.ran_to_an_end for job in self.jobs)
+        return self.total_response_s / ended if ended else None
+
+    @cached_property
+    def deadlines_met(self) -> int:
+        """Jobs that had a deadline and met it."""
+        return sum(job.deadline_met is True for job in self.jobs)
+
+    @cached_property
+    def deadlines(self) -> int:
+        """Jobs that had a deadline."""
+        return sum(job.deadline_at_s is not None for job in self.jobs)
+
+    @cached_property
+    def work(self) -> AttemptTotals:
+        """Attempts by outcome and busy slot-seconds up to the last finish."""
+        until_s = math.inf if self.finished_at_s is None else self.finished_at_s
+        return AttemptTotals.of(self.attempts, until_s)
+
+    @cached_property
+    def utilisation(self) -> Mapping[str, float | None]:
+        """Busy slot-seconds as a share of slots times makespan, by kind of slot."""
+        return utilisation(self.work, self.cluster, self.makespan_s)
+
+    # --- trace and documents ------------------------------------------------------------------
+
+    def trace(self) -> Iterator[str]:
+        """The lines of the trace, one for each attempt of each task."""
+        return trace.lines(self.attempts, is_totals=self.cluster.is_totals)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest that identifies the run: equal traces have equal digests."""
+        return trace.digest(self.trace())
+
+    @cached_property
+    def states(self) -> Mapping[str, int]:
+        """Number of jobs by state."""
+        states: dict[str, int] = {}
+        for job in self.jobs:
+            states[job.state] = states.get(job.state, 0) + 1
+        return states
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `simulate` and `run`; absent values are None."""
+        document: dict[str, object] = {
+            "makespan_s": self.makespan_s,
+            "total_completion_s": self.total_completion_s,
+            "total_response_s": self.total_response_s,
+            "mean_response_s": self.mean_response_s,
+            "events": self.events,
+            "digest": self.digest,
+            "seed": self.seed,
+            "jobs": {job.job_id: job.document() for job in self.jobs},
+            "utilisation": dict(self.utilisation),
+            "attempts": dict(self.work.attempts),
+            "states": dict(self.states),
+            "ignored": dict(self.ignored),
+        }
+        return document | {name: _finite(value) for name, value in self.extra.items()}
+
+    def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
+        """By job, the measured lengths of each phase next to the predicted ones."""
+        return measured_profiles(self.entries, self.attempts, predicted)
+
+
+def _finite(value: object) -> object:
+    """The value, with None for numbers that JSON cannot express."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(held) for held in value]
+    return value

@@ -1,0 +1,220 @@
+"""The Gantt chart by job: its waiting time and its phases."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sluice.core.transitions import JobState
+from sluice.reporting.charts.theme import (
+    BAD,
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    WAITING,
+    WIDTH,
+    TimeAxis,
+    lanes,
+    titled,
+)
+from sluice.reporting.formatting import NOTHING, count, duration, shortened
+from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.outcomes import JobOutcome
+
+JOBS_MAX = 80
+_SPACIOUS_JOBS_MAX = 20
+_STEP, _STEP_MIN = 20, 13  # pixels for each job
+_NAME_CHARACTERS_MAX = 18
+_PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+_WAIT = "waiting"
+_BAD_ENDS = {JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value}
+
+
+def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """The view of a run's jobs over time."""
+    jobs = picked(result.jobs)
+    spans = _phase_spans(result)
+    phases = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
+    rows = [
+        {"lane": lane, **row}
+        for lane, job in enumerate(jobs)
+        for row in _bars(job, spans.get(job.job_id, []), axis)
+    ]
+    step = _STEP if len(jobs) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
+    return {
+        "title": titled("Jobs", _notes(jobs, len(result.jobs))),
+        "width": WIDTH,
+        "height": step * max(1, len(jobs)),
+        "layer": [
+            _waits(rows, jobs, axis, phases),
+            *(_phase(rows, jobs, axis, phases, number) for number in range(len(phases))),
+            _marks(jobs, axis),
+        ],
+    }
+
+
+def picked(jobs: tuple[JobOutcome, ...]) -> tuple[JobOutcome, ...]:
+    """All jobs, or as many as fit, picked evenly in order of submission."""
+    shown = min(len(jobs), JOBS_MAX)
+    return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
+
+
+def _notes(jobs: tuple[JobOutcome, ...], total: int) -> list[str]:
+    marks = []
+    if any(job.deadline_at_s is not None for job in jobs):
+        marks.append("Vertical lines: deadlines, red if missed.")
+    if any(job.state in _BAD_ENDS for job in jobs):
+        marks.append("Red crosses: failed, killed or refused.")
+    few = f"{len(jobs)} of {count(total)} jobs are shown, picked evenly."
+    return [" ".join(marks), few if len(jobs) < total else ""]
+
+
+Span = tuple[str, float, float]  # phase, first start, last end
+
+
+def _phase_spans(result: RunFigures) -> dict[str, list[Span]]:
+    """The time from first start to last end of each job and phase that ran."""
+    spans: dict[object, list[float]] = {}
+    for attempt in result.attempts:
+        span = spans.setdefault(attempt.phase, [math.inf, -math.inf])
+        span[0] = min(span[0], attempt.started_at_s)
+        span[1] = max(span[1], attempt.finished_at_s)
+    return {
+        entry.job_id: [
+            (phase.name, spans[phase][0], spans[phase][1])
+            for phase in entry.phases
+            if phase in spans
+        ]
+        for entry in result.entries
+    }
+
+
+def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, Any]]:
+    started_at_s = job.started_at_s
+    if started_at_s is None:
+        started_at_s = axis.ends_at_s if job.finished_at_s is None else job.finished_at_s
+    parts = [(_WAIT, job.submitted_at_s, started_at_s), *spans]
+    return [
+        {
+            "job": job.job_id,
+            "part": part,
+            "start": axis.at(start),
+            "end": axis.at(max(end, start + (0 if part == _WAIT else axis.span_s / WIDTH))),
+            "time": f"{duration(start)} – {duration(end)} ({duration(end - start)})",
+            "state": job.state,
+            "pool": job.pool,
+        }
+        for part, start, end in parts
+        if part != _WAIT or end > start
+    ]
+
+
+def _y(jobs: tuple[JobOutcome, ...]) -> dict[str, Any]:
+    return lanes([shortened(job.job_id, _NAME_CHARACTERS_MAX) for job in jobs])
+
+
+def _layer(
+    rows: list[dict[str, Any]],
+    jobs: tuple[JobOutcome, ...],
+    axis: TimeAxis,
+    phases: list[str],
+    height: float,
+) -> dict[str, Any]:
+    parts = [_WAIT, *phases]
+    colours = [WAITING, *(_PHASE_COLOURS[n % len(_PHASE_COLOURS)] for n in range(len(phases)))]
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": {"band": height}, "clip": True},
+        "encoding": {
+            "x": axis.encoding(),
+            "x2": {"field": "end"},
+            "y": _y(jobs),
+            "color": {
+                "field": "part",
+                "type": "nominal",
+                "scale": {"domain": parts, "range": colours},
+                "legend": {},
+            },
+            **_tooltip("job", "pool", "part", "time", "state"),
+        },
+    }
+
+
+def _waits(
+    rows: list[dict[str, Any]],
+    jobs: tuple[JobOutcome, ...],
+    axis: TimeAxis,
+    phases: list[str],
+) -> dict[str, Any]:
+    waits = [row for row in rows if row["part"] == _WAIT]
+    return _layer(waits, jobs, axis, phases, height=0.3)
+
+
+def _phase(
+    rows: list[dict[str, Any]],
+    jobs: tuple[JobOutcome, ...],
+    axis: TimeAxis,
+    phases: list[str],
+    number: int,
+) -> dict[str, Any]:
+    """Later phases are narrower: they may start before the previous phase ends."""
+    of_phase = [row for row in rows if row["part"] == phases[number]]
+    return _layer(of_phase, jobs, axis, phases, height=max(0.25, 0.8 - 0.28 * number))
+
+
+def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
+    """Deadlines, and ends of jobs that failed or were killed or refused."""
+    tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
+    cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
+    place = {"x": axis.encoding("at"), "y": _y(jobs)}
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    return {
+        "layer": [
+            {
+                "data": {"values": _deadlines(jobs, axis)},
+                "mark": tick,
+                "encoding": {**place, "color": colour, **_tooltip("job", "deadline", "met")},
+            },
+            {
+                "data": {"values": _bad_ends(jobs, axis)},
+                "mark": {**cross, "color": BAD, "opacity": 1},
+                "encoding": {**place, **_tooltip("job", "state", "why")},
+            },
+        ]
+    }
+
+
+def _tooltip(*fields: str) -> dict[str, Any]:
+    return {"tooltip": [{"field": field, "type": "nominal"} for field in fields]}
+
+
+def _deadlines(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, Any]]:
+    return [
+        {
+            "lane": lane,
+            "job": job.job_id,
+            "at": axis.at(job.deadline_at_s),
+            "deadline": duration(job.deadline_at_s),
+            "met": {True: "met", False: "missed", None: NOTHING}[job.deadline_met],
+            "colour": BAD if job.deadline_met is False else INK,
+        }
+        for lane, job in enumerate(jobs)
+        if job.deadline_at_s is not None and job.deadline_at_s <= axis.ends_at_s
+    ]
+
+
+def _bad_ends(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, Any]]:
+    return [
+        {
+            "lane": lane,
+            "job": job.job_id,
+            "at": axis.at(job.finished_at_s),
+            "state": job.state,
+            "why": job.reason,
+        }
+        for lane, job in enumerate(jobs)
+        if job.state in _BAD_ENDS and job.finished_at_s is not None
+    ]

@@ -1,0 +1,131 @@
+"""Outcomes of jobs and attempts, taken from the state of the scheduler after a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from sluice.core.entries import Attempt, JobEntry
+from sluice.core.transitions import ATTEMPT_ENDS, JobState
+from sluice.model.cluster import Cluster
+from sluice.model.ids import JobId, PoolId
+from sluice.model.job import SlotKind
+from sluice.reporting.run.trace import known_or_none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOutcome:
+    """The outcome of one job. Instants are seconds; None if they were not reached.
+
+    deadline_met: None without a deadline, or if the job may still meet it.
+    """
+
+    job_id: JobId
+    pool: PoolId
+    tasks: int
+    submitted_at_s: float
+    started_at_s: float | None
+    finished_at_s: float | None
+    deadline_at_s: float | None
+    deadline_met: bool | None
+    state: str
+    reason: str
+
+    @classmethod
+    def of(cls, entry: JobEntry, now_s: float) -> JobOutcome:
+        """The outcome in the state at `now_s`."""
+        return cls(
+            job_id=entry.job_id,
+            pool=entry.pool.pool_id,
+            tasks=entry.job.tasks,
+            submitted_at_s=entry.job.submitted_at_s,
+            started_at_s=known_or_none(entry.started_at_s),
+            finished_at_s=known_or_none(entry.finished_at_s),
+            deadline_at_s=entry.job.deadline_at_s,
+            deadline_met=_deadline_met(entry, now_s),
+            state=entry.state.value,
+            reason=entry.reason,
+        )
+
+    @property
+    def ran_to_an_end(self) -> bool:
+        """Whether it was admitted and has ended. Only such jobs count in makespan and sums."""
+        return self.finished_at_s is not None and self.state != JobState.REFUSED.value
+
+    @property
+    def waited_s(self) -> float | None:
+        """From submission to the first task."""
+        return None if self.started_at_s is None else self.started_at_s - self.submitted_at_s
+
+    @property
+    def ran_s(self) -> float | None:
+        """From the first task to the end."""
+        if self.started_at_s is None or self.finished_at_s is None:
+            return None
+        return self.finished_at_s - self.started_at_s
+
+    @property
+    def response_s(self) -> float | None:
+        """From submission to the end."""
+        return None if self.finished_at_s is None else self.finished_at_s - self.submitted_at_s
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values, without the id."""
+        return {name: value for name, value in asdict(self).items() if name != "job_id"}
+
+
+def _deadline_met(entry: JobEntry, now_s: float) -> bool | None:
+    deadline_at_s = entry.job.deadline_at_s
+    if deadline_at_s is None:
+        return None
+    if entry.state is JobState.DONE:
+        return entry.finished_at_s <= deadline_at_s
+    return False if entry.has_ended or now_s > deadline_at_s else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptTotals:
+    """Totals of all attempts: their number by outcome, and the busy time by kind of slot."""
+
+    attempts: Mapping[str, int]
+    busy_s: Mapping[SlotKind, float]
+
+    @classmethod
+    def of(cls, attempts: Iterable[Attempt], until_s: float) -> AttemptTotals:
+        """Counts every task of every attempt; busy seconds count up to `until_s`."""
+        ends = dict.fromkeys(ATTEMPT_ENDS, 0)
+        busy_s = dict.fromkeys(SlotKind, 0.0)
+        for attempt in attempts:
+            launch = attempt.launch
+            ends[attempt.state] += launch.tasks
+            held_s = min(attempt.finished_at_s, until_s) - attempt.started_at_s
+            if held_s > 0:
+                busy_s[launch.slot_kind] += launch.tasks * attempt.width * held_s
+        named = {state.value: tasks for state, tasks in ends.items()}
+        return cls(
+            attempts={name: named[name] for name in ("done", "failed", "killed", "lost")},
+            busy_s=busy_s,
+        )
+
+
+def utilisation(
+    work: AttemptTotals, cluster: Cluster, span_s: float | None
+) -> dict[str, float | None]:
+    """Busy slot-seconds as a share of slots times `span_s`; None if there are no slots.
+
+    Containers are listed only if some were used: any slot can serve as a container.
+    """
+    used = [SlotKind.MAP, SlotKind.REDUCE]
+    if work.busy_s[SlotKind.CONTAINER]:
+        used.append(SlotKind.CONTAINER)
+    names = {kind: f"{kind.value}_slots" for kind in used} | {SlotKind.CONTAINER: "containers"}
+    room_s = {kind: cluster.slots(kind) * (span_s or 0.0) for kind in used}
+    return {
+        names[kind]: work.busy_s[kind] / room_s[kind] if room_s[kind] else None for kind in used
+    }
+
+
+def total_s(lengths: Iterable[float | None]) -> float:
+    """The sum of the known lengths, correctly rounded."""
+    return math.fsum(length for length in lengths if length is not None)

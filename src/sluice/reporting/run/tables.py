@@ -1,0 +1,158 @@
+"""Tables of a run, for 80 columns or more. Rich is imported when a table is made.
+
+Ids are printed as text, never as markup: a job id may be "[red]".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    duration,
+    duration_tight,
+    share,
+    shortened,
+    signed,
+    size,
+)
+from sluice.reporting.run.idleness import Idleness
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    from sluice.reporting.run.outcomes import JobOutcome
+    from sluice.reporting.run.result import RunResult
+
+JOBS_MAX = 50
+WIDTH = 80
+_JOB_WIDTH_MAX, _POOL_WIDTH_MAX, _ID_WIDTH_MIN = 20, 8, 10
+_MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
+_TIMES_WIDTH = 53  # width of the other columns of a job: four times, the state, all gaps
+_STATE_STYLES = {
+    "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
+}  # fmt: skip
+
+
+def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH) -> Table:
+    """One row for each job. width: columns of the terminal; a wide one shows longer ids.
+
+    jobs_max: how many rows are shown, with a note on the rest; None for all.
+    """
+    shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
+    # A job without a named pool has its own pool, of the same name.
+    has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
+    pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
+    taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
+    ids = [shortened(job.job_id, max(_ID_WIDTH_MIN, width - taken)) for job in shown]
+    table = plain_table(left_out(len(result.jobs) - len(shown)))
+    table.add_column("job", no_wrap=True)
+    if has_pools:
+        table.add_column("pool", no_wrap=True)
+    for name in ("submitted", "waited", "ran", "finished"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    for job, job_id, pool in zip(shown, ids, pools, strict=True):
+        names = [plain_text(job_id, "bold"), *([plain_text(pool)] if has_pools else [])]
+        table.add_row(*names, *_job_cells(job))
+    return table
+
+
+def _job_cells(job: JobOutcome) -> list[Text]:
+    times = (job.submitted_at_s, job.waited_s, job.ran_s, job.finished_at_s)
+    state = plain_text(job.state, _STATE_STYLES.get(job.state, ""))
+    if job.deadline_met is not None:
+        state.append(", met" if job.deadline_met else ", late", "" if job.deadline_met else "red")
+    return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
+
+
+def summary_panel(result: RunResult) -> Panel:
+    """The run in a few lines: makespan, mean response, use of slots, jobs and attempts."""
+    return framed("run", _summary(result))
+
+
+def _summary(result: RunResult) -> list[tuple[str, str]]:
+    used = [
+        f"{name.replace('_', ' ')} {share(part)}"
+        for name, part in result.utilisation.items()
+        if part
+    ]
+    rows = [
+        ("makespan", duration(result.makespan_s)),
+        ("mean response", duration(result.mean_response_s)),
+        ("slots in use", ", ".join(used) or NOTHING),
+        ("jobs", _counts(result.states)),
+        ("attempts", _counts(result.work.attempts)),
+    ]
+    if result.deadlines:
+        rows.insert(2, ("deadlines met", f"{result.deadlines_met} of {result.deadlines}"))
+    if result.ignored:
+        rows.append(("events ignored", _counts(result.ignored)))
+    return rows
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    shown = [f"{count(number)} {name}" for name, number in counts.items() if number]
+    return ", ".join(shown) or "none"
+
+
+def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
+    """Idle slots by node and kind. rows_max: how many rows are shown; None for all."""
+    shown = rows if rows_max is None else rows[:rows_max]
+    table = plain_table(left_out(len(rows) - len(shown)))
+    table.add_column("node", no_wrap=True)
+    table.add_column("slots", no_wrap=True)
+    for name in ("idle", "share", "longest gap", "from"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("slot", justify="right", no_wrap=True)
+    for row in shown:
+        table.add_row(
+            plain_text(shortened(row.node, _JOB_WIDTH_MAX), "bold"),
+            plain_text(f"{count(row.slots)} {row.kind}"),
+            plain_text(duration(row.idle_s)),
+            plain_text(share(row.idle_share)),
+            plain_text(duration(row.longest_s)),
+            plain_text(duration(row.longest_from_s) if row.longest_s else NOTHING),
+            plain_text(str(row.longest_slot) if row.longest_s else NOTHING),
+        )
+    return table
+
+
+def measured_table(measured: dict[str, dict[str, object]]) -> Table:
+    """Measured phases next to their predictions: the rows of `RunResult.measured`.
+
+    Without predictions the table has no columns for them.
+    """
+    rows = [
+        (job_id, row)
+        for job_id, profile in measured.items()
+        for row in cast("list[dict[str, Any]]", profile["phases"])
+    ]
+    is_predicted = any(row["error"] is not None for _, row in rows)
+    table = plain_table("")
+    table.add_column("job", no_wrap=True)
+    table.add_column("phase", no_wrap=True)
+    heads = ("predicted", "error") if is_predicted else ("longest",)
+    for name in ("tasks", "mean", *heads, "input", "output"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for job_id, row in rows:
+        error = row["error"]
+        predicted = [
+            duration(row["predicted_avg_s"]),
+            signed(error),
+        ]
+        table.add_row(
+            plain_text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
+            plain_text(shortened(row["name"], _POOL_WIDTH_MAX)),
+            plain_text(count(row["tasks"])),
+            plain_text(duration(row["avg_s"])),
+            *map(plain_text, predicted if is_predicted else [duration(row["max_s"])]),
+            plain_text(size(row["input_bytes"])),
+            plain_text(size(row["output_bytes"])),
+        )
+    return table

@@ -1,0 +1,15 @@
+"""Published evaluations, run again: the figures of the paper, ours, and why they differ.
+
+A reproduction is a folder with an `evaluation` module, and one line in this table. `runner` runs
+it, `views` shows it in a terminal, and `charts` has all charts. Runs are simulated through
+`api.simulate`, as users do.
+"""
+
+from __future__ import annotations
+
+REPRODUCTIONS: dict[str, str] = {
+    "capacity": "sluice.reproductions.capacity.evaluation:EVALUATION",
+    "dynamicmr": "sluice.reproductions.dynamicmr.evaluation:EVALUATION",
+    "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
+    "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",
+}

@@ -1,0 +1,1 @@
+"""Admission control and capacity allocation with deadlines, on Hadoop 2.x."""

@@ -1,0 +1,1 @@
+"""A thesis on job ordering for FIFO MapReduce clusters: chapter 3."""

@@ -1,0 +1,46 @@
+"""The evaluation of a thesis on ordering jobs for FIFO MapReduce clusters: chapter 3.
+
+Measurements on the author's cluster cannot be run again. Computed and simulated results can.
+Source: ordering spec, sections 9 and 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluice.reproductions.ordering.figures import fig_3_4, fig_3_5, fig_3_6, fig_3_7
+from sluice.reproductions.ordering.online import fig_3_9, online, table_3_4
+from sluice.reproductions.ordering.tables import (
+    order_matters,
+    table_3_2,
+    table_3_3,
+    table_3_5,
+)
+from sluice.reproductions.runner import Evaluation, Maker
+
+OFFLINE: Mapping[str, Maker] = {
+    "order-matters": order_matters,
+    "table-3.2": table_3_2,
+    "table-3.3": table_3_3,
+    "fig-3.4": fig_3_4,
+    "fig-3.5": fig_3_5,
+    "fig-3.6": fig_3_6,
+    "fig-3.7": fig_3_7,
+    "table-3.5": table_3_5,
+}
+
+ONLINE: Mapping[str, Maker] = {
+    "table-3.4": table_3_4,
+    "fig-3.9": fig_3_9,
+    "online": online,
+}
+
+EVALUATION = Evaluation(
+    name="ordering",
+    title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
+    makers={**OFFLINE, **ONLINE},
+    left_out={
+        "fig-3.8": "a drawing of the design of MROrder",
+        "fig-3.10": "compares the thesis's simulator with a cluster that we do not have",
+    },
+)

@@ -1,0 +1,1 @@
+"""Zacheilas and Kalogeraki: cost and time of MapReduce jobs on rented VMs."""

@@ -1,0 +1,137 @@
+"""Runs the evaluation of a paper: experiments as tables, each with its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.reporting.charts.chart import Chart
+from sluice.reproductions import REPRODUCTIONS
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One table or figure of a paper, next to our results.
+
+    name: short, as in "fig-3.5" or "search-time"; the value of `--experiment`.
+    setup: workload, cluster, seeds, in a sentence or two.
+    rows: by column; some columns are figures of the paper, others are ours.
+    why: the reason why they differ, or that they agree; never empty.
+    """
+
+    name: str
+    title: str
+    setup: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Cell], ...]
+    why: str
+    chart: Chart | None = None
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "setup": self.setup,
+            "rows": [dict(row) for row in self.rows],
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """The experiments of one paper that do not need a cluster of their own.
+
+    left_out: experiments that cannot be run here, each with its reason.
+    """
+
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    left_out: Mapping[str, str]
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "reproduction": self.name,
+            "title": self.title,
+            "experiments": [experiment.document() for experiment in self.experiments],
+            "left_out": dict(self.left_out),
+        }
+
+
+# Called with a short text on the running experiment, for a progress line.
+OnProgress = Callable[[str], None]
+Maker = Callable[[int, OnProgress], Experiment]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The evaluation of a paper: makers of experiments by name, in the order of the paper.
+
+    seeds: default number of seeds of an experiment.
+    """
+
+    name: str
+    title: str
+    makers: Mapping[str, Maker]
+    left_out: Mapping[str, str]
+    seeds: int = 10
+
+    def run(self, names: Sequence[str], seeds: int | None, on_progress: OnProgress) -> Reproduction:
+        """The named experiments (all if none is named), with their charts."""
+        chosen = names or tuple(self.makers)
+        made = []
+        for name in chosen:
+            on_progress(name)
+            made.append(self.makers[name](seeds or self.seeds, on_progress))
+        return Reproduction(
+            name=self.name, title=self.title, experiments=tuple(made), left_out=self.left_out
+        )
+
+
+def evaluation_of(name: str) -> Evaluation:
+    """The evaluation of that name. Raises InvalidInput with the nearest name."""
+    if name not in REPRODUCTIONS:
+        raise InvalidInput(
+            f"unknown evaluation {name!r}",
+            where="sluice reproduce",
+            hint=suggestion(name, REPRODUCTIONS),
+        )
+    module, _, attribute = REPRODUCTIONS[name].partition(":")
+    evaluation = getattr(import_module(module), attribute)
+    assert isinstance(evaluation, Evaluation)
+    return evaluation
+
+
+def reproduce(
+    name: str,
+    *,
+    experiments: Sequence[str] = (),
+    seeds: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Reproduction:
+    """Run the experiments of a paper: all, or the named ones.
+
+    name: one of `REPRODUCTIONS`.  seeds: of each experiment; the evaluation has a default.
+    on_progress: called with the name of the running experiment. Raises InvalidInput for an unknown
+    name.
+    """
+    evaluation = evaluation_of(name)
+    for experiment in experiments:
+        if experiment not in evaluation.makers:
+            raise InvalidInput(
+                f"{name} has no experiment {experiment!r}",
+                where="--experiment",
+                hint=suggestion(experiment, evaluation.makers),
+            )
+    return evaluation.run(experiments, seeds, on_progress or _ignore_progress)
+
+
+def _ignore_progress(_: str) -> None:
+    pass

@@ -1,0 +1,76 @@
+"""What `why` and `story` print for people."""
+
+from io import StringIO
+
+from rich.console import Console
+from tests.reporting.run.run_results import paper_jobs, stormy_state
+from tests.runs import scheduler_of, totals
+
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.story import Story, StoryLine, story
+from sluice.core.why import why
+from sluice.reporting.explain.text import story_view, why_text
+
+
+def printed(renderable):
+    console = Console(file=StringIO(), width=80, color_system=None)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def half_way():
+    """All of J1's maps run or wait; J2 and the others stand behind it."""
+    scheduler = scheduler_of()
+    scheduler.handle(NodeJoined(0.0, totals(8, 4).nodes[0]))
+    for job in paper_jobs():
+        scheduler.handle(JobSubmitted(0.0, job))
+    scheduler.handle(Tick(0.0))
+    return scheduler
+
+
+def test_a_waiting_job_is_told_who_stands_before_it():
+    scheduler = half_way()
+    text = printed(why_text(why("J2", scheduler.state, scheduler.policies.tasks)))
+
+    assert "J2 waits at 0 s, because 1 jobs stand before it in line, 2 tasks." in text
+    assert "4 tasks of the phase before are not done" in text
+
+
+def test_a_running_job_is_told_that_it_runs():
+    scheduler = half_way()
+    text = printed(why_text(why("J1", scheduler.state, scheduler.policies.tasks)))
+
+    assert "J1 is running, with 8 tasks" in text
+    assert "map: 0 of 10 tasks done, 8 running, 2 waiting; all 8 map slots are busy" in text
+
+
+def test_an_ended_job_is_told_in_one_sentence():
+    state = stormy_state()
+
+    assert printed(why_text(why("J1", state, None))).startswith("J1 has ended.")
+
+
+def test_a_story_reads_from_top_to_bottom():
+    lines = printed(story_view(story("J1", stormy_state()))).splitlines()
+
+    assert "job J1" == lines[0].strip()
+    assert "submitted" in lines[1]
+    assert "job done" in lines[-1]
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_last_lines_of_stderr_stand_below():
+    error = "exit 1\n" + "\n".join(f"line {number}" for number in range(20))
+    text = printed(story_view(Story(subject="j", kind="job", lines=(StoryLine(1.0, "x", error),))))
+
+    assert "x: exit 1" in text
+    assert "line 19" in text
+    assert "line 3\n" not in text
+
+
+def test_the_middle_of_a_long_story_is_left_out_and_counted():
+    lines = tuple(StoryLine(float(n), f"event {n}.") for n in range(100))
+    text = printed(story_view(Story(subject="j", kind="job", lines=lines), lines_max=10))
+
+    assert "90 more lines" in text
+    assert ("event 4." in text, "event 5." in text, "event 95." in text) == (True, False, True)

@@ -1,0 +1,104 @@
+"""A workload written and read again is the workload."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import job_lists
+
+import sluice
+from sluice.model.cluster import Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+from sluice.reporting.exports.workload_document import workload_document
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = sorted([
+    *(ROOT / "tests/ingest/good_workloads").glob("*"),
+    *(ROOT / "examples").glob("*.yaml"),
+])  # fmt: skip
+FORETOLD = ROOT / "tests/ingest/good_workloads/pools.yaml"  # a job told by predictions alone
+FILES.remove(FORETOLD)
+
+
+def through_a_file(workload, path):
+    sluice.write_workload(path, workload)
+    return replace(sluice.load_workload(str(path)), source=workload.source)
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json"])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_file_comes_back_as_it_was(file, ending, tmp_path):
+    """Written elsewhere, only the paths of what runs are told from there."""
+    workload = sluice.load_workload(str(file))
+    again = through_a_file(workload, tmp_path / f"again.{ending}")
+    if all(job.run is None for job in workload.jobs):
+        assert again == replace(workload, folder=str(tmp_path))
+    for before, after in zip(workload.jobs, again.jobs, strict=True):
+        assert replace(before, run=None) == replace(after, run=None)
+        if before.run is not None:
+            output = Path(after.run.folder, after.run.output).resolve()
+            assert output == Path(before.run.folder, before.run.output).resolve()
+            fields = {"folder": "", "input": (), "output": "", "python": None}
+            assert replace(before.run, **fields) == replace(after.run, **fields)
+
+
+@given(job_lists())
+def test_any_jobs_come_back_as_they_were(jobs):
+    node = Node(node_id="node-1", map_slots=2, reduce_slots=1)
+    workload = sluice.Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=tuple(jobs))
+    text = json.dumps(workload_document(workload))
+
+    assert sluice.parse_workload(text).jobs == workload.jobs
+
+
+names = st.sampled_from(["node", "fast", "host"])
+
+
+@given(
+    st.lists(st.tuples(names, st.integers(0, 3), st.sampled_from("ab"), st.integers(1, 2))),
+    st.booleans(),
+)
+def test_a_cluster_keeps_its_nodes_in_order(parts, has_racks):
+    """Names may change, for a file numbers its nodes; rooms and racks may not."""
+    nodes = {
+        f"{name}-{number}" if number else name: Node(
+            node_id=f"{name}-{number}" if number else name, rack=rack, map_slots=slots
+        )
+        for name, number, rack, slots in parts or [("node", 1, "a", 1)]
+    }
+    cluster = Cluster(nodes=tuple(nodes.values()), has_racks=has_racks)
+    again = sluice.parse_workload(
+        json.dumps(workload_document(sluice.Workload(cluster=cluster, jobs=())))
+    ).cluster
+
+    assert [node.map_slots for node in again.nodes] == [node.map_slots for node in cluster.nodes]
+    if has_racks:
+        assert [node.rack for node in again.nodes] == [node.rack for node in cluster.nodes]
+
+
+def test_a_job_without_tasks_is_refused():
+    with pytest.raises(InvalidInput, match="job '1': its tasks are not known"):
+        workload_document(sluice.load_workload(str(FORETOLD)))
+
+
+def test_a_job_of_many_stages_is_refused():
+    """A file tells maps, and the reduces that read them."""
+    stages = [
+        Phase(
+            name=f"stage {index}",
+            kind=SlotKind.MAP,
+            tasks=1,
+            lengths=ConstantLengths(1.0, 1.0),
+            after=tuple(range(index)),
+        )
+        for index in range(3)
+    ]
+    job = Job(job_id="app", pool="app", phases=tuple(stages))
+
+    with pytest.raises(InvalidInput, match="3 phases: stage 0, stage 1, stage 2"):
+        workload_document(sluice.Workload(cluster=None, jobs=(job,)))

@@ -1,0 +1,127 @@
+"""Traces: the quick wording is the slow one's, digests name runs, and files read back."""
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reporting.run.run_results import paper_result, stormy_result
+from tests.runs import map_reduce
+
+from sluice.core.commands import Launch, Locality
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.events import AttemptKey
+from sluice.core.pending import PendingTasks
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.transitions import ATTEMPT_ENDS
+from sluice.model.cluster import Node, Pool
+from sluice.model.errors import InvalidInput
+from sluice.model.job import SlotKind
+from sluice.reporting.run.trace import (
+    FIELDS,
+    digest,
+    lines,
+    records,
+    write_trace,
+)
+
+ids = st.text(min_size=1, max_size=12)
+instants_s = st.one_of(
+    st.floats(0, 1e18, allow_nan=False), st.integers(0, 10**6), st.just(5e-324), st.just(0.1 + 0.2)
+)
+
+
+@st.composite
+def attempts(draw):
+    """An ended attempt of one or several tasks, with anything that a line tells drawn freely."""
+    entry = JobEntry(
+        map_reduce("j", 9, 1.0, 9, 1.0), 0, PoolEntry(Pool(pool_id="p"), 0), alike=True
+    )
+    entry.job_id = draw(ids)
+    phase = PhaseEntry(entry, draw(st.integers(0, 1)), PendingTasks(9), 1.0)
+    node = NodeEntry(Node(node_id="n", map_slots=9, reduce_slots=9), 0)
+    node.node_id = draw(ids)
+    slots = tuple(draw(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 3)), min_size=1)))
+    launch = Launch(
+        AttemptKey(entry.job_id, phase.index, draw(st.integers(0, 9)), draw(st.integers(1, 4))),
+        sum(length for _, length in slots),
+        node.node_id,
+        draw(st.sampled_from(SlotKind)),
+        slots,
+        draw(st.sampled_from([None, *Locality])),
+        draw(st.booleans()),
+        Reason(draw(st.sampled_from(ReasonCode))),
+    )
+    attempt = Attempt(launch, phase, node, draw(instants_s))
+    attempt.finished_at_s = draw(instants_s)
+    attempt.shuffled_at_s = draw(st.one_of(st.just(float("nan")), instants_s))
+    attempt.state = draw(st.sampled_from(sorted(ATTEMPT_ENDS, key=lambda state: state.value)))
+    return attempt
+
+
+@given(st.lists(attempts(), max_size=5), st.booleans())
+def test_lines_are_what_json_would_write(some, is_totals):
+    """Formatting by hand is for speed alone; no reader must be able to tell."""
+    plain = [
+        json.dumps(record, separators=(",", ":")) for record in records(some, is_totals=is_totals)
+    ]
+
+    assert plain == list(lines(some, is_totals=is_totals))
+    assert all(tuple(json.loads(line)) == FIELDS for line in plain)
+
+
+def test_a_group_of_alike_tasks_becomes_one_line_each():
+    """Tasks are numbered on, and take the slots of the intervals in their order."""
+    told = [json.loads(line) for line in paper_result().trace()]
+    maps = [(line["task"], line["slot_index"]) for line in told if line["job"] == "J1"][:8]
+
+    assert [(slot, slot) for slot in range(8)] == maps
+    assert 40 + 16 == len(told)
+
+
+def test_totals_have_no_node_to_tell():
+    assert {None} == {json.loads(line)["node"] for line in paper_result().trace()}
+    assert None not in {json.loads(line)["node"] for line in stormy_result().trace()}
+
+
+def test_a_stormy_run_tells_every_outcome():
+    """What failed and what was lost stands in the trace as well."""
+    outcomes = {json.loads(line)["outcome"] for line in stormy_result().trace()}
+
+    assert {"done", "failed", "lost"} <= outcomes
+
+
+@given(st.lists(st.text("abc", max_size=9), max_size=40), st.integers(1, 5))
+def test_a_digest_is_that_of_the_joined_lines(some, chunk):
+    """In how many pieces the lines are hashed makes no difference."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sluice.reporting.run.trace._LINES_AT_ONCE", chunk)
+        plain = hashlib.sha256("".join(f"{line}\n" for line in some).encode()).hexdigest()
+
+        assert f"sha256:{plain}" == digest(some)
+
+
+def test_the_same_seed_gives_the_same_digest_and_another_does_not():
+    assert stormy_result(1).digest == stormy_result(1).digest
+    assert stormy_result(1).digest != stormy_result(2).digest
+
+
+def test_a_file_holds_the_lines_each_with_its_end(tmp_path):
+    path = tmp_path / "run.jsonl"
+    write_trace(path, paper_result().trace())
+
+    assert list(paper_result().trace()) == path.read_text("ascii").splitlines()
+    assert path.read_bytes().endswith(b"}\n")
+
+
+def test_an_empty_trace_is_an_empty_file(tmp_path):
+    write_trace(tmp_path / "run.jsonl", [])
+
+    assert b"" == (tmp_path / "run.jsonl").read_bytes()
+
+
+def test_a_path_that_cannot_be_used_is_named(tmp_path):
+    for path in (tmp_path / "none" / "run.jsonl", tmp_path, "a\0b"):
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            write_trace(path, [])
