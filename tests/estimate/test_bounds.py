@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sluice.estimate.bounds import (
     Bound,
-    Estimate,
-    Lengths,
+    DurationEstimate,
+    LengthSummary,
     SharedJob,
     SingleWave,
     makespan_bounds_s,
@@ -50,7 +50,7 @@ def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
     """Pareto spec, section 6, G1."""
     assert low_s == phase_low_s(tasks, slots, avg_s)
     assert up_s == phase_up_s(tasks, slots, avg_s, max_s)
-    assert Estimate(low_s, up_s) == phase_estimate(tasks, slots, avg_s, max_s)
+    assert DurationEstimate(low_s, up_s) == phase_estimate(tasks, slots, avg_s, max_s)
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_capacity_g1(bound, xi_map_s, xi_reduce_s, xi_fixed_s, map_containers, r
     job = SharedJob(
         map_tasks=100,
         reduce_tasks=40,
-        map=Lengths(40, 50),
-        first_shuffle=Lengths(16, 20),
-        shuffle=Lengths(80, 100),
-        reduce=Lengths(24, 30),
+        map=LengthSummary(40, 50),
+        first_shuffle=LengthSummary(16, 20),
+        shuffle=LengthSummary(80, 100),
+        reduce=LengthSummary(24, 30),
     )
     law = job.law(bound)
 
@@ -107,7 +107,7 @@ def test_a_shuffle_has_the_tasks_and_slots_of_its_reduces():
         fetch=ConstantLengths(2, 3),
     )
 
-    assert Estimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
+    assert DurationEstimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
 
 
 def test_a_phase_that_nobody_measured_is_refused_by_name():
@@ -117,8 +117,8 @@ def test_a_phase_that_nobody_measured_is_refused_by_name():
 
 def test_one_wave_takes_as_long_as_its_longest_task_where_that_is_asked_for():
     """Pareto erratum E3: without the option it is overestimated by an average."""
-    assert Estimate(9.0, 9.0) == phase_estimate(3, 3, 5.0, 9.0, SingleWave.EXACT)
-    assert Estimate(5.0, 14.0) == phase_estimate(3, 3, 5.0, 9.0)
+    assert DurationEstimate(9.0, 9.0) == phase_estimate(3, 3, 5.0, 9.0, SingleWave.EXACT)
+    assert DurationEstimate(5.0, 14.0) == phase_estimate(3, 3, 5.0, 9.0)
     assert phase_estimate(4, 3, 5.0, 9.0) == phase_estimate(4, 3, 5.0, 9.0, SingleWave.EXACT)
 
 

@@ -8,8 +8,8 @@ from tests.estimate.made_runs import World, draws, settings
 
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
 from sluice.estimate.outliers import outliers
-from sluice.estimate.setting import NotEnough
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.run_setting import NotEnoughData
+from sluice.estimate.uncertainty import PredictionInterval
 
 
 def histories(seed=1, noise=0.15, repeats=1):
@@ -65,8 +65,8 @@ def test_many_runs_do_not_tell_each_other_either():
     here, there = found.comparisons[0], calibration({"many": [slow, *others]}).comparisons[0]
 
     assert here.predicted_s == there.predicted_s
-    assert isinstance(here.interval, Interval)
-    assert isinstance(there.interval, Interval)
+    assert isinstance(here.interval, PredictionInterval)
+    assert isinstance(there.interval, PredictionInterval)
     assert math.isclose(here.interval.high_s, there.interval.high_s, rel_tol=0.05)
     assert 0.8 <= (found.accuracy.coverage or 0.0) <= 0.97
 
@@ -93,7 +93,7 @@ def test_nothing_to_compare_is_told_as_nothing():
 def test_a_single_run_has_nothing_to_be_foretold_from():
     (one,) = calibration({"once": histories()["long"][:1]}).comparisons
 
-    assert isinstance(one.prediction, NotEnough)
+    assert isinstance(one.prediction, NotEnoughData)
     assert one.predicted_s is one.error is one.is_inside is None
 
 

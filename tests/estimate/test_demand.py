@@ -7,19 +7,19 @@ import pytest
 from tests.estimate.made_runs import MB, World, draws
 
 from sluice.estimate.demand import (
-    Capacity,
+    NodeCapacity,
     SandboxRun,
     demand_of_best_slots,
     profile_from_runs,
     sandbox_run,
 )
-from sluice.estimate.demand_settings import demand_settings, recalled_demand
-from sluice.estimate.recalled import recalled_phases
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.demand_settings import demand_from_runs, demand_settings
+from sluice.estimate.past_phases import phases_from_runs
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.job import Demand
 from sluice.model.resources import Resources
 
-NODE = Capacity(processors=4, memory_bytes=1000 * MB, io_bytes_per_s=100.0 * MB)
+NODE = NodeCapacity(processors=4, memory_bytes=1000 * MB, io_bytes_per_s=100.0 * MB)
 
 
 def run(slots, elapsed_s, cpu=100.0):
@@ -56,7 +56,7 @@ def test_a_known_best_slot_count_alone_gives_a_share_of_the_bottleneck():
 
 
 def test_no_run_is_not_enough():
-    assert isinstance(profile_from_runs([]), NotEnough)
+    assert isinstance(profile_from_runs([]), NotEnoughData)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4])
@@ -95,14 +95,14 @@ def test_disks_that_nobody_measured_are_not_made_up():
 def test_a_failed_run_is_no_measurement():
     past = replace(World().run("a", 2, 400, draws(1)), succeeded=False)
 
-    assert isinstance(sandbox_run(past, NODE), NotEnough)
+    assert isinstance(sandbox_run(past, NODE), NotEnoughData)
 
 
 def test_demand_comes_back_out_of_the_configuration_that_told_it():
     past = World().run("a", 2, 400, draws(1))
     profile = profile_from_runs([seen_in(past)])
     kept = replace(past, run_id="b", configuration=demand_settings(profile.demand))
-    maps, _ = recalled_phases([past, kept])
+    maps, _ = phases_from_runs([past, kept])
 
     assert math.isclose(profile.demand["map"].cpu, maps.demand.work.cpu, rel_tol=1e-5)
-    assert Demand() == recalled_demand([kept], "other") == recalled_demand([past], "map")
+    assert Demand() == demand_from_runs([kept], "other") == demand_from_runs([past], "map")

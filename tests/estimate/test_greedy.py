@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.estimate.bounds import makespan_bounds_s
-from sluice.estimate.greedy import (
+from sluice.estimate.list_scheduling import (
     TASKS_PLAYED_MAX,
-    Spread,
-    crowd,
-    greedy_s,
-    mixed,
+    LengthSpread,
+    concurrency,
+    concurrent_tasks_max,
+    list_schedule_s,
     phase_s,
-    side_by_side,
-    thinned,
+    sampled_evenly,
+    shuffled,
 )
 from sluice.model.history import PastPhase, PastTask
 
@@ -37,7 +37,7 @@ def phase(*spans):
 
 @given(ratios, counts, st.integers(1, 12), st.floats(0.01, 1e4))
 def test_a_phase_takes_what_the_makespan_theorem_allows(spread, tasks, slots, avg_s):
-    told = Spread(spread)
+    told = LengthSpread(spread)
     longest_s = max(told.lengths_s(tasks, avg_s))
     lower_s, upper_s = makespan_bounds_s(tasks, slots, min(avg_s, longest_s), longest_s)
 
@@ -46,7 +46,7 @@ def test_a_phase_takes_what_the_makespan_theorem_allows(spread, tasks, slots, av
 
 @given(ratios, counts, st.floats(0.01, 1e4))
 def test_the_average_is_kept_whatever_the_spread(spread, tasks, avg_s):
-    lengths_s = Spread(spread).lengths_s(tasks, avg_s)
+    lengths_s = LengthSpread(spread).lengths_s(tasks, avg_s)
 
     assert math.isclose(avg_s * tasks, math.fsum(lengths_s), rel_tol=1e-9)
     assert lengths_s == sorted(lengths_s)
@@ -54,16 +54,16 @@ def test_the_average_is_kept_whatever_the_spread(spread, tasks, avg_s):
 
 @given(st.integers(1, 500), st.integers(1, 60))
 def test_nobody_is_in_a_greater_crowd_than_there_are_slots_or_tasks(tasks, slots):
-    assert 1 <= crowd(tasks, slots) <= min(tasks, slots)
+    assert 1 <= concurrency(tasks, slots) <= min(tasks, slots)
 
 
 @given(st.lists(st.floats(0.1, 10.0), max_size=40), st.integers(0, 9))
 def test_mixing_loses_nothing(lengths_s, turn):
-    assert sorted(lengths_s) == sorted(mixed(lengths_s, turn))
+    assert sorted(lengths_s) == sorted(shuffled(lengths_s, turn))
 
 
 def test_longest_ratio_grows_with_the_tasks_that_are_drawn():
-    spread = Spread(tuple(index / 50 for index in range(1, 101)))
+    spread = LengthSpread(tuple(index / 50 for index in range(1, 101)))
 
     assert spread.longest_ratio(2) < spread.longest_ratio(20) < spread.longest_ratio(200)
 
@@ -72,13 +72,13 @@ def test_average_and_longest_alone_still_tell_the_longest():
     """A log without a timeline: nine short tasks and a long one."""
     told = PastPhase(name="map", kind="map", tasks=10, avg_s=5.0, max_s=14.0)
 
-    assert math.isclose(2.8, Spread.of([told]).longest_ratio(10))
-    assert math.isclose(14.0, phase_s(10, 10, 5.0, Spread.of([told])))
+    assert math.isclose(2.8, LengthSpread.of([told]).longest_ratio(10))
+    assert math.isclose(14.0, phase_s(10, 10, 5.0, LengthSpread.of([told])))
 
 
 def test_very_many_tasks_are_not_played_one_by_one():
     """Neither where their waves are many nor where they are few."""
-    spread = Spread((0.5, 1.5))
+    spread = LengthSpread((0.5, 1.5))
 
     assert math.isclose(10**6, phase_s(10**8, 100, 1.0, spread), rel_tol=1e-5)
     assert 4.0 <= phase_s(10**8, 25 * 10**6, 1.0, spread) <= 5.5
@@ -87,19 +87,19 @@ def test_very_many_tasks_are_not_played_one_by_one():
 @given(ratios, st.integers(2, 30), st.integers(20, 200))
 def test_playing_in_small_comes_near_playing_in_full(spread, tasks_per_slot, slots):
     tasks = tasks_per_slot * slots + 1000
-    told = Spread(spread)
-    in_full_s = greedy_s(mixed(told.lengths_s(tasks, 1.0), 0), slots)
+    told = LengthSpread(spread)
+    in_full_s = list_schedule_s(shuffled(told.lengths_s(tasks, 1.0), 0), slots)
 
     assert math.isclose(in_full_s, phase_s(tasks, slots, 1.0, told), rel_tol=0.35)
     assert TASKS_PLAYED_MAX <= tasks
 
 
 def test_one_that_ends_as_another_starts_has_left_its_slot():
-    assert 1 == side_by_side(phase((0, 2), (2, 4), (4, 5)))
-    assert 2 == side_by_side(phase((0, 3), (2, 4), (4, 5)))
-    assert side_by_side(PastPhase(name="m", kind="map", tasks=3, avg_s=1, max_s=2)) is None
+    assert 1 == concurrent_tasks_max(phase((0, 2), (2, 4), (4, 5)))
+    assert 2 == concurrent_tasks_max(phase((0, 3), (2, 4), (4, 5)))
+    assert concurrent_tasks_max(PastPhase(name="m", kind="map", tasks=3, avg_s=1, max_s=2)) is None
 
 
 def test_thinning_keeps_both_ends():
-    assert [0, 99] == [thinned(range(100))[0], thinned(range(100))[-1]]
-    assert 64 == len(thinned(range(100)))
+    assert [0, 99] == [sampled_evenly(range(100))[0], sampled_evenly(range(100))[-1]]
+    assert 64 == len(sampled_evenly(range(100)))

@@ -9,22 +9,27 @@ from tests.estimate.made_runs import World, draws, settings
 
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.prediction import comparable
-from sluice.estimate.setting import NotEnough, measured
-from sluice.estimate.uncertainty import Interval, held_out, interval, units_needed
+from sluice.estimate.run_setting import NotEnoughData, measured_runs
+from sluice.estimate.uncertainty import (
+    PredictionInterval,
+    held_out,
+    prediction_interval,
+    units_needed,
+)
 
 
 def from_ratios(ratios, level=0.9):
     """The interval about 1 s, all units of other profiles."""
-    return interval((), ratios, level)
+    return prediction_interval((), ratios, level)
 
 
 @pytest.mark.parametrize(("level", "units"), [(0.5, 3), (0.8, 9), (0.9, 19), (0.95, 39)])
 def test_fewer_units_than_the_level_needs_are_not_enough(level, units):
     assert units == units_needed(level)
-    assert isinstance(from_ratios([[0.1]] * units, level), Interval)
+    assert isinstance(from_ratios([[0.1]] * units, level), PredictionInterval)
     told = from_ratios([[0.1]] * (units - 1), level)
 
-    assert isinstance(told, NotEnough)
+    assert isinstance(told, NotEnoughData)
     assert f"needs {units}" in told.why
 
 
@@ -53,7 +58,7 @@ def test_the_mean_coverage_of_exchangeable_units_is_at_least_the_level(seed, lev
         found.holds(math.exp(new))
         for index, [new] in enumerate(ratios)
         for found in [from_ratios(ratios[:index] + ratios[index + 1 :], level)]
-        if isinstance(found, Interval)
+        if isinstance(found, PredictionInterval)
     ]
 
     assert not inside or sum(inside) / len(inside) >= level - 1e-9
@@ -74,9 +79,9 @@ def test_intervals_of_fitted_predictions_hold_nine_times_in_ten():
         forecaster = Forecaster(histories)
         for number, world in enumerate(worlds):
             new = world.run("new", rng.choice([1, 2, 3, 4]), rng.choice([300, 330]), rng)
-            (here,) = measured([new])
+            (here,) = measured_runs([new])
             found = forecaster.forecast(f"job-{number}", here.setting)
-            assert isinstance(found.interval, Interval)
+            assert isinstance(found.interval, PredictionInterval)
             inside.append(found.interval.holds(here.elapsed_s))
 
     assert 0.85 <= sum(inside) / len(inside) <= 0.99
@@ -86,7 +91,7 @@ def test_a_profile_with_many_settings_needs_no_other():
     many = World(noise=0.1).runs(settings((1, 2, 3, 4, 6), (100, 200, 300, 400)), draws(1))
     few = World(noise=2.0).runs(settings((1, 2), (100,)), draws(2), profile="wild")
     forecaster = Forecaster({"many": many, "wild": few})
-    here = measured([World().run("new", 5, 250, draws(3))])[0].setting
+    here = measured_runs([World().run("new", 5, 250, draws(3))])[0].setting
     own = forecaster.forecast("many", here).interval
     lent = forecaster.forecast("wild", here).interval
 
@@ -98,16 +103,16 @@ def test_a_setting_that_is_known_is_judged_by_its_repetitions():
     """Twenty-five runs of one setting are 25 units there, and a single one elsewhere."""
     runs = World(noise=0.1).runs([(2, 100)], draws(1), repeats=25)
     forecaster = Forecaster({"nightly": runs})
-    known = measured(runs)[0].setting
-    elsewhere = measured([World().run("new", 4, 300, draws(3))])[0].setting
+    known = measured_runs(runs)[0].setting
+    elsewhere = measured_runs([World().run("new", 4, 300, draws(3))])[0].setting
 
     assert 25 == forecaster.forecast("nightly", known).interval.units
-    assert isinstance(forecaster.forecast("nightly", elsewhere).interval, NotEnough)
+    assert isinstance(forecaster.forecast("nightly", elsewhere).interval, NotEnoughData)
 
 
 def test_what_is_left_out_does_not_help():
     """The predictor of a left-out unit has seen no run of it."""
-    runs = comparable(measured(World(noise=0.1).runs(settings(), draws(1), repeats=2)))
+    runs = comparable(measured_runs(World(noise=0.1).runs(settings(), draws(1), repeats=2)))
     units = held_out(runs, known_setting=False)
     left_out = [run_id for unit in units for run_id in unit.runs]
 

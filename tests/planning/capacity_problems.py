@@ -5,16 +5,16 @@ from dataclasses import replace
 import highspy
 import numpy as np
 
-from sluice.planning.capacity.instances import Sort, draw_classes, draw_rent
-from sluice.planning.capacity.problem import Problem, Rent
+from sluice.planning.capacity.instances import InstanceKind, draw_classes, draw_rent
+from sluice.planning.capacity.problem import CapacityProblem, RentalPrices
 
-RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
+RENT = RentalPrices(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
 
 
 def problem_of(reserved_vms, *classes, rent=RENT):
     """Classes as (gamma, p, h_low, h_up)."""
     columns = np.array(classes, dtype=float).T
-    return Problem(
+    return CapacityProblem(
         vms_per_job=columns[0],
         penalty_usd=columns[1],
         jobs_min=columns[2],
@@ -28,7 +28,7 @@ def drawn_problem(seed, *, classes_max=100, classes=None):
     draw = np.random.default_rng(seed)
     count = int(draw.integers(1, classes_max, endpoint=True)) if classes is None else classes
     rent = draw_rent(draw, 1.0)
-    sort = list(Sort)[int(draw.integers(3))]
+    sort = list(InstanceKind)[int(draw.integers(3))]
     problem = draw_classes(draw, count, rent, sort).problem(rent)
     while not len(problem.vms_per_job):  # a single class of the table may be infeasible
         problem = draw_classes(draw, count, rent, sort).problem(rent)

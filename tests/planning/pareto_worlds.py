@@ -4,16 +4,16 @@ from sluice.estimate.bounds import SingleWave
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.job import MapOutput
 from sluice.model.lengths import ConstantLengths, TableLengths, WorkLengths
-from sluice.model.limits import Limits
-from sluice.model.machines import Offer, Rent, VmShape
+from sluice.model.limits import PlanLimits
+from sluice.model.machines import Rent, VmOffer, VmShape
 from sluice.model.prices import Prices
 from sluice.planning.pareto.problem import (
     BufferTuning,
     IoModel,
-    Options,
+    ParetoProblem,
     PlannedJob,
     PlannedPhase,
-    Problem,
+    PlanOptions,
     TaskTuning,
 )
 
@@ -28,18 +28,18 @@ def phase(tasks, avg_s, max_s=None, *, tasks_max=None):
 
 def problem_of(*jobs, vm=(2, 2), usd=1.0, billing_s=3600.0, options=None, **limits):
     """A problem with VMs that are all alike."""
-    return Problem(
+    return ParetoProblem(
         jobs=jobs,
         offers=(offer(vm[0], vm[1], usd),),
         prices=Prices(vm_hour_usd=usd, billing_s=billing_s),
-        limits=Limits(**limits),
-        options=options or Options(),
+        limits=PlanLimits(**limits),
+        options=options or PlanOptions(),
     )
 
 
 def offer(map_slots, reduce_slots, usd, *, name="vm", speed=1.0):
     shape = VmShape(map_slots=map_slots, reduce_slots=reduce_slots)
-    return Offer(vm_type=name, rent=Rent.ON_DEMAND, shape=shape, hour_usd=usd, speed=speed)
+    return VmOffer(vm_type=name, rent=Rent.ON_DEMAND, shape=shape, hour_usd=usd, speed=speed)
 
 
 JOB_A = PlannedJob(job_id="A", maps=phase(5, 600.0, 900.0), reduces=phase(4, 1200.0, 1500.0))
@@ -54,7 +54,7 @@ def random_problem(draw, *, tuning=None, is_capped=None, jobs_max=3):
     tuning = tuning or draw.choice(list(TaskTuning))
     jobs = draw.randint(1, jobs_max)
     limit = _limit(tuning, jobs)
-    options = Options(
+    options = PlanOptions(
         tasks=tuning,
         buffers=draw.choice([BufferTuning.DEFAULT, BufferTuning.CLOSED_FORM]),
         io_model=draw.choice(list(IoModel)),
@@ -66,7 +66,7 @@ def random_problem(draw, *, tuning=None, is_capped=None, jobs_max=3):
     if draw.random() < 0.2 and jobs < 3:
         offers.append(offer(draw.randint(1, 4), draw.randint(1, 2), 0.7, name="big", speed=1.5))
     capped = draw.random() < 0.4 if is_capped is None else is_capped
-    return Problem(
+    return ParetoProblem(
         jobs=made,
         offers=tuple(offers),
         prices=Prices(
@@ -75,7 +75,7 @@ def random_problem(draw, *, tuning=None, is_capped=None, jobs_max=3):
             io_op_usd=draw.choice([0.0, 5e-8, 1e-6]),
             io_bytes_per_op=draw.choice([1.0, 4096.0]),
         ),
-        limits=Limits(vms_max=draw.randint(1, 3 * jobs) if capped else None),
+        limits=PlanLimits(vms_max=draw.randint(1, 3 * jobs) if capped else None),
         options=options,
     )
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.planning.capacity_problems import drawn_problem, problem_of
 
-from sluice.planning.capacity.curve import cost_curve
-from sluice.planning.capacity.greedy import allot
+from sluice.planning.capacity.cost_curve import cost_curve
+from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 def cost_with(problem, reserved_vms):
     """The least cost with so many reserved machines, solved anew."""
     asked = replace(problem, rent=replace(problem.rent, reserved_vms=reserved_vms))
     saved = float((problem.penalty_usd * problem.jobs_max).sum())
-    return allot(asked).objective_usd + saved
+    return solve_relaxation(asked).objective_usd + saved
 
 
 @settings(max_examples=60, deadline=None)
@@ -45,7 +45,7 @@ def test_the_curve_is_convex_and_falls(seed):
 def test_the_price_of_the_next_machine_is_the_slope():
     """Its worth less its rent is what one more saves. Source: capacity spec, section 4.1."""
     problem = problem_of(13, (2, 30, 3, 10))
-    answer, rent = allot(problem), problem.rent
+    answer, rent = solve_relaxation(problem), problem.rent
 
     saved = cost_with(problem, 13.0) - cost_with(problem, 13.5)
     assert saved == pytest.approx(0.5 * (answer.next_vm_usd - rent.reserved_usd))

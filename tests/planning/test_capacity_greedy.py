@@ -16,9 +16,9 @@ from tests.planning.capacity_problems import (
 
 from sluice.estimate.bounds import Bound
 from sluice.estimate.vm_need import containers_per_job, deadline_for_s, vms_per_job
-from sluice.planning.capacity.greedy import allot, certificate_gap_usd
-from sluice.planning.capacity.instances import Sort, draw_classes, draw_rent
-from sluice.planning.capacity.two_classes import look_up
+from sluice.planning.capacity.instances import InstanceKind, draw_classes, draw_rent
+from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
+from sluice.planning.capacity.two_classes import two_class_solution
 
 
 def scale_of(problem, answer):
@@ -29,7 +29,7 @@ def scale_of(problem, answer):
 def check_against_highs(seeds):
     for seed in seeds:
         problem = drawn_problem(seed)
-        answer = allot(problem)
+        answer = solve_relaxation(problem)
         scale = scale_of(problem, answer)
 
         assert is_feasible(problem, answer), seed
@@ -68,7 +68,7 @@ def problems(draw):
 @given(problems())
 def test_the_certificate_closes_whatever_the_ties(problem):
     """Strong duality: a gap of zero proves the optimum, and the answer is feasible."""
-    answer = allot(problem)
+    answer = solve_relaxation(problem)
 
     assert is_feasible(problem, answer)
     assert abs(certificate_gap_usd(problem, answer)) <= 1e-9 * scale_of(problem, answer)
@@ -78,7 +78,7 @@ def test_the_certificate_closes_whatever_the_ties(problem):
 @given(problems(), st.floats(0.5, 1.5))
 def test_the_certificate_of_a_worse_answer_stays_open(problem, factor):
     """A proof that accepted anything would be worth nothing."""
-    answer = allot(problem)
+    answer = solve_relaxation(problem)
     jobs = np.clip(answer.jobs * factor, problem.jobs_min, problem.jobs_max)
     r, d = problem.rent.vms(problem.needed_vms(jobs))
     other = replace(
@@ -96,7 +96,7 @@ def test_the_certificate_of_a_worse_answer_stays_open(problem, factor):
 def test_the_six_properties_of_theorem_3(seed):
     """Under their true conditions. Source: capacity spec, section 3.3."""
     problem = drawn_problem(seed)
-    answer, rent = allot(problem), problem.rent
+    answer, rent = solve_relaxation(problem), problem.rent
     used, slop = problem.needed_vms(answer.jobs), 1e-9 * problem.needed_vms(problem.jobs_max)
     at_least, at_most = (
         problem.needed_vms(problem.jobs_min),
@@ -138,7 +138,7 @@ def test_theorem_1_is_the_cheapest_split_of_the_slack():
 @pytest.mark.parametrize("bound", Bound)
 def test_a_deadline_and_its_vms_lead_to_each_other(bound):
     draw = np.random.default_rng(2)
-    classes = draw_classes(draw, 20, draw_rent(draw, 1.0), Sort.TEXT)
+    classes = draw_classes(draw, 20, draw_rent(draw, 1.0), InstanceKind.TEXT)
     gammas = classes.needs(bound)
     for number, gamma in enumerate(gammas):
         fit = classes.maps_per_vm[number], classes.reduces_per_vm[number]
@@ -178,7 +178,7 @@ def test_the_closed_form_of_two_classes_is_what_greedy_finds(row, column):
     draw = np.random.default_rng(10 * row + ord(column))
     for number in range(100):
         problem = in_cell(draw, row, column)
-        cell, answer = look_up(problem), allot(problem)
+        cell, answer = two_class_solution(problem), solve_relaxation(problem)
 
         assert (row, column) == (cell.row, cell.column)
         assert answer.jobs == pytest.approx(cell.jobs, rel=1e-9, abs=1e-9)

@@ -13,8 +13,8 @@ from tests.planning.capacity_problems import (
     solved_elsewhere,
 )
 
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.integer import CORE_MAX, whole
+from sluice.planning.capacity.integer import CORE_MAX, solve_integer
+from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 def by_enumeration(problem):
@@ -46,7 +46,7 @@ def problems(draw):
 @settings(max_examples=60, deadline=None)
 @given(problems())
 def test_few_classes_are_solved_to_the_optimum(problem):
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
     assert answer.objective_usd == pytest.approx(by_enumeration(problem), abs=1e-9)
     assert answer.is_proven
@@ -56,8 +56,8 @@ def test_few_classes_are_solved_to_the_optimum(problem):
 @given(problems())
 def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
     """And the linear program's objective is a bound that they never undercut."""
-    relaxed = allot(problem)
-    answer = whole(problem, relaxed)
+    relaxed = solve_relaxation(problem)
+    answer = solve_integer(problem, relaxed)
 
     assert is_feasible(problem, answer)
     assert (answer.jobs == np.round(answer.jobs)).all()
@@ -69,7 +69,7 @@ def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_core_is_everything_for_sixty_classes(seed):
     problem = drawn_problem(seed, classes=CORE_MAX)
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
     assert answer.objective_usd == pytest.approx(solved_elsewhere(problem, whole=True), abs=1e-6)
 
@@ -80,8 +80,8 @@ def test_the_core_is_enough_for_more_classes(classes):
     """The gap to the true optimum is below a ten-millionth, that to the proven bound below 1e-3."""
     for seed in range(5):
         problem = drawn_problem(100 + seed, classes=classes)
-        relaxed = allot(problem)
-        answer = whole(problem, relaxed)
+        relaxed = solve_relaxation(problem)
+        answer = solve_integer(problem, relaxed)
         cost = problem.rent.cost_usd(problem.needed_vms(answer.jobs)) + problem.refusals_usd(
             answer.jobs
         )
@@ -94,8 +94,8 @@ def test_the_core_is_enough_for_more_classes(classes):
 def test_the_core_never_makes_it_worse():
     for seed in range(20):
         problem = drawn_problem(seed, classes=80)
-        relaxed = allot(problem)
-        rounded = whole(problem, relaxed, core_max=0)
+        relaxed = solve_relaxation(problem)
+        rounded = solve_integer(problem, relaxed, core_max=0)
 
         assert not rounded.is_proven or (problem.jobs_min == problem.jobs_max).all()
-        assert whole(problem, relaxed).objective_usd <= rounded.objective_usd
+        assert solve_integer(problem, relaxed).objective_usd <= rounded.objective_usd

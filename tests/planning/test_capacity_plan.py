@@ -7,7 +7,7 @@ import pytest
 from sluice.estimate.bounds import Bound
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import InvalidInput
-from sluice.planning.capacity.plan import CapacityPlan, Unreachable, plan
+from sluice.planning.capacity.plan import CapacityPlan, UnreachableDeadlines, plan_capacity
 
 PROFILE = (
     "maps: {tasks: 100, avg_s: 40, max_s: 50}, reduces: {tasks: 40, avg_s: 24, max_s: 30},"
@@ -26,7 +26,7 @@ def one_class(*, deadline="deadline_s: 1800", profile=PROFILE, jobs="jobs_min: 3
 
 
 def planned(text_or_workload, **options):
-    return plan(text_or_workload.classes, text_or_workload.capacity_prices, **options)
+    return plan_capacity(text_or_workload.classes, text_or_workload.capacity_prices, **options)
 
 
 @pytest.mark.parametrize(("deadline_s", "is_met"), [(379, False), (380, False), (380.5, True)])
@@ -35,7 +35,7 @@ def test_a_deadline_that_no_capacity_meets_is_a_true_no(deadline_s, is_met):
     answer = planned(workload(one_class(deadline=f"deadline_s: {deadline_s}")))
 
     assert is_met is isinstance(answer, CapacityPlan)
-    if isinstance(answer, Unreachable):
+    if isinstance(answer, UnreachableDeadlines):
         assert {"q1": 380.0} == dict(answer.least_deadline_s)
 
 

@@ -19,10 +19,10 @@ from tests.planning.order_problems import (
 )
 
 from sluice.model.errors import InvalidInput
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.compilation import compiled
-from sluice.planning.ordering.exhaustive import enumerated
-from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.compilation import compiled_kernels
+from sluice.planning.ordering.enumeration import enumerate_orders
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 from sluice.planning.ordering.workloads import benchmarks, facebook
 
 ROUNDING = 1e-9
@@ -63,7 +63,7 @@ def test_exact_is_equal_to_enumeration_two_hundred_times_up_to_seven_jobs():
     draw = random.Random(3)
     for case in range(200):
         made = random_problem(draw, jobs=(2, 3, 4, 5, 6, 6, 7)[case % 7])
-        hold_against_enumeration(made, compiled())
+        hold_against_enumeration(made, compiled_kernels())
 
 
 def test_jobs_that_share_a_phase_are_no_twins():
@@ -78,7 +78,9 @@ def test_jobs_that_share_a_phase_are_no_twins():
             for number, pair in enumerate(pairs)
         )
         hold_against_enumeration(
-            Problem(map_slots=draw.randint(1, 4), reduce_slots=draw.randint(1, 4), jobs=jobs)
+            OrderingProblem(
+                map_slots=draw.randint(1, 4), reduce_slots=draw.randint(1, 4), jobs=jobs
+            )
         )
 
 
@@ -108,7 +110,9 @@ def random_problem(draw, jobs):
         made.append(OrderedJob(name=f"J{number}", maps=maps, reduces=reduces))
     if draw.random() < 0.3:
         made[-1] = OrderedJob(name="twin", maps=made[0].maps, reduces=made[0].reduces)
-    return Problem(map_slots=draw.randint(1, 9), reduce_slots=draw.randint(1, 9), jobs=tuple(made))
+    return OrderingProblem(
+        map_slots=draw.randint(1, 9), reduce_slots=draw.randint(1, 9), jobs=tuple(made)
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,31 +139,31 @@ def test_the_nine_benchmarks_are_proved():
 @pytest.mark.slow
 def test_the_nine_benchmarks_range_as_the_oracle_says():
     """G7: over all 362,880 orders, makespan 1086 to 1563 and total completion 4598 to 10409."""
-    found = enumerated(context(benchmarks(9), may_compile=True), Objective.MAKESPAN)
+    found = enumerate_orders(context(benchmarks(9), may_compile=True), Objective.MAKESPAN)
 
     assert (1086, 1563, 10409) == (found.best.makespan_s, found.makespan_s_max, found.total_s_max)
-    least = enumerated(context(benchmarks(9), may_compile=True), Objective.TCT)
+    least = enumerate_orders(context(benchmarks(9), may_compile=True), Objective.TCT)
     assert 4598 == least.best.total_s
 
 
 def test_enumeration_breaks_ties_by_the_other_measure_and_then_by_the_dictionary():
     """The rule of SIM, which the thesis's online part is held to."""
     twins = problem((1, 1), [(1, 2, 1, 1)] * 3)
-    assert (0, 1, 2) == enumerated(context(twins), Objective.TCT).best.order
+    assert (0, 1, 2) == enumerate_orders(context(twins), Objective.TCT).best.order
 
     made = problem(*EXAMPLE_A)
     every = all_values(made)
     expected = min(every, key=lambda order: (*every[order], order))
-    assert expected == enumerated(context(made), Objective.MAKESPAN).best.order
+    assert expected == enumerate_orders(context(made), Objective.MAKESPAN).best.order
     expected = min(every, key=lambda order: (*every[order][::-1], order))
-    assert expected == enumerated(context(made), Objective.TCT).best.order
+    assert expected == enumerate_orders(context(made), Objective.TCT).best.order
 
 
 def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
     with pytest.raises(InvalidInput, match=r"39,916,800 orders.*exact search"):
-        enumerated(context(benchmarks(11)), Objective.TCT)
+        enumerate_orders(context(benchmarks(11)), Objective.TCT)
     with pytest.raises(InvalidInput, match="no single measure"):
-        enumerated(context(benchmarks(2)), Objective.BOTH)
+        enumerate_orders(context(benchmarks(2)), Objective.BOTH)
 
 
 @pytest.mark.parametrize("objective", ["makespan", "tct"])
@@ -199,7 +203,7 @@ def test_twins_are_not_tried_in_both_orders(count, slots):
     proof = exact(place, Objective.TCT, random.Random(0))
 
     assert proof.is_proved
-    assert place.meter.evaluations <= 4 + 2 * count
+    assert place.budget.evaluations <= 4 + 2 * count
 
 
 def test_a_search_stops_when_its_seconds_are_over():
@@ -216,7 +220,7 @@ def test_a_search_stops_when_its_seconds_are_over():
 def test_jobs_without_maps_wait_for_no_map_slot():
     """A bound once took all that has no maps for as late as the first free map slot."""
     reduces = ((37, 2.7),)
-    made = Problem(
+    made = OrderingProblem(
         map_slots=5,
         reduce_slots=9,
         jobs=(

@@ -17,9 +17,9 @@ from tests.strategies import job_lists
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.planning.ordering.flow_arrays import outcome_of
-from sluice.planning.ordering.kernels.filling import advanced
-from sluice.planning.ordering.kernels.readiness import pop_first, push, sort_by_instant
-from sluice.planning.ordering.problem import OrderedJob, Problem, problem_of
+from sluice.planning.ordering.kernels.slot_groups import advanced
+from sluice.planning.ordering.kernels.sort_and_heap import pop_first, push, sort_by_instant
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, problem_of
 
 slots = st.integers(1, 9)
 
@@ -218,4 +218,4 @@ def test_sums_that_would_be_infinite_are_refused():
     job = OrderedJob(name="a", maps=((10**8, 1e308),))
 
     with pytest.raises(InvalidInput, match="all tasks together"):
-        Problem(map_slots=1, reduce_slots=1, jobs=(job,))
+        OrderingProblem(map_slots=1, reduce_slots=1, jobs=(job,))

@@ -10,12 +10,17 @@ from tests.planning.order_problems import EXAMPLE_A, context, problem, problems,
 from tests.skips import required
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
-from sluice.planning.ordering.annealing import anneal, found
-from sluice.planning.ordering.compilation import compiled, kernel_functions, plain
-from sluice.planning.ordering.kernels.annealing_kernel import change, places
+from sluice.planning.ordering.annealing import anneal, evaluated
+from sluice.planning.ordering.compilation import compiled_kernels, kernel_functions, plain_kernels
+from sluice.planning.ordering.kernels.annealing_kernel import apply_move, pick_places
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.objectives import (
+    Objective,
+    WeightedObjective,
+    tolerance,
+    weighted_objective,
+)
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import FACEBOOK_JOBS, benchmarks, facebook, varied
 
 unit = st.floats(0, 1, exclude_max=True)
@@ -88,17 +93,17 @@ def test_a_walk_stops_where_nothing_can_be_better():
     made = problem((1, 1), [(1, 3, 1, 4), (1, 5, 1, 2), (1, 1, 1, 6)])
     place = context(made)
 
-    answer = solve(place, Method.SEARCH, Objective.MAKESPAN, random.Random(0))
+    answer = solve(place, OrderingMethod.SEARCH, Objective.MAKESPAN, random.Random(0))
 
     assert answer.is_proved
-    assert place.meter.evaluations <= 4
+    assert place.budget.evaluations <= 4
 
 
 def test_auto_proves_what_is_small_and_searches_what_is_large():
-    assert Method.EXACT is solved(problem(*EXAMPLE_A), "auto").picked
+    assert OrderingMethod.EXACT is solved(problem(*EXAMPLE_A), "auto").picked
     large = solved(benchmarks(14), "auto", "tct", evaluations=50)
 
-    assert Method.SEARCH is large.picked
+    assert OrderingMethod.SEARCH is large.picked
     assert not large.is_proved
 
 
@@ -106,15 +111,15 @@ def test_a_walk_of_a_chilled_budget_ends_at_its_share():
     """The limit is kept to the step, also in parts."""
     made = benchmarks(12)
     place = context(made, evaluations=200)
-    start = found(place, tuple(range(12)))
-    anneal(place, start, aim_at(Objective.TCT, 1, 1), random.Random(0), until=0.5)
+    start = evaluated(place, tuple(range(12)))
+    anneal(place, start, weighted_objective(Objective.TCT, 1, 1), random.Random(0), until=0.5)
 
-    assert 100 == place.meter.evaluations
+    assert 100 == place.budget.evaluations
 
 
 @given(unit, unit, unit, st.integers(2, 60))
 def test_a_step_leads_from_one_place_to_another(kind, place, other, jobs):
-    start, end = places(kind, place, other, jobs)
+    start, end = pick_places(kind, place, other, jobs)
 
     assert start != end
     assert 0 <= start < jobs
@@ -126,24 +131,26 @@ def test_a_step_is_taken_back_by_its_reverse(jobs, data, is_swap):
     order = list(range(jobs))
     start, end = data.draw(st.sampled_from([(a, b) for a in order for b in order if a != b]))
 
-    change(order, start, end, is_swap)
+    apply_move(order, start, end, is_swap)
     assert order != list(range(jobs))
     assert sorted(order) == list(range(jobs))
-    change(order, end, start, is_swap)
+    apply_move(order, end, start, is_swap)
     assert order == list(range(jobs))
 
 
 def test_walking_reaches_every_place():
     draw = random.Random(0)
-    steps = Counter(places(draw.random(), draw.random(), draw.random(), 6) for _ in range(5000))
+    steps = Counter(
+        pick_places(draw.random(), draw.random(), draw.random(), 6) for _ in range(5000)
+    )
 
     assert 30 == len(steps)
 
 
 def test_nothing_between_two_steps_is_better():
     """Whole seconds: 1086.2 below 1087 leaves nothing between; of both measures anything may be."""
-    makespan = aim_at(Objective.MAKESPAN, 100, 300)
-    both = Aim(makespan=1, total=1, way_makespan=1, way_total=1)
+    makespan = weighted_objective(Objective.MAKESPAN, 100, 300)
+    both = WeightedObjective(makespan=1, total=1, guide_makespan=1, guide_total=1)
 
     assert 0.9 < tolerance(makespan, 1087, 1.0) < 1
     assert tolerance(both, 1087, 1.0) < 1e-5
@@ -182,15 +189,17 @@ def test_tasks_vary_around_their_length():
 
 
 def test_kernels_are_there_once_by_name():
-    assert {"evaluate", "wander", "branch", "try_orders", "give"} <= set(kernel_functions())
-    assert not plain().is_compiled
+    assert {"evaluate", "anneal_steps", "branch", "evaluate_orders", "start_tasks"} <= set(
+        kernel_functions()
+    )
+    assert not plain_kernels().is_compiled
 
 
 @pytest.mark.slow
 def test_compiled_kernels_give_the_plain_answers():
     """To the last bit: formula by formula, walk by walk, node by node."""
     required("numba")
-    fast = compiled()
+    fast = compiled_kernels()
     assert fast is not None
     assert fast.is_compiled
     for seed in range(5):
@@ -199,10 +208,12 @@ def test_compiled_kernels_give_the_plain_answers():
         for method in ("tct", "sweep", "search", "exact"):
             for objective in ("makespan", "tct", "both"):
                 answers = []
-                for kernels in (plain(), fast):
+                for kernels in (plain_kernels(), fast):
                     place = context(made, evaluations=100)
                     place.use(kernels)
                     answers.append(
-                        solve(place, Method(method), Objective(objective), random.Random(seed))
+                        solve(
+                            place, OrderingMethod(method), Objective(objective), random.Random(seed)
+                        )
                     )
                 assert answers[0] == answers[1]

@@ -11,9 +11,9 @@ from tests.planning.pareto_worlds import JOB_A, problem_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.job import MapOutput
-from sluice.planning.pareto.buffers import closed_form, drawn, recursively_drawn
+from sluice.planning.pareto.buffers import closed_form, random_tuner, recursive_random_tuner
 from sluice.planning.pareto.pricing import JobPricing
-from sluice.planning.pareto.problem import BufferTuning, IoModel, Options, PlannedJob
+from sluice.planning.pareto.problem import BufferTuning, IoModel, PlannedJob, PlanOptions
 from sluice.planning.pareto.random_search import random_search, recursive_random_search
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 
@@ -94,7 +94,7 @@ def test_two_hundred_jobs_against_ten_thousand_draws_each():
         within = BufferRanges()
         share = MapShare(draw.uniform(1e7, 1e9), draw.uniform(1e5, 1e7))
         best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
-        found = drawn(draw, evaluations=500)(within, share, IoModel.PAPER)
+        found = random_tuner(draw, evaluations=500)(within, share, IoModel.PAPER)
         above.append(moved_bytes(share, found, IoModel.PAPER) / best - 1)
 
     assert min(above) >= -1e-9
@@ -121,7 +121,7 @@ def test_a_buffer_larger_than_the_output_wastes():
     assert moved_bytes(share, BufferSetting(), IoModel.MERGE) == 180e6
 
 
-@pytest.mark.parametrize("search", [drawn, recursively_drawn])
+@pytest.mark.parametrize("search", [random_tuner, recursive_random_tuner])
 def test_a_random_search_is_repeated_by_its_seed(search):
     share = MapShare(60e6, 600_000.0)
     found = [
@@ -168,7 +168,7 @@ def test_io_is_priced_by_the_setting_that_is_told(tuning):
         reduces=JOB_A.reduces,
         output=MapOutput(bytes=3e8, records=3e6),
     )
-    problem = problem_of(job, options=Options(buffers=tuning))
+    problem = problem_of(job, options=PlanOptions(buffers=tuning))
     pricing = JobPricing(problem, 0)
     setting = pricing.buffer(5)
     moved = 5 * moved_bytes(MapShare(6e7, 6e5), setting, IoModel.PAPER)
@@ -178,4 +178,4 @@ def test_io_is_priced_by_the_setting_that_is_told(tuning):
 
 def test_tuning_needs_something_to_tune():
     with pytest.raises(InvalidInput, match="map_output"):
-        problem_of(JOB_A, options=Options(buffers=BufferTuning.CLOSED_FORM))
+        problem_of(JOB_A, options=PlanOptions(buffers=BufferTuning.CLOSED_FORM))

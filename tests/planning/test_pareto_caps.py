@@ -7,19 +7,19 @@ import random
 import pytest
 from tests.planning.pareto_worlds import offer
 
-from sluice.planning.pareto.caps import Options, _Bound, cheapest
-from sluice.planning.pareto.pricing import Choice, Entry
+from sluice.planning.pareto.pricing import JobChoice, PlanEntry
+from sluice.planning.pareto.vm_cap import JobChoices, _Bound, cheapest
 
 OFFER = offer(1, 1, 1.0)
 
 
 def entry(vms, usd):
-    return Entry(1.0, usd, 0.0, vms, Choice(OFFER, vms, 1, vms, 1, None))
+    return PlanEntry(1.0, usd, 0.0, vms, JobChoice(OFFER, vms, 1, vms, 1, None))
 
 
 def random_options(draw):
     """One to four entries, more VMs costing less."""
-    options = Options()
+    options = JobChoices()
     for _ in range(draw.randint(1, 4)):
         options.offer(entry(draw.randint(1, 9), float(draw.randint(1, 30))))
     return options
@@ -69,7 +69,7 @@ def test_the_bound_never_exceeds_what_is_possible(seed):
 
 
 def test_options_are_those_that_none_beats():
-    options = Options()
+    options = JobChoices()
 
     taken = [
         options.offer(entry(*one)) for one in ((3, 9.0), (3, 9.0), (2, 9.0), (5, 4.0), (4, 12.0))

@@ -12,16 +12,16 @@ from sluice.estimate.bounds import SingleWave
 from sluice.model.errors import InvalidInput
 from sluice.model.job import MapOutput
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
-from sluice.planning.pareto.answer import Search, searched
+from sluice.planning.pareto.plan_search import PlanSearch, find_frontier
 from sluice.planning.pareto.pricing import PhaseTimes
 from sluice.planning.pareto.problem import (
     BufferTuning,
-    Options,
     PlannedJob,
     PlannedPhase,
+    PlanOptions,
     TaskTuning,
 )
-from sluice.planning.pareto.tasks import PhaseCounts, best_so_far, tuned_cuts
+from sluice.planning.pareto.task_counts import PhaseCounts, best_with_at_most, tuned_choices
 
 
 def climbed(times, slots):
@@ -68,7 +68,7 @@ def random_times(number):
 @pytest.mark.parametrize("number", range(120))
 def test_all_climbs_at_once_stop_where_each_alone_does(number):
     times = random_times(number)
-    cuts = tuned_cuts(PhaseCounts(times), TaskTuning.HILL)
+    cuts = tuned_choices(PhaseCounts(times), TaskTuning.HILL)
 
     wanted = [climbed(times, slots) for slots in range(1, times.phase.tasks_max + 1)]
     assert cuts.tasks.tolist() == wanted
@@ -77,7 +77,7 @@ def test_all_climbs_at_once_stop_where_each_alone_does(number):
 @pytest.mark.parametrize("number", range(120))
 def test_the_best_of_few_counts_is_the_best_of_all(number):
     times = random_times(number)
-    cuts = tuned_cuts(PhaseCounts(times), TaskTuning.SCAN)
+    cuts = tuned_choices(PhaseCounts(times), TaskTuning.SCAN)
 
     for place, slots in enumerate(range(1, times.phase.tasks_max + 1)):
         wanted_s = times.time_s(scanned(times, slots), slots)
@@ -90,7 +90,7 @@ def test_the_best_of_few_counts_is_the_best_of_all(number):
 def test_times_in_arrays_are_the_same_numbers(number, tuning):
     """To the last bit: where times tie, a climb stops, and rounding must not decide otherwise."""
     times = random_times(number)
-    cuts = tuned_cuts(PhaseCounts(times), tuning)
+    cuts = tuned_choices(PhaseCounts(times), tuning)
 
     for place in range(len(cuts.tasks)):
         seconds, slots, tasks = cuts.at(place)
@@ -99,8 +99,8 @@ def test_times_in_arrays_are_the_same_numbers(number, tuning):
 
 @pytest.mark.parametrize("number", range(60))
 def test_slots_may_be_left_idle_where_that_is_faster(number):
-    cuts = tuned_cuts(PhaseCounts(random_times(number)), TaskTuning.HILL)
-    best = best_so_far(cuts)
+    cuts = tuned_choices(PhaseCounts(random_times(number)), TaskTuning.HILL)
+    best = best_with_at_most(cuts)
 
     assert best.seconds.tolist() == np.minimum.accumulate(cuts.seconds).tolist()
     for place in range(len(best.tasks)):
@@ -119,9 +119,9 @@ def big_job(limit, lengths, output=None):
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
 @pytest.mark.parametrize("lengths", [ConstantLengths(3.0, 4.0), WorkLengths(2.0, 3e4, 1000.0)])
 def test_tens_of_thousands_of_counts_are_no_reason_to_give_up(tuning, lengths):
-    problem = problem_of(big_job(50_000, lengths), options=Options(tasks=tuning))
+    problem = problem_of(big_job(50_000, lengths), options=PlanOptions(tasks=tuning))
 
-    assert len(searched(problem, Search.EXACT)) >= 1
+    assert len(find_frontier(problem, PlanSearch.EXACT)) >= 1
 
 
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
@@ -130,11 +130,11 @@ def test_a_job_makes_room_for_another_though_it_gets_slower_and_no_cheaper(tunin
     maps = PlannedPhase(tasks=1, tasks_max=2, parts=(WorkLengths(0.0, 3600.0),))
     reduces = PlannedPhase(tasks=1, tasks_max=1, parts=(ConstantLengths(50.0, 50.0),))
     jobs = [PlannedJob(job_id=name, maps=maps, reduces=reduces) for name in "ab"]
-    alone = problem_of(*jobs, vm=(1, 1), options=Options(tasks=tuning))
-    capped = problem_of(*jobs, vm=(1, 1), options=Options(tasks=tuning), vms_max=3)
+    alone = problem_of(*jobs, vm=(1, 1), options=PlanOptions(tasks=tuning))
+    capped = problem_of(*jobs, vm=(1, 1), options=PlanOptions(tasks=tuning), vms_max=3)
 
-    assert list(searched(alone, Search.EXACT).points()) == [(2750.0, 4.0)]
-    assert list(searched(capped, Search.EXACT).points()) == [(3650.0, 4.0)]
+    assert list(find_frontier(alone, PlanSearch.EXACT).points()) == [(2750.0, 4.0)]
+    assert list(find_frontier(capped, PlanSearch.EXACT).points()) == [(3650.0, 4.0)]
 
 
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
@@ -145,7 +145,7 @@ def test_under_a_cap_slower_and_dearer_entries_with_fewer_vms_count(tuning):
         jobs = tuple(replace(job, output=None) for job in problem.jobs)
         options = replace(problem.options, buffers=BufferTuning.DEFAULT)
         problem = replace(problem, jobs=jobs, options=options)
-        found = list(searched(problem, Search.EXACT).points())
+        found = list(find_frontier(problem, PlanSearch.EXACT).points())
 
         assert are_alike(found, undominated(*all_plans(problem))), number
 
@@ -163,11 +163,11 @@ WORK = MapOutput(bytes=6e9, records=6e5)
     ],
 )
 def test_what_would_take_too_long_is_refused_by_job_and_field(job, tuning):
-    problem = problem_of(job, options=Options(tasks=tuning))
+    problem = problem_of(job, options=PlanOptions(tasks=tuning))
     priced = _with_io_price(problem)
 
     with pytest.raises(InvalidInput, match="tasks_max") as refused:
-        searched(priced, Search.EXACT)
+        find_frontier(priced, PlanSearch.EXACT)
     assert "big" in str(refused.value)
 
 

@@ -68,7 +68,7 @@ def phase_up_s(tasks: int, slots: int, avg_s: float, max_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class DurationEstimate:
     """A low and a high estimate of one length, in seconds; estimates of phases add up."""
 
     low_s: float
@@ -78,16 +78,16 @@ class Estimate:
     def mean_s(self) -> float:
         """Half the sum of both. Source: pareto (9).
 
-        >>> Estimate(4200.0, 6000.0).mean_s
+        >>> DurationEstimate(4200.0, 6000.0).mean_s
         5100.0
         """
         return (self.low_s + self.up_s) / 2
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.low_s + other.low_s, self.up_s + other.up_s)
+    def __add__(self, other: DurationEstimate) -> DurationEstimate:
+        return DurationEstimate(self.low_s + other.low_s, self.up_s + other.up_s)
 
 
-NO_TIME = Estimate(0.0, 0.0)
+NO_TIME = DurationEstimate(0.0, 0.0)
 
 
 def phase_estimate(
@@ -96,22 +96,24 @@ def phase_estimate(
     avg_s: float,
     max_s: float,
     single_wave: SingleWave = SingleWave.ESTIMATED,
-) -> Estimate:
+) -> DurationEstimate:
     """Low and high estimate of one phase. Source: pareto (5), (6), and E3 for a single wave.
 
     >>> phase_estimate(5, 4, 10.0, 12.0)
-    Estimate(low_s=20.0, up_s=22.0)
+    DurationEstimate(low_s=20.0, up_s=22.0)
     >>> phase_estimate(3, 4, 10.0, 12.0, SingleWave.EXACT)
-    Estimate(low_s=12.0, up_s=12.0)
+    DurationEstimate(low_s=12.0, up_s=12.0)
     """
     if tasks <= slots and single_wave is SingleWave.EXACT:
-        return Estimate(max_s, max_s)
-    return Estimate(phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s))
+        return DurationEstimate(max_s, max_s)
+    return DurationEstimate(
+        phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s)
+    )
 
 
 def planned_phase(
     phase: Phase, slots: int, single_wave: SingleWave = SingleWave.ESTIMATED
-) -> Estimate:
+) -> DurationEstimate:
     """Low and high estimate of a phase of the model: its fetching, then its own work.
 
     Source: pareto (7), (8), where the shuffle has the tasks and slots of the reduce phase.
@@ -134,7 +136,7 @@ def planned_phase(
 
 def planned_job(
     phases: Iterable[tuple[Phase, int]], single_wave: SingleWave = SingleWave.ESTIMATED
-) -> Estimate:
+) -> DurationEstimate:
     """Low and high estimate of (phase, slots) that follow each other. Source: pareto (7), (8)."""
     return sum((planned_phase(phase, slots, single_wave) for phase, slots in phases), NO_TIME)
 
@@ -160,7 +162,7 @@ def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tu
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class LengthSummary:
     """Average and longest length of the tasks of one kind, in seconds."""
 
     avg_s: float
@@ -203,10 +205,10 @@ class SharedJob:
 
     map_tasks: int
     reduce_tasks: int
-    map: Lengths
-    first_shuffle: Lengths
-    shuffle: Lengths
-    reduce: Lengths
+    map: LengthSummary
+    first_shuffle: LengthSummary
+    shuffle: LengthSummary
+    reduce: LengthSummary
 
     def law(self, bound: Bound) -> TimeLaw:
         """The optimistic, mean or pessimistic law of this job. Source: capacity, section 3.1."""

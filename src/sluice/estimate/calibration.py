@@ -18,8 +18,8 @@ from statistics import fmean, median
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, predictor_of
-from sluice.estimate.setting import Measured, NotEnough, Setting
-from sluice.estimate.uncertainty import LEVEL, Interval, by_run, by_setting
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
+from sluice.estimate.uncertainty import LEVEL, PredictionInterval, by_run, by_setting
 from sluice.model.history import PastRun
 
 GROUPS_MAX = 50  # of left-out runs or settings; up to so many, each is left out alone
@@ -34,15 +34,15 @@ class LeaveOut(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RunComparison:
     """One run, predicted and actual. No prediction or interval: why there is none."""
 
     profile: str
     run_id: str
-    setting: Setting
+    setting: RunSetting
     actual_s: float
-    prediction: Prediction | NotEnough
-    interval: Interval | NotEnough
+    prediction: Prediction | NotEnoughData
+    interval: PredictionInterval | NotEnoughData
 
     @property
     def predicted_s(self) -> float | None:
@@ -57,7 +57,11 @@ class Comparison:
     @property
     def is_inside(self) -> bool | None:
         """Whether the interval held; None where there was none."""
-        return self.interval.holds(self.actual_s) if isinstance(self.interval, Interval) else None
+        return (
+            self.interval.holds(self.actual_s)
+            if isinstance(self.interval, PredictionInterval)
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ class Accuracy:
     coverage: float | None
 
 
-def accuracy(comparisons: Iterable[Comparison]) -> Accuracy:
+def accuracy(comparisons: Iterable[RunComparison]) -> Accuracy:
     """The figures of these comparisons taken together."""
     every = list(comparisons)
     errors = [one.error for one in every if one.error is not None]
@@ -102,10 +106,10 @@ class ProfileCalibration:
     """
 
     name: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RunComparison, ...]
     passed_over: tuple[str, ...]
     outliers: tuple[Outlier, ...]
-    model: Predictor | NotEnough
+    model: Predictor | NotEnoughData
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -122,7 +126,7 @@ class Calibration:
     level: float
 
     @property
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[RunComparison, ...]:
         """Of all profiles."""
         return tuple(one for profile in self.profiles for one in profile.comparisons)
 
@@ -168,16 +172,16 @@ def calibration(
 
 def _comparisons(
     name: str, forecaster: Forecaster, leave_out: LeaveOut, level: float
-) -> tuple[Comparison, ...]:
+) -> tuple[RunComparison, ...]:
     runs = forecaster.runs[name]
-    forecasts: dict[tuple[Setting, frozenset[str]], Forecast] = {}
+    forecasts: dict[tuple[RunSetting, frozenset[str]], Forecast] = {}
     found = []
     for one, without in zip(runs, _left_out(runs, leave_out), strict=True):
         key = one.setting, without
         if key not in forecasts:
             forecasts[key] = forecaster.forecast(name, one.setting, without=without, level=level)
         found.append(
-            Comparison(
+            RunComparison(
                 profile=name,
                 run_id=one.run.run_id,
                 setting=one.setting,
@@ -189,7 +193,7 @@ def _comparisons(
     return tuple(found)
 
 
-def _left_out(runs: Sequence[Measured], leave_out: LeaveOut) -> list[frozenset[str]]:
+def _left_out(runs: Sequence[MeasuredRun], leave_out: LeaveOut) -> list[frozenset[str]]:
     """For each run, the ids of those that must not help to predict it.
 
     Where there are very many, they are left out by groups: that asks more, not less.
@@ -206,7 +210,7 @@ def _left_out(runs: Sequence[Measured], leave_out: LeaveOut) -> list[frozenset[s
     return [frozen[group] for group in groups]
 
 
-def _log_ratios(comparisons: Iterable[Comparison]) -> dict[str, float]:
+def _log_ratios(comparisons: Iterable[RunComparison]) -> dict[str, float]:
     return {
         one.run_id: math.log(one.actual_s / one.predicted_s)
         for one in comparisons

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sluice.estimate.setting import NotEnough, elapsed_s, phase_slots
+from sluice.estimate.run_setting import NotEnoughData, elapsed_s, phase_slots
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.resources import Resources
 
@@ -18,7 +18,7 @@ FULL = 100.0  # percent: all that a node has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
+class NodeCapacity:
     """What a node has. io_bytes_per_s: None where nobody measured its disks."""
 
     processors: int
@@ -54,7 +54,7 @@ class SandboxProfile:
     demand: Mapping[str, Resources]
 
 
-def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnough:
+def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnoughData:
     """The best slot count and the demand of a task there.
 
     >>> four = SandboxRun(
@@ -69,7 +69,7 @@ def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnough:
     """
     every = tuple(sorted(runs, key=lambda run: (run.slots, run.run_id)))
     if not every:
-        return NotEnough("no run in the sandbox ended well")
+        return NotEnoughData("no run in the sandbox ended well")
     best = min(every, key=lambda run: (run.elapsed_s, run.slots))
     demand = {
         phase: used.scaled(1 / best.beside[phase]) for phase, used in best.utilisation.items()
@@ -86,13 +86,13 @@ def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
     return Resources(**{bottleneck: FULL / slots})
 
 
-def sandbox_run(run: PastRun, capacity: Capacity) -> SandboxRun | NotEnough:
+def sandbox_run(run: PastRun, capacity: NodeCapacity) -> SandboxRun | NotEnoughData:
     """A past run on one node as the sandbox needs it."""
     took_s = elapsed_s(run)
     slots = [phase_slots(run, phase) for phase in run.phases]
     known = [count for count in slots if count is not None]
     if not run.succeeded or took_s is None or not known or len(known) < len(slots):
-        return NotEnough(f"run {run.run_id} failed, or tells no time or no slots")
+        return NotEnoughData(f"run {run.run_id} failed, or tells no time or no slots")
     beside = {
         phase.name: min(phase.tasks, count) for phase, count in zip(run.phases, known, strict=True)
     }
@@ -108,7 +108,7 @@ def sandbox_run(run: PastRun, capacity: Capacity) -> SandboxRun | NotEnough:
     )
 
 
-def _task_use(phase: PastPhase, capacity: Capacity) -> Resources:
+def _task_use(phase: PastPhase, capacity: NodeCapacity) -> Resources:
     """What a task took on average while it ran, percent of the node; 0 for what nobody measured.
 
     Memory is what the biggest task held: a node that is short of it kills.

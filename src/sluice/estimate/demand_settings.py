@@ -24,7 +24,7 @@ def demand_settings(demand: Mapping[str, Resources]) -> dict[str, str]:
     }
 
 
-def recalled_demand(runs: Iterable[PastRun], phase: str) -> Demand:
+def demand_from_runs(runs: Iterable[PastRun], phase: str) -> Demand:
     """What a task of a phase takes, by the first of the runs that tells it; nothing if none does.
 
     runs: newest first, so that the last time in the sandbox counts.

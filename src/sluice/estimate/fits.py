@@ -33,7 +33,7 @@ GAIN_MIN = 0.1
 
 One = TypeVar("One")
 Model_co = TypeVar("Model_co", covariant=True)
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 class Sample(NamedTuple):
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fit(Generic[Model_co]):
+class ModelFit(Generic[Model_co]):
     """A model, how far off it is where it was not fitted, and what else was tried.
 
     error: mean absolute log-ratio of predicted to measured over left-out settings, which is about
@@ -85,7 +85,7 @@ NO_SLOW_DOWN = SlowDown()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class LengthCurve:
     """Length of a task: (fixed_s + work_s/n + rate_s_per_byte * bytes/n), slowed down by a crowd.
 
     rows: instead of the first three, (task count, length) with rising counts.
@@ -106,7 +106,9 @@ class Curve:
     def length_s(self, tasks: int, input_bytes: int, crowd: float) -> float:
         """Seconds of one task when the phase has so many, reading so much altogether.
 
-        >>> Curve(form="work", fixed_s=2.0, work_s=30.0).length_s(10, input_bytes=0, crowd=1.0)
+        >>> LengthCurve(form="work", fixed_s=2.0, work_s=30.0).length_s(
+        ...     10, input_bytes=0, crowd=1.0
+        ... )
         5.0
         """
         alone_s = self.fixed_s + (self.work_s + self.rate_s_per_byte * input_bytes) / tasks
@@ -124,12 +126,14 @@ def _between(rows: Sequence[tuple[int, float]], tasks: int) -> float:
     return low_s + (tasks - low) / (high - low) * (high_s - low_s)
 
 
-def fitted(samples: Iterable[Sample]) -> Fit[Curve]:
+def fitted_curve(samples: Iterable[Sample]) -> ModelFit[LengthCurve]:
     """The curve that predicts left-out settings best. Needs a sample of a length above 0."""
     settings = _medians(samples)
     if len(settings) == 1:
         only = settings[0]
-        return Fit(Curve(form="constant", fixed_s=only.length_s), None, "one setting only", {})
+        return ModelFit(
+            LengthCurve(form="constant", fixed_s=only.length_s), None, "one setting only", {}
+        )
     fits = dict(_candidates(settings))
     errors: dict[str, float] = {}
     best = ""
@@ -141,15 +145,15 @@ def fitted(samples: Iterable[Sample]) -> Fit[Curve]:
         if not best or error < errors[best] * (1 - GAIN_MIN):
             best = name
     why = f"least error of {len(errors)} models over {len(settings)} settings left out in turn"
-    return Fit(fits[best](settings), errors[best], why, errors)
+    return ModelFit(fits[best](settings), errors[best], why, errors)
 
 
 # --- what is tried --------------------------------------------------------------------------------
 
-Fitter = Callable[[Sequence[Sample]], Curve]
+CurveFitter = Callable[[Sequence[Sample]], LengthCurve]
 
 
-def _candidates(settings: Sequence[Sample]) -> Iterator[tuple[str, Fitter]]:
+def _candidates(settings: Sequence[Sample]) -> Iterator[tuple[str, CurveFitter]]:
     """Name and fitter of each model that so many different settings can tell, simplest first."""
     for room in _rooms(settings):
         end = "" if math.isinf(room) else f", slower beyond {room:g} at once"
@@ -157,7 +161,9 @@ def _candidates(settings: Sequence[Sample]) -> Iterator[tuple[str, Fitter]]:
             yield form + end, _with_room(fitter, room)
 
 
-def _with_room(fitter: Callable[[Sequence[Sample], float], Curve], room: float) -> Fitter:
+def _with_room(
+    fitter: Callable[[Sequence[Sample], float], LengthCurve], room: float
+) -> CurveFitter:
     return lambda settings: fitter(settings, room)
 
 
@@ -175,7 +181,7 @@ def _rooms(settings: Sequence[Sample]) -> list[float]:
 
 def _forms(
     settings: Sequence[Sample],
-) -> Iterator[tuple[str, Callable[[Sequence[Sample], float], Curve]]]:
+) -> Iterator[tuple[str, Callable[[Sequence[Sample], float], LengthCurve]]]:
     yield "constant", _constant
     if len(settings) < FORM_SETTINGS_MIN:
         return
@@ -187,31 +193,31 @@ def _forms(
         yield "table", _table
 
 
-def _constant(settings: Sequence[Sample], room: float) -> Curve:
+def _constant(settings: Sequence[Sample], room: float) -> LengthCurve:
     fixed_s, _, slow_down = _affine(settings, None, room)
-    return Curve(form="constant", fixed_s=fixed_s, slow_down=slow_down)
+    return LengthCurve(form="constant", fixed_s=fixed_s, slow_down=slow_down)
 
 
-def _work(settings: Sequence[Sample], room: float) -> Curve:
+def _work(settings: Sequence[Sample], room: float) -> LengthCurve:
     shares = np.array([1 / sample.tasks for sample in settings])
     fixed_s, work_s, slow_down = _affine(settings, shares, room)
-    return Curve(form="work", fixed_s=fixed_s, work_s=work_s, slow_down=slow_down)
+    return LengthCurve(form="work", fixed_s=fixed_s, work_s=work_s, slow_down=slow_down)
 
 
-def _size(settings: Sequence[Sample], room: float) -> Curve:
+def _size(settings: Sequence[Sample], room: float) -> LengthCurve:
     sizes = np.array([sample.input_bytes / sample.tasks for sample in settings])
     fixed_s, rate, slow_down = _affine(settings, sizes, room)
-    return Curve(form="size", fixed_s=fixed_s, rate_s_per_byte=rate, slow_down=slow_down)
+    return LengthCurve(form="size", fixed_s=fixed_s, rate_s_per_byte=rate, slow_down=slow_down)
 
 
-def _table(settings: Sequence[Sample], room: float) -> Curve:
+def _table(settings: Sequence[Sample], room: float) -> LengthCurve:
     counts, places = np.unique([sample.tasks for sample in settings], return_inverse=True)
     inverse, slownesses = _inverse_lengths(settings, room)
     per_count = np.eye(len(counts))[places]  # which setting tells of which row
     rows = (inverse @ per_count) / (inverse**2 @ per_count)
     misses = (rows[:, places] * inverse - 1) ** 2
     best = int(misses.sum(axis=1).argmin())
-    return Curve(
+    return LengthCurve(
         form="table",
         rows=tuple(zip(counts.tolist(), rows[best].tolist(), strict=True)),
         slow_down=_slow_down(room, slownesses[best]),
@@ -222,7 +228,7 @@ def _table(settings: Sequence[Sample], room: float) -> Curve:
 
 
 def _affine(
-    settings: Sequence[Sample], column: Floats | None, room: float
+    settings: Sequence[Sample], column: FloatArray | None, room: float
 ) -> tuple[float, float, SlowDown]:
     """Fixed part, slope over the column, and slow-down, neither part below 0."""
     one, slownesses = _inverse_lengths(settings, room)
@@ -245,7 +251,7 @@ def _affine(
     return float(a[best]), float(b[best]) / scale, _slow_down(room, slownesses[best])
 
 
-def _with_slope(one: Floats, two: Floats) -> list[tuple[Floats, Floats]]:
+def _with_slope(one: FloatArray, two: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
     """Both parts free, and the slope alone."""
     a11, a12, a22 = (one**2).sum(1), (one * two).sum(1), (two**2).sum(1)
     b1, b2 = one.sum(1), two.sum(1)
@@ -257,7 +263,7 @@ def _with_slope(one: Floats, two: Floats) -> list[tuple[Floats, Floats]]:
     return [(fixed, slope), (np.zeros_like(a22), b2 / a22)]
 
 
-def _inverse_lengths(settings: Sequence[Sample], room: float) -> tuple[Floats, Floats]:
+def _inverse_lengths(settings: Sequence[Sample], room: float) -> tuple[FloatArray, FloatArray]:
     """Slow-down over measured length: a row for each slowness, a column for each setting."""
     lengths_s = np.array([sample.length_s for sample in settings])
     if math.isinf(room):
@@ -282,7 +288,7 @@ def _medians(samples: Iterable[Sample]) -> list[Sample]:
     return [Sample(*setting, median(found)) for setting, found in sorted(lengths_s.items())]
 
 
-def _left_out_error(fit: Fitter, settings: Sequence[Sample]) -> float | None:
+def _left_out_error(fit: CurveFitter, settings: Sequence[Sample]) -> float | None:
     """Mean absolute log-ratio over the settings, each predicted from those of other folds."""
     misses = []
     for left_out, kept in folds(settings):

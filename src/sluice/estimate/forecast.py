@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
-from sluice.estimate.setting import Measured, NotEnough, Setting, measured
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, measured_runs
 from sluice.estimate.uncertainty import (
     LEVEL,
     HeldOut,
-    Interval,
-    Logs,
-    about,
+    LogTimes,
+    PredictionInterval,
     held_out,
-    interval,
-    seen_from,
+    predicted_by_units,
+    prediction_interval,
+    scaled_by_ratios,
 )
 from sluice.model.history import PastRun
 
@@ -31,16 +31,16 @@ NESTED_MAX = 25  # runs up to which an interval is learned anew without each run
 class Forecast:
     """How long a run will take, and from where to where; or why that cannot be said."""
 
-    prediction: Prediction | NotEnough
-    interval: Interval | NotEnough
+    prediction: Prediction | NotEnoughData
+    interval: PredictionInterval | NotEnoughData
 
 
 class _Known(NamedTuple):
     """What may help to predict a run of a profile: the runs, their settings, what they tell."""
 
-    runs: Sequence[Measured]
-    settings: frozenset[Setting]
-    model: Predictor | NotEnough
+    runs: Sequence[MeasuredRun]
+    settings: frozenset[RunSetting]
+    model: Predictor | NotEnoughData
 
 
 class Forecaster:
@@ -51,8 +51,8 @@ class Forecaster:
     """
 
     def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
-        self.runs: Mapping[str, Sequence[Measured]] = {
-            name: comparable(measured(runs)) for name, runs in histories.items()
+        self.runs: Mapping[str, Sequence[MeasuredRun]] = {
+            name: comparable(measured_runs(runs)) for name, runs in histories.items()
         }
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
@@ -60,7 +60,7 @@ class Forecaster:
     def forecast(
         self,
         profile: str,
-        setting: Setting,
+        setting: RunSetting,
         *,
         without: Collection[str] = (),
         level: float = LEVEL,
@@ -68,8 +68,8 @@ class Forecaster:
         """A run of the profile at a setting. without: ids of runs that must not help."""
         known = self._without(profile, frozenset(without))
         model = known.model
-        prediction = model if isinstance(model, NotEnough) else model.predict(setting)
-        if isinstance(prediction, NotEnough):
+        prediction = model if isinstance(model, NotEnoughData) else model.predict(setting)
+        if isinstance(prediction, NotEnoughData):
             return Forecast(prediction=prediction, interval=prediction)
         is_known = setting in known.settings
         others = (
@@ -80,12 +80,13 @@ class Forecaster:
         )
         own = self._own(profile, setting, prediction, frozenset(without))
         return Forecast(
-            prediction=prediction, interval=interval(own, about(prediction, others), level)
+            prediction=prediction,
+            interval=prediction_interval(own, scaled_by_ratios(prediction, others), level),
         )
 
     def _own(
-        self, profile: str, setting: Setting, prediction: Prediction, without: frozenset[str]
-    ) -> Logs:
+        self, profile: str, setting: RunSetting, prediction: Prediction, without: frozenset[str]
+    ) -> LogTimes:
         """What the units of the profile itself make of the run to come.
 
         Where runs are to be left out the units are learned anew without them. Where those are many,
@@ -95,12 +96,14 @@ class Forecaster:
         known = self._without(profile, without)
         is_known = setting in known.settings
         if not without:
-            return seen_from(self._held_out(profile, known_setting=is_known), setting)
+            return predicted_by_units(self._held_out(profile, known_setting=is_known), setting)
         if len(known.runs) <= NESTED_MAX:
-            return seen_from(held_out(known.runs, known_setting=is_known), setting)
+            return predicted_by_units(held_out(known.runs, known_setting=is_known), setting)
         units = self._held_out(profile, known_setting=is_known)
         return list(
-            about(prediction, (unit.log_ratios for unit in units if not unit.runs & without))
+            scaled_by_ratios(
+                prediction, (unit.log_ratios for unit in units if not unit.runs & without)
+            )
         )
 
     def _without(self, profile: str, without: frozenset[str]) -> _Known:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from sluice.estimate.setting import phase_slots
+from sluice.estimate.run_setting import phase_slots
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.lengths import (
     ConstantLengths,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from sluice.estimate.setting import elapsed_s
+from sluice.estimate.run_setting import elapsed_s
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 
@@ -47,14 +47,14 @@ class OffGrid:
     why: str
 
 
-Row = tuple[tuple[int, float], ...]  # (VMs, seconds), rising VMs
+GridRow = tuple[tuple[int, float], ...]  # (VMs, seconds), rising VMs
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Times by VM type, then input size; made by `of` or `from_runs`."""
 
-    rows: Mapping[str, Mapping[int, Row]]
+    rows: Mapping[str, Mapping[int, GridRow]]
 
     @classmethod
     def of(cls, points: Iterable[GridPoint]) -> Grid:
@@ -154,7 +154,7 @@ def _between(points: Iterable[tuple[int, float]], here: int) -> float | None:
     return math.exp((1 - share) * math.log(low_s) + share * math.log(high_s))
 
 
-def _spans(sizes: Mapping[int, Row]) -> str:
+def _spans(sizes: Mapping[int, GridRow]) -> str:
     told = (
         f"on {_span(row[0][0], row[-1][0])} VMs reading {size} bytes" for size, row in sizes.items()
     )

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from sluice.estimate.fits import Fit, folds
-from sluice.estimate.setting import Setting
+from sluice.estimate.fits import ModelFit, folds
+from sluice.estimate.run_setting import RunSetting
 
 FEW_SETTINGS = 3
 
@@ -28,12 +28,12 @@ class Overhead:
     fixed_s: float
     per_s: float = 0.0
 
-    def at_s(self, setting: Setting) -> float:
+    def at_s(self, setting: RunSetting) -> float:
         """Seconds at a setting; below 0 where phases overlap."""
         return self.fixed_s + self.per_s * _COUNTS[self.name](setting)
 
 
-_COUNTS: Mapping[str, Callable[[Setting], int]] = {
+_COUNTS: Mapping[str, Callable[[RunSetting], int]] = {
     "none": lambda _: 0,
     "constant": lambda _: 0,
     "by wave": lambda setting: setting.waves,
@@ -41,32 +41,32 @@ _COUNTS: Mapping[str, Callable[[Setting], int]] = {
 }
 
 
-class Rest(NamedTuple):
+class UnexplainedTime(NamedTuple):
     """What no task accounts for in one setting, and how long its runs took; medians, seconds."""
 
-    setting: Setting
+    setting: RunSetting
     left_s: float
     elapsed_s: float
 
 
-def fitted_overhead(found: Iterable[Rest]) -> Fit[Overhead]:
+def fitted_overhead(found: Iterable[UnexplainedTime]) -> ModelFit[Overhead]:
     """The overhead that predicts left-out settings best, of single runs' figures."""
     rest = _medians(found)
     if len(rest) < FEW_SETTINGS:
         only_s = median(one.left_s for one in rest)
-        return Fit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
+        return ModelFit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
     errors = {name: _left_out_error(name, rest) for name in _COUNTS}
     best = min(errors, key=lambda name: errors[name])
     why = f"least error of {len(errors)} models over {len(rest)} settings left out in turn"
-    return Fit(_fitted(best, rest), errors[best], why, errors)
+    return ModelFit(_fitted(best, rest), errors[best], why, errors)
 
 
-def _medians(found: Iterable[Rest]) -> list[Rest]:
-    by_setting: dict[Setting, list[Rest]] = defaultdict(list)
+def _medians(found: Iterable[UnexplainedTime]) -> list[UnexplainedTime]:
+    by_setting: dict[RunSetting, list[UnexplainedTime]] = defaultdict(list)
     for one in found:
         by_setting[one.setting].append(one)
     return [
-        Rest(
+        UnexplainedTime(
             setting,
             median(one.left_s for one in repetitions),
             median(one.elapsed_s for one in repetitions),
@@ -75,7 +75,7 @@ def _medians(found: Iterable[Rest]) -> list[Rest]:
     ]
 
 
-def _left_out_error(name: str, rest: Sequence[Rest]) -> float:
+def _left_out_error(name: str, rest: Sequence[UnexplainedTime]) -> float:
     """Mean miss over left-out settings, as a share of the elapsed time."""
     misses = []
     for left_out, kept in folds(rest):
@@ -84,7 +84,7 @@ def _left_out_error(name: str, rest: Sequence[Rest]) -> float:
     return math.fsum(misses) / len(misses)
 
 
-def _fitted(name: str, rest: Sequence[Rest]) -> Overhead:
+def _fitted(name: str, rest: Sequence[UnexplainedTime]) -> Overhead:
     """Least squares relative to the elapsed time; no count makes a run shorter."""
     if name == "none":
         return Overhead(name=name, fixed_s=0.0)

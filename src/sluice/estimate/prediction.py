@@ -13,11 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sluice.estimate.fits import Curve, Fit, Sample, fitted
-from sluice.estimate.greedy import Spread, crowd, phase_s
+from sluice.estimate.fits import LengthCurve, ModelFit, Sample, fitted_curve
+from sluice.estimate.list_scheduling import LengthSpread, concurrency, phase_s
 from sluice.estimate.outliers import outliers
-from sluice.estimate.overhead import Overhead, Rest, fitted_overhead
-from sluice.estimate.setting import Measured, NotEnough, PhaseSetting, Setting, measured
+from sluice.estimate.overhead import Overhead, UnexplainedTime, fitted_overhead
+from sluice.estimate.run_setting import (
+    MeasuredRun,
+    NotEnoughData,
+    PhaseSetting,
+    RunSetting,
+    measured_runs,
+)
 from sluice.model.history import PastRun
 
 REPETITIONS_MIN = 3  # of a setting, from which on its own median tells what is usual there
@@ -53,12 +59,12 @@ class PhaseModel:
     """Task lengths of one phase: their average, and how they spread about it."""
 
     name: str
-    average: Fit[Curve]
-    spread: Spread
+    average: ModelFit[LengthCurve]
+    spread: LengthSpread
 
     def predict(self, phase: PhaseSetting, input_bytes: int) -> PhasePrediction:
         """The phase with so many tasks on so many slots."""
-        beside = crowd(phase.tasks, phase.slots)
+        beside = concurrency(phase.tasks, phase.slots)
         avg_s = self.average.model.length_s(phase.tasks, input_bytes, beside)
         return PhasePrediction(
             name=self.name,
@@ -79,19 +85,19 @@ class Predictor:
     """
 
     phases: tuple[PhaseModel, ...]
-    overhead: Fit[Overhead]
-    settings: Mapping[Setting, tuple[float, ...]]
+    overhead: ModelFit[Overhead]
+    settings: Mapping[RunSetting, tuple[float, ...]]
     runs: int
     left_aside: tuple[str, ...] = ()
 
-    def predict(self, setting: Setting) -> Prediction | NotEnough:
+    def predict(self, setting: RunSetting) -> Prediction | NotEnoughData:
         """The run at a setting, which must have the phases that were measured.
 
         Where the very setting was measured its own median counts, the more the more often.
         """
         known = tuple(phase.name for phase in self.phases)
         if setting.names != known:
-            return NotEnough(f"no run had the phases {', '.join(setting.names)}")
+            return NotEnoughData(f"no run had the phases {', '.join(setting.names)}")
         composed = self.composed(setting)
         took_s = self.settings.get(setting)
         if not took_s:
@@ -101,7 +107,7 @@ class Predictor:
         overhead_s = composed.overhead_s + elapsed_s - composed.elapsed_s
         return replace(composed, elapsed_s=elapsed_s, overhead_s=overhead_s)
 
-    def composed(self, setting: Setting) -> Prediction:
+    def composed(self, setting: RunSetting) -> Prediction:
         """From task lengths, slots and overhead alone."""
         phases = tuple(
             model.predict(phase, setting.input_bytes)
@@ -118,7 +124,7 @@ class Predictor:
             beyond=tuple(self._beyond(setting)),
         )
 
-    def _beyond(self, setting: Setting) -> Iterable[str]:
+    def _beyond(self, setting: RunSetting) -> Iterable[str]:
         seen = [known.input_bytes for known in self.settings]
         if not min(seen) <= setting.input_bytes <= max(seen):
             yield _outside("input_bytes", setting.input_bytes, seen)
@@ -135,12 +141,12 @@ def _outside(what: str, here: int, seen: Sequence[int]) -> str:
     return f"{what} is {here}, measured was {span}"
 
 
-def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnough:
+def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnoughData:
     """What these runs of one profile tell. Runs that failed or tell no time are passed over."""
-    return predictor_of(comparable(measured(runs)))
+    return predictor_of(comparable(measured_runs(runs)))
 
 
-def comparable(runs: Sequence[Measured]) -> list[Measured]:
+def comparable(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Those that have the phases and the commands which most of them have; the last of equals."""
     shapes = Counter(_shape(one) for one in runs)
     newest_first = [_shape(one) for one in reversed(runs)]
@@ -150,27 +156,27 @@ def comparable(runs: Sequence[Measured]) -> list[Measured]:
     return [one for one in runs if _shape(one) == usual]
 
 
-def _shape(one: Measured) -> tuple[tuple[str, ...], str | None]:
+def _shape(one: MeasuredRun) -> tuple[tuple[str, ...], str | None]:
     return one.setting.names, one.run.configuration.get("work")
 
 
-def predictor_of(runs: Sequence[Measured]) -> Predictor | NotEnough:
+def predictor_of(runs: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
     """As `predictor`, of runs that have the same phases."""
     if not runs:
-        return NotEnough("no run that ended well tells how long it took")
+        return NotEnoughData("no run that ended well tells how long it took")
     first = _fitted(runs)
     unlike = {found.run_id for found in outliers(_log_ratios(first, runs))}
     kept = [one for one in runs if one.run.run_id not in unlike]
     return replace(_fitted(kept), left_aside=tuple(sorted(unlike))) if unlike else first
 
 
-def _log_ratios(model: Predictor, runs: Sequence[Measured]) -> dict[str, float]:
+def _log_ratios(model: Predictor, runs: Sequence[MeasuredRun]) -> dict[str, float]:
     """By run, the logarithm of its time over what is usual at its setting."""
     usual_s = {setting: _usual_s(model, setting) for setting in model.settings}
     return {one.run.run_id: math.log(one.elapsed_s / usual_s[one.setting]) for one in runs}
 
 
-def _usual_s(model: Predictor, setting: Setting) -> float:
+def _usual_s(model: Predictor, setting: RunSetting) -> float:
     """What its repetitions took where there are enough to tell, else what the model makes of it.
 
     That all runs at a setting lie off the curves is a fault of the curves, not of the runs.
@@ -181,7 +187,7 @@ def _usual_s(model: Predictor, setting: Setting) -> float:
     return model.composed(setting).elapsed_s
 
 
-def _fitted(runs: Sequence[Measured]) -> Predictor:
+def _fitted(runs: Sequence[MeasuredRun]) -> Predictor:
     models = tuple(_phase_model(runs, index) for index in range(len(runs[0].phases)))
     return Predictor(
         phases=models,
@@ -191,31 +197,33 @@ def _fitted(runs: Sequence[Measured]) -> Predictor:
     )
 
 
-def _repetitions(runs: Sequence[Measured]) -> dict[Setting, tuple[float, ...]]:
-    took_s: dict[Setting, list[float]] = defaultdict(list)
+def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[float, ...]]:
+    took_s: dict[RunSetting, list[float]] = defaultdict(list)
     for one in runs:
         took_s[one.setting].append(one.elapsed_s)
     return {setting: tuple(found) for setting, found in took_s.items()}
 
 
-def _phase_model(runs: Sequence[Measured], index: int) -> PhaseModel:
+def _phase_model(runs: Sequence[MeasuredRun], index: int) -> PhaseModel:
     pairs = [(one.setting, one.phases[index], one.setting.phases[index]) for one in runs]
     samples = (
-        Sample(phase.tasks, setting.input_bytes, crowd(phase.tasks, place.slots), phase.avg_s)
+        Sample(phase.tasks, setting.input_bytes, concurrency(phase.tasks, place.slots), phase.avg_s)
         for setting, phase, place in pairs
     )
     return PhaseModel(
         name=pairs[0][2].name,
-        average=fitted(samples),
-        spread=Spread.of(phase for _, phase, _ in pairs),
+        average=fitted_curve(samples),
+        spread=LengthSpread.of(phase for _, phase, _ in pairs),
     )
 
 
-def _unexplained(runs: Sequence[Measured], models: Sequence[PhaseModel]) -> Iterator[Rest]:
+def _unexplained(
+    runs: Sequence[MeasuredRun], models: Sequence[PhaseModel]
+) -> Iterator[UnexplainedTime]:
     """What is left of each run's time when its own measured tasks are played on its slots."""
     for one in runs:
         busy_s = math.fsum(
             phase_s(phase.tasks, place.slots, phase.avg_s, model.spread)
             for phase, place, model in zip(one.phases, one.setting.phases, models, strict=True)
         )
-        yield Rest(one.setting, one.elapsed_s - busy_s, one.elapsed_s)
+        yield UnexplainedTime(one.setting, one.elapsed_s - busy_s, one.elapsed_s)

@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.estimate.prediction import Prediction, Predictor, predictor_of
-from sluice.estimate.setting import Measured, NotEnough, Setting
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
 
 LEVEL = 0.9
 FOLDS_MAX = 25  # beyond, units are left out by groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class PredictionInterval:
     """From where to where the actual time lies, in `level` of all cases.
 
     units: how many left-out units it was learned from; pooled: those of them of other profiles.
@@ -58,20 +58,20 @@ class HeldOut(NamedTuple):
     log_ratios: tuple[float, ...]
 
 
-def by_setting(one: Measured) -> Hashable:
+def by_setting(one: MeasuredRun) -> Hashable:
     """All repetitions of a setting are one unit."""
     return one.setting
 
 
-def by_run(one: Measured) -> Hashable:
+def by_run(one: MeasuredRun) -> Hashable:
     """Every run is a unit."""
     return one.run.run_id
 
 
-def held_out(runs: Sequence[Measured], *, known_setting: bool) -> tuple[HeldOut, ...]:
+def held_out(runs: Sequence[MeasuredRun], *, known_setting: bool) -> tuple[HeldOut, ...]:
     """Each unit of the runs of one profile, left out in turn; none where there is only one."""
     unit_of = by_run if known_setting else by_setting
-    units: dict[Hashable, list[Measured]] = defaultdict(list)
+    units: dict[Hashable, list[MeasuredRun]] = defaultdict(list)
     for one in runs:
         units[unit_of(one)].append(one)
     keys = list(units)
@@ -80,7 +80,7 @@ def held_out(runs: Sequence[Measured], *, known_setting: bool) -> tuple[HeldOut,
     for fold in range(folds if folds > 1 else 0):
         left_out = set(keys[fold::folds])
         model = predictor_of([one for one in runs if unit_of(one) not in left_out])
-        if isinstance(model, NotEnough):
+        if isinstance(model, NotEnoughData):
             continue
         for key in keys[fold::folds]:
             ratios = tuple(_log_ratio(model, one) for one in units[key])
@@ -88,33 +88,33 @@ def held_out(runs: Sequence[Measured], *, known_setting: bool) -> tuple[HeldOut,
     return tuple(found)
 
 
-def _log_ratio(model: Predictor, one: Measured) -> float:
+def _log_ratio(model: Predictor, one: MeasuredRun) -> float:
     told = model.predict(one.setting)
     assert isinstance(told, Prediction), told  # they were chosen to have the same phases
     return math.log(one.elapsed_s / told.elapsed_s)
 
 
-Logs = Sequence[Sequence[float]]  # of times in seconds: for each unit, one for each of its runs
+LogTimes = Sequence[Sequence[float]]  # of times in seconds: for each unit, one for each of its runs
 
 
-def interval(
-    own: Logs, others: Iterable[Sequence[float]] = (), level: float = LEVEL
-) -> Interval | NotEnough:
+def prediction_interval(
+    own: LogTimes, others: Iterable[Sequence[float]] = (), level: float = LEVEL
+) -> PredictionInterval | NotEnoughData:
     """The interval that so many units support.
 
-    own: what each unit of the profile makes of the run to come, by `seen_from` or `about`.
+    own: what each unit of the profile makes of the run to come, by `predicted_by_units` or `scaled_by_ratios`.
     others: the same of units of other profiles; looked at only where `own` are too few.
     """
     needed = units_needed(level)
     pooled = () if len(own) >= needed else tuple(others)
     units = [*own, *pooled]
     if len(units) < needed:
-        return NotEnough(
+        return NotEnoughData(
             f"{_counted(len(units))} could be checked so far,"
             f" and an interval of {level * 100:g} % needs {needed}"
         )
     low, high = _equal_tailed(units, level)
-    return Interval(
+    return PredictionInterval(
         low_s=math.exp(low),
         high_s=math.exp(high),
         level=level,
@@ -123,7 +123,7 @@ def interval(
     )
 
 
-def seen_from(units: Iterable[HeldOut], setting: Setting) -> Logs:
+def predicted_by_units(units: Iterable[HeldOut], setting: RunSetting) -> LogTimes:
     """What the predictor without each unit says of a setting, times how far off it was there."""
     here: dict[int, float] = {}  # by predictor, for units of one group share theirs
     found = []
@@ -136,7 +136,9 @@ def seen_from(units: Iterable[HeldOut], setting: Setting) -> Logs:
     return found
 
 
-def about(prediction: Prediction, ratios: Iterable[Sequence[float]]) -> Iterator[Sequence[float]]:
+def scaled_by_ratios(
+    prediction: Prediction, ratios: Iterable[Sequence[float]]
+) -> Iterator[Sequence[float]]:
     """The prediction, times how far off predictions were elsewhere."""
     here = math.log(prediction.elapsed_s)
     for each in ratios:
@@ -156,7 +158,7 @@ def _counted(units: int) -> str:
     return "1 prediction" if units == 1 else f"{units or 'no'} predictions"
 
 
-def _equal_tailed(units: Logs, level: float) -> tuple[float, float]:
+def _equal_tailed(units: LogTimes, level: float) -> tuple[float, float]:
     """The outermost values within which `level` lies, every unit weighing the same."""
     weighted = [(value, 1 / len(values)) for values in units for value in values]
     enough = (1 + level) / 2 * (len(units) + 1) - 1e-9

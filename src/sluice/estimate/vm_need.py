@@ -10,30 +10,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sluice.estimate.bounds import Lengths, SharedJob, TimeLaw
+from sluice.estimate.bounds import LengthSummary, SharedJob, TimeLaw
 from sluice.model.classes import ClassProfile
 from sluice.model.lengths import TaskLengths
 
-Amount = TypeVar("Amount")  # a float, or an array of them
+FloatOrArray = TypeVar("FloatOrArray")  # a float, or an array of them
 
-_NO_TIME = Lengths(0.0, 0.0)
+_NO_TIME = LengthSummary(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Containers(Generic[Amount]):
+class Containers(Generic[FloatOrArray]):
     """Containers of each sort that are held together from start to end."""
 
-    maps: Amount
-    reduces: Amount
+    maps: FloatOrArray
+    reduces: FloatOrArray
 
 
 def vms_per_job(
-    xi_map_s: Amount,
-    xi_reduce_s: Amount,
-    slack_s: Amount,
-    maps_per_vm: Amount,
-    reduces_per_vm: Amount,
-) -> Amount:
+    xi_map_s: FloatOrArray,
+    xi_reduce_s: FloatOrArray,
+    slack_s: FloatOrArray,
+    maps_per_vm: FloatOrArray,
+    reduces_per_vm: FloatOrArray,
+) -> FloatOrArray:
     """VMs that one job takes to be done in time, gamma in the paper.
 
     xi_map_s, xi_reduce_s: at least 0.  slack_s: deadline less what no container shortens, above 0.
@@ -47,12 +47,12 @@ def vms_per_job(
 
 
 def containers_per_job(
-    xi_map_s: Amount,
-    xi_reduce_s: Amount,
-    slack_s: Amount,
-    maps_per_vm: Amount,
-    reduces_per_vm: Amount,
-) -> Containers[Amount]:
+    xi_map_s: FloatOrArray,
+    xi_reduce_s: FloatOrArray,
+    slack_s: FloatOrArray,
+    maps_per_vm: FloatOrArray,
+    reduces_per_vm: FloatOrArray,
+) -> Containers[FloatOrArray]:
     """Containers that one job takes; it is then done at its deadline exactly.
 
     Arguments as for `vms_per_job`. Source: capacity spec, section 3.2, Theorem 1.
@@ -99,5 +99,5 @@ def shared_job(profile: ClassProfile) -> SharedJob:
     )
 
 
-def _lengths(lengths: TaskLengths, tasks: int) -> Lengths:
-    return Lengths(avg_s=lengths.avg_s(tasks), max_s=lengths.max_s(tasks))
+def _lengths(lengths: TaskLengths, tasks: int) -> LengthSummary:
+    return LengthSummary(avg_s=lengths.avg_s(tasks), max_s=lengths.max_s(tasks))

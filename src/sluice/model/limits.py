@@ -9,7 +9,7 @@ from sluice.model.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PlanLimits:
     """Budget from least to greatest, seconds for all jobs together, VMs in use at once.
 
     None for no limit. Source: pareto, spec section 2.

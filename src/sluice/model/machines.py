@@ -43,7 +43,7 @@ class Rent(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class VmOffer:
     """One VM type on one kind of terms.
 
     hour_usd: price of its hour.  speed: how many times faster than the VMs on which lengths were
@@ -79,11 +79,11 @@ class PriceList:
 
     listed_on: str
     note: str
-    offers: tuple[Offer, ...]
+    offers: tuple[VmOffer, ...]
     billing_s: float | None = None
     io_op_usd: float | None = None
     io_bytes_per_op: float | None = None
 
-    def on_terms(self, rents: tuple[Rent, ...]) -> tuple[Offer, ...]:
+    def on_terms(self, rents: tuple[Rent, ...]) -> tuple[VmOffer, ...]:
         """The offers on any of these terms, in the order of the list."""
         return tuple(offer for offer in self.offers if offer.rent in rents)

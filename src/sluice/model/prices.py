@@ -11,12 +11,12 @@ _HOUR_S = 3600.0
 _WHOLE_UP_TO = 2.0**52  # beyond it every floating-point number is whole
 
 
-def begun(units: float) -> float:
+def billed_units(units: float) -> float:
     """Whole units that so many begin: at least 1, and a billionth too many is rounding.
 
     Source: pareto spec, section 3.
 
-    >>> begun(0.2), begun(1.0000000001), begun(1.01)
+    >>> billed_units(0.2), billed_units(1.0000000001), billed_units(1.01)
     (1.0, 1.0, 2.0)
     """
     if units >= _WHOLE_UP_TO:
@@ -63,7 +63,7 @@ class Prices:
         """
         if not self.billing_s:
             return length_s / _HOUR_S
-        return begun(length_s / self.billing_s) * self.billing_s / _HOUR_S
+        return billed_units(length_s / self.billing_s) * self.billing_s / _HOUR_S
 
     def rent_usd(self, length_s: float) -> float:
         """Rent of one machine for a time, begun units counting whole."""

@@ -9,7 +9,7 @@ from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 
@@ -33,7 +33,7 @@ class Workload:
     jobs: tuple[Job, ...]
     pools: tuple[Pool, ...] = ()
     prices: Prices | None = None
-    limits: Limits | None = None
+    limits: PlanLimits | None = None
     vm: VmShape | None = None
     classes: tuple[JobClass, ...] = ()
     capacity_prices: CapacityPrices | None = None

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sluice.estimate.calibration import Accuracy, Calibration, Comparison, ProfileCalibration
-from sluice.estimate.fits import Fit
+from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
+from sluice.estimate.fits import ModelFit
 from sluice.estimate.prediction import Prediction, Predictor
-from sluice.estimate.setting import NotEnough, Setting
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.run_setting import NotEnoughData, RunSetting
+from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.charts.calibration import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
@@ -73,9 +73,9 @@ def _profile(profile: ProfileCalibration) -> dict[str, object]:
     }
 
 
-def _flat(one: Comparison) -> dict[str, object]:
+def _flat(one: RunComparison) -> dict[str, object]:
     """One run without what is nested in it."""
-    told = one.interval if isinstance(one.interval, Interval) else None
+    told = one.interval if isinstance(one.interval, PredictionInterval) else None
     beyond = one.prediction.beyond if isinstance(one.prediction, Prediction) else ()
     return {
         "id": one.run_id,
@@ -87,19 +87,19 @@ def _flat(one: Comparison) -> dict[str, object]:
         "error": one.error,
         "inside": one.is_inside,
         "beyond": list(beyond),
-        "not_enough": one.interval.why if isinstance(one.interval, NotEnough) else None,
+        "not_enough": one.interval.why if isinstance(one.interval, NotEnoughData) else None,
     }
 
 
-def _phases(one: Comparison) -> list[dict[str, object]]:
+def _phases(one: RunComparison) -> list[dict[str, object]]:
     if isinstance(one.prediction, Prediction):
         return [asdict(phase) for phase in one.prediction.phases]
     return [phase._asdict() for phase in one.setting.phases]
 
 
-def _model(model: Predictor | NotEnough) -> dict[str, object]:
+def _model(model: Predictor | NotEnoughData) -> dict[str, object]:
     """Which models were chosen, and by what error of how many."""
-    if isinstance(model, NotEnough):
+    if isinstance(model, NotEnoughData):
         return {"not_enough": model.why}
     return {
         "runs": model.runs,
@@ -113,7 +113,7 @@ def _model(model: Predictor | NotEnough) -> dict[str, object]:
     }
 
 
-def _fit(fit: Fit[object], name: str) -> dict[str, object]:
+def _fit(fit: ModelFit[object], name: str) -> dict[str, object]:
     return {
         "chosen": name,
         "error": fit.error,
@@ -224,19 +224,19 @@ def _runs_table(profile: ProfileCalibration, level: float) -> Table:
     return table
 
 
-def _slots(setting: Setting) -> str:
+def _slots(setting: RunSetting) -> str:
     counts = [phase.slots for phase in setting.phases]
     return str(counts[0]) if len(set(counts)) == 1 else "+".join(map(str, counts))
 
 
-def _span(one: Comparison) -> str:
-    if not isinstance(one.interval, Interval):
+def _span(one: RunComparison) -> str:
+    if not isinstance(one.interval, PredictionInterval):
         return NOTHING
     return f"{duration_tight(one.interval.low_s)}–{duration_tight(one.interval.high_s)}"
 
 
-def _told_of_model(model: Predictor | NotEnough) -> str:
-    if isinstance(model, NotEnough):
+def _told_of_model(model: Predictor | NotEnoughData) -> str:
+    if isinstance(model, NotEnoughData):
         return str(model)
     told = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
     runs = f"{count(model.runs)} runs at {count(len(model.settings))} settings"

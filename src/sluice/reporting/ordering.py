@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.annealing import Found
+from sluice.planning.ordering.annealing import EvaluatedOrder
 from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
 from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
-from sluice.planning.ordering.flow_arrays import Outcome, outcome_of
+from sluice.planning.ordering.flow_arrays import OrderOutcome, outcome_of
 from sluice.planning.ordering.loads import Loads
-from sluice.planning.ordering.methods import Answer
-from sluice.planning.ordering.problem import Problem
+from sluice.planning.ordering.problem import OrderingProblem
+from sluice.planning.ordering.solver import OrderingResult
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.ordering import order_chart
 from sluice.reporting.exports.workload_document import workload_document
@@ -37,9 +37,9 @@ class OrderResult:
     """
 
     workload: Workload
-    problem: Problem
+    problem: OrderingProblem
     loads: Loads
-    answer: Answer
+    answer: OrderingResult
     seed: int
     search_s: float
     evaluations: int
@@ -52,12 +52,12 @@ class OrderResult:
         return self._names(self.answer.best.order)
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> OrderOutcome:
         """What becomes of the jobs in this order."""
         return outcome_of(self.problem, self.answer.best.order)
 
     @cached_property
-    def before(self) -> Outcome:
+    def before(self) -> OrderOutcome:
         """What becomes of them in the order of the file."""
         return outcome_of(self.problem, range(len(self.problem.jobs)))
 
@@ -192,7 +192,7 @@ class OrderResult:
             },
         }
 
-    def _point(self, point: Found) -> dict[str, object]:
+    def _point(self, point: EvaluatedOrder) -> dict[str, object]:
         return {
             "order": list(self._names(point.order)),
             "makespan_s": point.makespan_s,
@@ -200,7 +200,7 @@ class OrderResult:
         }
 
 
-def _values(outcome: Outcome) -> dict[str, float]:
+def _values(outcome: OrderOutcome) -> dict[str, float]:
     return {
         "makespan_s": outcome.makespan_s,
         "total_completion_s": outcome.total_completion_s,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from sluice.estimate.demand import Capacity, SandboxProfile
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.demand import NodeCapacity, SandboxProfile
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.extras import required
@@ -40,7 +40,7 @@ class JobTrials:
     job_id: str
     name: str
     trials: tuple[TrialLike, ...]
-    profile: SandboxProfile | NotEnough
+    profile: SandboxProfile | NotEnoughData
 
     @property
     def failure(self) -> str | None:
@@ -66,7 +66,7 @@ class SandboxReport:
     """What `profile-run` measured, in the order of the jobs. capacity: of this machine."""
 
     jobs: tuple[JobTrials, ...]
-    capacity: Capacity
+    capacity: NodeCapacity
 
     @property
     def is_whole(self) -> bool:
@@ -145,7 +145,7 @@ def _cells(job: JobTrials, trial: TrialLike) -> list[str]:
 def _remark(job: JobTrials) -> str:
     if job.failure is not None:
         return f"{job.job_id} failed: {job.failure}"
-    if isinstance(job.profile, NotEnough):
+    if isinstance(job.profile, NotEnoughData):
         return f"{job.job_id}: {job.profile}"
     told = [f"{phase} {_amounts(demand.amounts())}" for phase, demand in job.profile.demand.items()]
     return f"{job.job_id}: a task takes of this machine: {'; '.join(told)}"

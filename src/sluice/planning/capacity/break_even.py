@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sluice.model.classes import JobClass
 from sluice.planning.capacity.needs import ClassNeed
-from sluice.planning.capacity.problem import Rent
+from sluice.planning.capacity.problem import RentalPrices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class BreakEven:
     on_demand_deadline_s: float | None
 
 
-def break_even(one: JobClass, need: ClassNeed, rent: Rent) -> BreakEven:
+def break_even(one: JobClass, need: ClassNeed, rent: RentalPrices) -> BreakEven:
     """Where the class stands at these prices."""
     return BreakEven(
         reserved_usd=need.vms_per_job * rent.reserved_usd,

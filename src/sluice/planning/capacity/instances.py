@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from sluice.estimate.bounds import Bound, Lengths, SharedJob, TimeLaw
+from sluice.estimate.bounds import Bound, LengthSummary, SharedJob, TimeLaw
 from sluice.estimate.vm_need import vms_per_job
 from sluice.model.classes import ClassProfile, JobClass
 from sluice.model.lengths import ConstantLengths
-from sluice.planning.capacity.problem import Numbers, Problem, Rent
+from sluice.planning.capacity.problem import CapacityProblem, Numbers, RentalPrices
 
 AVERAGE = 0.8  # of the longest length, in every phase (erratum E10)
 PENALTY = 10.0  # times one job's rent (section 4.3)
 
 
-class Sort(Enum):
+class InstanceKind(Enum):
     """Where deadlines, penalties and least jobs come from."""
 
     TEXT = "text"
@@ -56,11 +56,11 @@ class DrawnClasses:
             needs: Numbers = vms_per_job(law.xi_map_s, law.xi_reduce_s, slack_s, *fit)
         return np.where(slack_s > 0, needs, np.inf)
 
-    def problem(self, rent: Rent, bound: Bound = Bound.UP) -> Problem:
+    def problem(self, rent: RentalPrices, bound: Bound = Bound.UP) -> CapacityProblem:
         """The classes whose deadline can be met, as a problem."""
         needs = self.needs(bound)
         can = needs < np.inf
-        return Problem(
+        return CapacityProblem(
             vms_per_job=needs[can],
             penalty_usd=self.penalty_usd[can],
             jobs_min=self.jobs_min[can],
@@ -106,28 +106,30 @@ def _constant(lengths: Any, number: int) -> ConstantLengths:  # noqa: ANN401  # 
     return ConstantLengths(float(lengths.avg_s[number]), float(lengths.max_s[number]))
 
 
-def draw_rent(draw: np.random.Generator, reserved_vms: float) -> Rent:
+def draw_rent(draw: np.random.Generator, reserved_vms: float) -> RentalPrices:
     """Prices of the paper's table, drawn until on-demand costs more (erratum E9)."""
     reserved, on_demand = 0.0, 0.0
     while on_demand <= reserved:
         reserved, on_demand = draw.uniform(5, 20), draw.uniform(5, 40)
-    return Rent(on_demand_usd=on_demand, reserved_usd=reserved, reserved_vms=reserved_vms)
+    return RentalPrices(on_demand_usd=on_demand, reserved_usd=reserved, reserved_vms=reserved_vms)
 
 
-def draw_classes(draw: np.random.Generator, count: int, rent: Rent, sort: Sort) -> DrawnClasses:
+def draw_classes(
+    draw: np.random.Generator, count: int, rent: RentalPrices, sort: InstanceKind
+) -> DrawnClasses:
     """So many classes; penalties depend on the prices, but for those of the table.
 
     Needs count with the pessimistic bound.
     """
     base = _base(draw, count)
-    if sort is Sort.TABLE:
+    if sort is InstanceKind.TABLE:
         return replace(
             base,
             deadline_s=draw.uniform(600, 1200, count),
             jobs_min=draw.integers(10, base.jobs_max.astype(int), endpoint=True).astype(float),
             penalty_usd=draw.uniform(250, 2500, count),
         )
-    if sort is Sort.TEXT:
+    if sort is InstanceKind.TEXT:
         alone_usd = rent.reserved_usd if rent.reserved_vms else rent.on_demand_usd
         return replace(
             base,
@@ -150,7 +152,7 @@ def _base(draw: np.random.Generator, count: int) -> DrawnClasses:
 
     def lengths(low: float, high: float) -> Any:  # noqa: ANN401  # as above
         longest: Any = draw.uniform(low, high, count)
-        return Lengths(avg_s=AVERAGE * longest, max_s=longest)
+        return LengthSummary(avg_s=AVERAGE * longest, max_s=longest)
 
     jobs = SharedJob(
         map_tasks=whole(70, 700),

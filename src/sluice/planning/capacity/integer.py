@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sluice.planning.capacity.problem import Allotment, Numbers, Problem, Rent
+from sluice.planning.capacity.problem import (
+    CapacityProblem,
+    CapacitySolution,
+    Numbers,
+    RentalPrices,
+)
 
 CORE_MAX = 60
 _NODES_MAX = 100_000  # of the search tree: a limit on work, not on time, so that answers repeat
@@ -24,7 +29,9 @@ _ROUNDING = 1e-9  # of a number of jobs or machines; a solver's answer is no bet
 _ROUNDED_MAX = 1e3  # numbers above it are rounded as if they were it, never by a whole job
 
 
-def whole(problem: Problem, relaxed: Allotment, *, core_max: int = CORE_MAX) -> Allotment:
+def solve_integer(
+    problem: CapacityProblem, relaxed: CapacitySolution, *, core_max: int = CORE_MAX
+) -> CapacitySolution:
     """The cheapest answer in whole jobs and machines that rounding and the core give.
 
     relaxed: the optimum with divisible jobs; its objective is a bound that nothing undercuts.
@@ -55,9 +62,9 @@ def _slop(vms: float) -> float:
     return _ROUNDING * min(max(1.0, vms), _ROUNDED_MAX)
 
 
-def _answer(problem: Problem, jobs: Numbers, relaxed: Allotment) -> Allotment:
+def _answer(problem: CapacityProblem, jobs: Numbers, relaxed: CapacitySolution) -> CapacitySolution:
     reserved, on_demand = _whole_rent(problem.rent).vms(whole_vms(problem.needed_vms(jobs)))
-    return Allotment(
+    return CapacitySolution(
         jobs=jobs,
         reserved_vms=reserved,
         on_demand_vms=on_demand,
@@ -66,15 +73,15 @@ def _answer(problem: Problem, jobs: Numbers, relaxed: Allotment) -> Allotment:
     )
 
 
-def _whole_rent(rent: Rent) -> Rent:
-    return Rent(
+def _whole_rent(rent: RentalPrices) -> RentalPrices:
+    return RentalPrices(
         on_demand_usd=rent.on_demand_usd,
         reserved_usd=rent.reserved_usd,
         reserved_vms=float(math.floor(rent.reserved_vms + _ROUNDING)),
     )
 
 
-def _core(problem: Problem, price_usd: float, size: int) -> NDArray[np.intp]:
+def _core(problem: CapacityProblem, price_usd: float, size: int) -> NDArray[np.intp]:
     """The classes whose worth is nearest the price of the next machine, in their own order."""
     distance = np.abs(problem.worth_usd - price_usd)
     distance[problem.jobs_max == problem.jobs_min] = math.inf  # there is nothing to decide
@@ -92,7 +99,7 @@ class _Solution(NamedTuple):
 
 
 def _solved(
-    problem: Problem, jobs: Numbers, core: NDArray[np.intp], *, is_everything: bool
+    problem: CapacityProblem, jobs: Numbers, core: NDArray[np.intp], *, is_everything: bool
 ) -> _Solution | None:
     """The best whole jobs of the core while the others stay; None where none was found."""
     if not len(core):
@@ -117,7 +124,9 @@ def _is_optimal(solver: Any) -> bool:  # noqa: ANN401  # the solver's class has 
     return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
-def _milp(problem: Problem, core: NDArray[np.intp], least_vms: float, gap_usd: float) -> Any | None:  # noqa: ANN401  # as above
+def _milp(
+    problem: CapacityProblem, core: NDArray[np.intp], least_vms: float, gap_usd: float
+) -> Any | None:  # noqa: ANN401  # as above
     """HiGHS with the jobs of the core beyond their least; None where it has found none.
 
     Machines, too, count from what must be: so the numbers stay small, and tolerances tight.

@@ -16,12 +16,12 @@ from sluice.estimate.bounds import Bound
 from sluice.model.classes import HOUR_S, CapacityPrices, JobClass
 from sluice.model.errors import InvalidInput
 from sluice.planning.capacity.break_even import BreakEven, break_even
-from sluice.planning.capacity.curve import CostCurve, cost_curve
-from sluice.planning.capacity.greedy import allot, certificate_gap_usd
-from sluice.planning.capacity.integer import whole
+from sluice.planning.capacity.cost_curve import CostCurve, cost_curve
+from sluice.planning.capacity.integer import solve_integer
 from sluice.planning.capacity.needs import ClassNeed, class_needs, least_deadlines_s
-from sluice.planning.capacity.problem import Allotment, Problem, Rent
-from sluice.planning.capacity.two_classes import Cell, look_up
+from sluice.planning.capacity.problem import CapacityProblem, CapacitySolution, RentalPrices
+from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
+from sluice.planning.capacity.two_classes import TableCell, two_class_solution
 
 _TABLE_CLASSES = 2  # what the closed form is for
 _SLOP = 1e-9  # of a number of containers; what differs by less is whole
@@ -60,7 +60,7 @@ class CapacityPlan:
 
     bound: Bound
     is_whole: bool
-    rent: Rent
+    rent: RentalPrices
     reserved_vms: float
     on_demand_vms: float
     objective_usd: float
@@ -70,7 +70,7 @@ class CapacityPlan:
     gap_usd: float
     classes: tuple[ClassPlan, ...]
     curve: CostCurve
-    cell: Cell | None
+    cell: TableCell | None
     rounded_vms: float | None
     is_proven: bool
     warnings: tuple[str, ...]
@@ -82,21 +82,21 @@ class CapacityPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreachable:
+class UnreachableDeadlines:
     """A true no: classes whose deadline no capacity meets, with what it must exceed, seconds."""
 
     least_deadline_s: Mapping[str, float]
     warnings: tuple[str, ...] = field(default=())
 
 
-def plan(
+def plan_capacity(
     classes: Sequence[JobClass],
     prices: CapacityPrices | None,
     *,
     bound: Bound = Bound.UP,
     is_whole: bool = False,
     source: str = "workload",
-) -> CapacityPlan | Unreachable:
+) -> CapacityPlan | UnreachableDeadlines:
     """The cheapest jobs and machines.
 
     is_whole: in whole jobs, machines and containers.  source: what messages call the file.
@@ -104,18 +104,20 @@ def plan(
     """
     if not classes:
         raise InvalidInput("classes is missing", where=source, hint="give at least one class")
-    rent = Rent.of(prices, source)
+    rent = RentalPrices.of(prices, source)
     if is_whole:
         _check_whole(classes, source)
     try:
         least_s = least_deadlines_s(classes, bound)
         if least_s:
-            return Unreachable(least_deadline_s=least_s, warnings=tuple(_warnings(classes)))
+            return UnreachableDeadlines(
+                least_deadline_s=least_s, warnings=tuple(_warnings(classes))
+            )
         needs = class_needs(classes, bound)
     except InvalidInput as error:
         raise error.within(source) from None
-    problem = Problem.of(classes, np.array([need.vms_per_job for need in needs]), rent)
-    relaxed = allot(problem)
+    problem = CapacityProblem.of(classes, np.array([need.vms_per_job for need in needs]), rent)
+    relaxed = solve_relaxation(problem)
     if not is_whole:
         return _plan(classes, needs, problem, relaxed, bound)
     return _whole_plan(classes, needs, problem, relaxed, bound)
@@ -145,8 +147,8 @@ def _warnings(classes: Sequence[JobClass]) -> list[str]:
 def _plan(
     classes: Sequence[JobClass],
     needs: Sequence[ClassNeed],
-    problem: Problem,
-    answer: Allotment,
+    problem: CapacityProblem,
+    answer: CapacitySolution,
     bound: Bound,
 ) -> CapacityPlan:
     """The plan of an answer, its jobs and containers divisible."""
@@ -168,7 +170,7 @@ def _plan(
             for one, need, jobs in zip(classes, needs, answer.jobs, strict=True)
         ),
         curve=cost_curve(problem),
-        cell=look_up(problem) if len(classes) == _TABLE_CLASSES else None,
+        cell=two_class_solution(problem) if len(classes) == _TABLE_CLASSES else None,
         rounded_vms=None,
         is_proven=answer.is_proven,
         warnings=tuple(_warnings(classes)),
@@ -176,7 +178,7 @@ def _plan(
 
 
 def _class_plan(
-    one: JobClass, need: ClassNeed, jobs: float, total_vms: float, rent: Rent
+    one: JobClass, need: ClassNeed, jobs: float, total_vms: float, rent: RentalPrices
 ) -> ClassPlan:
     vms, containers = need.vms_per_job * jobs, need.containers
     return _timed(
@@ -206,12 +208,12 @@ def _timed(one: ClassPlan, need: ClassNeed) -> ClassPlan:
 def _whole_plan(
     classes: Sequence[JobClass],
     needs: Sequence[ClassNeed],
-    problem: Problem,
-    relaxed: Allotment,
+    problem: CapacityProblem,
+    relaxed: CapacitySolution,
     bound: Bound,
 ) -> CapacityPlan:
     """The plan in whole jobs, machines and containers."""
-    answer = whole(problem, relaxed)
+    answer = solve_integer(problem, relaxed)
     rough = _plan(classes, needs, problem, answer, bound)
     parts = tuple(_rounded_up(part, need) for part, need in zip(rough.classes, needs, strict=True))
     rounded_vms = math.fsum(map(_held_vms, classes, parts))

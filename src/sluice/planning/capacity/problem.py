@@ -23,7 +23,7 @@ ROUNDING = 1e-12  # of a sum of machines; what differs by less is equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rent:
+class RentalPrices:
     """Prices of a machine for the hour, on_demand_usd above reserved_usd above 0; how many are
     reserved, 0 or more.
     """
@@ -33,7 +33,7 @@ class Rent:
     reserved_vms: float
 
     @classmethod
-    def of(cls, prices: CapacityPrices | None, source: str) -> Rent:
+    def of(cls, prices: CapacityPrices | None, source: str) -> RentalPrices:
         """The prices of a file. Raises InvalidInput naming what is missing."""
         told = prices or CapacityPrices()
         for name, hint in (
@@ -53,7 +53,7 @@ class Rent:
     def vms(self, needed: float) -> tuple[float, float]:
         """Reserved and on-demand machines that make up what is needed, the cheaper ones first.
 
-        >>> Rent(on_demand_usd=20, reserved_usd=8, reserved_vms=13).vms(20.0)
+        >>> RentalPrices(on_demand_usd=20, reserved_usd=8, reserved_vms=13).vms(20.0)
         (13, 7.0)
         """
         return min(self.reserved_vms, needed), max(0.0, needed - self.reserved_vms)
@@ -65,7 +65,7 @@ class Rent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class CapacityProblem:
     """Classes as columns of equal length, at least 1, in the order in which ties are settled.
 
     vms_per_job: above 0 (gamma).  penalty_usd: of refusing one job, 0 or more (p).
@@ -76,10 +76,12 @@ class Problem:
     penalty_usd: Numbers
     jobs_min: Numbers
     jobs_max: Numbers
-    rent: Rent
+    rent: RentalPrices
 
     @classmethod
-    def of(cls, classes: Sequence[JobClass], vms_per_job: Numbers, rent: Rent) -> Problem:
+    def of(
+        cls, classes: Sequence[JobClass], vms_per_job: Numbers, rent: RentalPrices
+    ) -> CapacityProblem:
         """The problem of classes whose needs are known."""
         return cls(
             vms_per_job=vms_per_job,
@@ -122,7 +124,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Allotment:
+class CapacitySolution:
     """An answer: jobs of each class, and the machines for them.
 
     next_vm_usd: what one more machine would save, its price included (nu).  is_proven: nothing

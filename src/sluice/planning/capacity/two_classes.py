@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.planning.capacity.problem import Problem
+from sluice.planning.capacity.problem import CapacityProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """Where a problem stands in the table, and the answer that stands there.
 
     row: 1 to 6.  column: "a" to "d".  jobs: of the two classes in the order of the problem.
@@ -44,7 +44,7 @@ class _Class:
         return self.need * self.high
 
 
-def look_up(problem: Problem) -> Cell:
+def two_class_solution(problem: CapacityProblem) -> TableCell:
     """The cell of a problem of two classes. Where worths are equal, any order is right."""
     assert len(problem.penalty_usd) == 2, "the table has two classes"  # noqa: PLR2004  # its point
     both = [
@@ -61,7 +61,7 @@ def look_up(problem: Problem) -> Cell:
     lesser, better = reversed(both) if swapped else both
     row, column = _row(problem, lesser, better), _column(problem, lesser, better)
     jobs, reserved, on_demand = _answer(row, column, lesser, better, problem.rent.reserved_vms)
-    return Cell(
+    return TableCell(
         row=row,
         column=column,
         jobs=(jobs[1], jobs[0]) if swapped else jobs,
@@ -74,7 +74,7 @@ _COLUMNS = "abcd"
 _ROWS = {(0, 0): 1, (0, 1): 2, (0, 2): 3, (1, 1): 4, (1, 2): 5, (2, 2): 6}
 
 
-def _row(problem: Problem, lesser: _Class, better: _Class) -> int:
+def _row(problem: CapacityProblem, lesser: _Class, better: _Class) -> int:
     rent = problem.rent
     places = [
         (one.worth > rent.reserved_usd) + (one.worth >= rent.on_demand_usd)
@@ -83,7 +83,7 @@ def _row(problem: Problem, lesser: _Class, better: _Class) -> int:
     return _ROWS[places[0], places[1]]
 
 
-def _column(problem: Problem, lesser: _Class, better: _Class) -> str:
+def _column(problem: CapacityProblem, lesser: _Class, better: _Class) -> str:
     steps = (
         lesser.low_vms + better.low_vms,
         lesser.low_vms + better.high_vms,

@@ -1,6 +1,6 @@
 """Kernels, as they are or compiled: the same functions, the same answers.
 
-`plain` gives them as they stand in the source. `compiled` gives them through numba, where it is
+`plain_kernels` gives them as they stand in the source. `compiled_kernels` gives them through numba, where it is
 installed (the extra `fast`). Nothing is reordered or fused (no fast math), so that all sums are
 rounded alike. numba keeps machine code beside the source, or in the user's cache folder where that
 cannot be written to, or else nowhere: then each process compiles anew.
@@ -21,18 +21,18 @@ from typing import Any
 
 from sluice.planning.ordering.kernels import (
     annealing_kernel,
-    branching,
-    enumerating,
-    filling,
+    branch_kernel,
+    enumeration_kernel,
+    fifo_model,
+    prefix_bounds,
     prefix_state,
-    prefixes,
-    readiness,
-    running,
+    slot_groups,
+    sort_and_heap,
 )
 
-_INLINED = (filling, readiness)
+_INLINED = (slot_groups, sort_and_heap)
 _MODULES: tuple[ModuleType, ...] = (
-    *_INLINED, running, annealing_kernel, prefix_state, prefixes, branching, enumerating,
+    *_INLINED, fifo_model, annealing_kernel, prefix_state, prefix_bounds, branch_kernel, enumeration_kernel,
 )  # fmt: skip
 
 
@@ -42,22 +42,22 @@ class Kernels:
 
     is_compiled: bool
     evaluate: Callable[..., tuple[float, float]]
-    wander: Callable[..., int]
+    anneal_steps: Callable[..., int]
     branch: Callable[..., int]
     lowest_open: Callable[..., float]
-    try_orders: Callable[..., int]
+    evaluate_orders: Callable[..., int]
     floats: Callable[[Sequence[float]], MutableSequence[float]]
-    whole: Callable[[Sequence[int]], MutableSequence[int]]
+    integers: Callable[[Sequence[int]], MutableSequence[int]]
 
 
 @cache
-def plain() -> Kernels:
+def plain_kernels() -> Kernels:
     """The kernels as they stand in the source; sequences are lists."""
-    return _kernels(dict(kernel_functions()), is_compiled=False, floats=list, whole=list)
+    return _kernels(dict(kernel_functions()), is_compiled=False, floats=list, integers=list)
 
 
 @cache
-def compiled(*, keeps: bool = True) -> Kernels | None:
+def compiled_kernels(*, keeps: bool = True) -> Kernels | None:
     """The kernels through numba, each compiled when it is first called; None without numba.
 
     keeps: whether machine code may be kept for the next process.
@@ -71,7 +71,7 @@ def compiled(*, keeps: bool = True) -> Kernels | None:
         _compiled_functions(numba, keeps=keeps),
         is_compiled=True,
         floats=lambda values: np.array(values, dtype=np.float64),
-        whole=lambda values: np.array(values, dtype=np.int64),
+        integers=lambda values: np.array(values, dtype=np.int64),
     )
 
 
@@ -89,7 +89,7 @@ def is_kept(kernel: object) -> bool:
 
 
 def _kernels(functions: dict[str, Any], **rest: Any) -> Kernels:  # noqa: ANN401  # fields of Kernels
-    wanted = ("evaluate", "wander", "branch", "lowest_open", "try_orders")
+    wanted = ("evaluate", "anneal_steps", "branch", "lowest_open", "evaluate_orders")
     return Kernels(**{name: functions[name] for name in wanted}, **rest)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sluice.planning.ordering.problem import OrderedJob, Problem, Runs
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, TaskRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Loads:
         return units / self.per_s
 
 
-def loads_of(problem: Problem) -> Loads:
+def loads_of(problem: OrderingProblem) -> Loads:
     """The loads of all jobs. A kind of slot of which there are none, and no need, counts as one."""
     lengths_s = {length_s for job in problem.jobs for _, length_s in (*job.maps, *job.reduces)}
     per_s, units = _in_units(lengths_s)
@@ -104,12 +104,12 @@ def _decimal(length_s: float) -> tuple[int, int]:
     ((25, -2), (40, -1), (15, -8))
     """
     mantissa, _, exponent = repr(float(length_s)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    return int(whole + fraction), int(exponent or 0) - len(fraction)
+    integers, _, fraction = mantissa.partition(".")
+    return int(integers + fraction), int(exponent or 0) - len(fraction)
 
 
 def _counted(job: OrderedJob, phase: str, units: dict[float, int]) -> list[tuple[int, int]]:
-    runs: Runs = getattr(job, phase)
+    runs: TaskRuns = getattr(job, phase)
     return [(tasks, units[length_s]) for tasks, length_s in runs]
 
 

@@ -16,7 +16,7 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
 
-Runs = tuple[tuple[int, float], ...]
+TaskRuns = tuple[tuple[int, float], ...]
 """Tasks in task order: so many of one length in seconds, then so many of the next."""
 
 _SPAN_S_MAX = 1e300  # beyond it sums would end in infinity
@@ -28,8 +28,8 @@ class OrderedJob:
     """A job as an order sees it. Either phase may be empty, not both."""
 
     name: str
-    maps: Runs = ()
-    reduces: Runs = ()
+    maps: TaskRuns = ()
+    reduces: TaskRuns = ()
 
     def __post_init__(self) -> None:
         if not self.maps and not self.reduces:
@@ -45,7 +45,7 @@ class OrderedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class OrderingProblem:
     """Slots and jobs in input order; an order is a permutation of the positions in `jobs`."""
 
     map_slots: int
@@ -77,7 +77,7 @@ class Problem:
             )
 
 
-def _runs_in(job: OrderedJob, field: str) -> Runs:
+def _runs_in(job: OrderedJob, field: str) -> TaskRuns:
     return job.maps if field == "map_slots" else job.reduces
 
 
@@ -94,7 +94,7 @@ def checked_order(order: Sequence[int], jobs: int) -> tuple[int, ...]:
 
 def problem_of(
     workload: Workload, *, map_slots: int | None = None, reduce_slots: int | None = None
-) -> Problem:
+) -> OrderingProblem:
     """The ordering problem of a workload, its nodes summed to totals of slots.
 
     map_slots, reduce_slots: instead of those of the workload's cluster.
@@ -110,7 +110,7 @@ def problem_of(
         for kind, slots in given.items()
     }
     try:
-        return Problem(
+        return OrderingProblem(
             map_slots=totals[SlotKind.MAP], reduce_slots=totals[SlotKind.REDUCE], jobs=jobs
         )
     except InvalidInput as error:
@@ -118,7 +118,7 @@ def problem_of(
 
 
 def _ordered_job(job: Job, source: str) -> OrderedJob:
-    runs: dict[SlotKind, Runs] = {}
+    runs: dict[SlotKind, TaskRuns] = {}
     try:
         _check_shape(job)
         for phase in job.phases:
@@ -142,7 +142,7 @@ def _check_shape(job: Job) -> None:
         raise InvalidInput(f"its phases are {names}, which no order can be made for", hint=_SHAPE)
 
 
-def _runs(phase: Phase) -> Runs:
+def _runs(phase: Phase) -> TaskRuns:
     field = f"{phase.name}s"
     if phase.lengths is None:
         raise InvalidInput(

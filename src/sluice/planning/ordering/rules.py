@@ -12,17 +12,17 @@ from collections.abc import Iterable
 
 from sluice.planning.ordering.loads import Loads
 
-Order = tuple[int, ...]
+JobOrdering = tuple[int, ...]
 
 _ROUNDING = 1e-12  # of a mean of logarithms
 
 
-def input_order(loads: Loads) -> Order:
+def input_order(loads: Loads) -> JobOrdering:
     """As the jobs stand in the file."""
     return tuple(loads.jobs)
 
 
-def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> Order:
+def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> JobOrdering:
     """Johnson's rule: first what feeds the reduces soonest, last what needs them least.
 
     jobs: indices to put in order; all of them by default.
@@ -35,7 +35,7 @@ def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> Order:
     return (*first, *last)
 
 
-def mk_tct_jr(loads: Loads) -> Order:
+def mk_tct_jr(loads: Loads) -> JobOrdering:
     """MK_JR over the jobs with T at most the geometric mean of all T, then over the others.
 
     As printed; plain `tct` beats it on most workloads (erratum E7).
@@ -47,11 +47,11 @@ def mk_tct_jr(loads: Loads) -> Order:
     return (*mk_jr(loads, small), *mk_jr(loads, large))
 
 
-def tct(loads: Loads) -> Order:
+def tct(loads: Loads) -> JobOrdering:
     """Least work first: by T ascending."""
     return tuple(sorted(loads.jobs, key=loads.total))
 
 
-def reverse(loads: Loads) -> Order:
+def reverse(loads: Loads) -> JobOrdering:
     """MK_JR from the back: the thesis's baseline. A bad order, not always the worst (E5)."""
     return mk_jr(loads)[::-1]

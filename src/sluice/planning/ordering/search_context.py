@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sluice.planning.ordering.compilation import Kernels, compiled, is_kept, plain
+from sluice.planning.ordering.compilation import Kernels, compiled_kernels, is_kept, plain_kernels
 from sluice.planning.ordering.flow_arrays import expected_s, flow_arrays_of
-from sluice.planning.ordering.kernels.running import FlowArrays
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays
 from sluice.planning.ordering.loads import Loads, loads_of
-from sluice.planning.ordering.meter import Meter
-from sluice.planning.ordering.problem import Problem
-from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.problem import OrderingProblem
+from sluice.planning.ordering.rules import JobOrdering
+from sluice.planning.ordering.search_budget import SearchBudget
 
 OnProgress = Callable[[str], None]
 
@@ -29,8 +29,8 @@ class SearchContext:
 
     def __init__(
         self,
-        problem: Problem,
-        meter: Meter,
+        problem: OrderingProblem,
+        budget: SearchBudget,
         *,
         kernels: Kernels | None = None,
         may_compile: bool = True,
@@ -38,9 +38,9 @@ class SearchContext:
     ) -> None:
         self.problem = problem
         self.loads: Loads = loads_of(problem)
-        self.meter = meter
+        self.budget = budget
         self.on_progress = on_progress or (lambda _: None)
-        self.kernels = kernels or plain()
+        self.kernels = kernels or plain_kernels()
         self.flow: FlowArrays = flow_arrays_of(problem, self.kernels)
         self._may_compile = may_compile
 
@@ -56,8 +56,8 @@ class SearchContext:
 
     def values(self, order: Sequence[int]) -> tuple[float, float]:
         """Makespan and total completion of an order, in seconds. Counts as an evaluation."""
-        self.meter.evaluations += 1
-        makespan_s, total_s = self.kernels.evaluate(self.flow, self.kernels.whole(order))
+        self.budget.evaluations += 1
+        makespan_s, total_s = self.kernels.evaluate(self.flow, self.kernels.integers(order))
         return float(makespan_s), float(total_s)
 
     def use_compiled(self, *, only_kept: tuple[str, ...] = ()) -> bool:
@@ -67,7 +67,7 @@ class SearchContext:
         """
         if self.kernels.is_compiled or not self._may_compile:
             return self.kernels.is_compiled
-        with self.meter.outside():
+        with self.budget.outside():
             fast = self._compiled(only_kept)
             if fast is not None:
                 self.use(fast)
@@ -81,13 +81,13 @@ class SearchContext:
     def _compiled(self, only_kept: tuple[str, ...]) -> Kernels | None:
         """Compiled kernels that have shown that they run; None where there are none."""
         for keeps in (True, False):
-            fast = compiled(keeps=keeps)
+            fast = compiled_kernels(keeps=keeps)
             if fast is None or not all(is_kept(getattr(fast, name)) for name in only_kept):
                 return None
             if not is_kept(fast.evaluate):
                 self.on_progress("compiling the search, once")
             try:
-                fast.evaluate(flow_arrays_of(self.problem, fast), fast.whole(range(self.jobs)))
+                fast.evaluate(flow_arrays_of(self.problem, fast), fast.integers(range(self.jobs)))
             except Exception:  # noqa: BLE001, S112  # whatever a compiler or a spoilt cache may raise: plain is as right
                 continue
             return fast
@@ -98,6 +98,6 @@ class SearchContext:
         """Seconds that so many evaluations would take plain, roughly."""
         return evaluations * expected_s(self.flow)
 
-    def order(self, found: Sequence[int]) -> Order:
+    def order(self, found: Sequence[int]) -> JobOrdering:
         """An order out of the kernels' sequences."""
         return tuple(int(job) for job in found)

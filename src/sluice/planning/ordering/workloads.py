@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 
 MAP_SLOTS, REDUCE_SLOTS = 57, 19  # 19 nodes with 3 map slots and 1 reduce slot each
 
@@ -44,7 +44,7 @@ REDUCE_SHARE = (0.05, 0.25)
 MAP_MS, REDUCE_MS = (9.9511, 1.6764), (12.375, 1.6262)  # mean and deviation of the logarithm
 
 
-def benchmarks(jobs: int, *, first: int = 0) -> Problem:
+def benchmarks(jobs: int, *, first: int = 0) -> OrderingProblem:
     """So many benchmark jobs on the thesis's cluster, the table gone through again and again."""
     rows = [BENCHMARKS[(first + number) % len(BENCHMARKS)] for number in range(jobs)]
     return _on_the_cluster(
@@ -57,7 +57,7 @@ def benchmarks(jobs: int, *, first: int = 0) -> Problem:
     )
 
 
-def facebook(jobs: int, draw: random.Random) -> Problem:
+def facebook(jobs: int, draw: random.Random) -> OrderingProblem:
     """So many jobs of the synthetic workload on the thesis's cluster, in a random order.
 
     Each 50 jobs have the sizes of table 3.3; of a part of 50, some are picked.
@@ -69,8 +69,8 @@ def facebook(jobs: int, draw: random.Random) -> Problem:
     )
 
 
-def _on_the_cluster(jobs: Iterable[OrderedJob]) -> Problem:
-    return Problem(map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS, jobs=tuple(jobs))
+def _on_the_cluster(jobs: Iterable[OrderedJob]) -> OrderingProblem:
+    return OrderingProblem(map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS, jobs=tuple(jobs))
 
 
 def _sizes(draw: random.Random) -> list[int]:
@@ -87,7 +87,7 @@ def _facebook_job(name: str, maps: int, draw: random.Random) -> OrderedJob:
     return OrderedJob(name=name, maps=((maps, map_s),), reduces=((reduces, reduce_s),))
 
 
-def varied(problem: Problem, spread: float, draw: random.Random) -> Problem:
+def varied(problem: OrderingProblem, spread: float, draw: random.Random) -> OrderingProblem:
     """The same jobs with every task longer or shorter by up to that share of its length."""
 
     def tasks(runs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
@@ -101,4 +101,6 @@ def varied(problem: Problem, spread: float, draw: random.Random) -> Problem:
         OrderedJob(name=job.name, maps=tasks(job.maps), reduces=tasks(job.reduces))
         for job in problem.jobs
     )
-    return Problem(map_slots=problem.map_slots, reduce_slots=problem.reduce_slots, jobs=jobs)
+    return OrderingProblem(
+        map_slots=problem.map_slots, reduce_slots=problem.reduce_slots, jobs=jobs
+    )

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from sluice.planning.pareto.rounding import is_below
 
-Token = TypeVar("Token")
+Payload = TypeVar("Payload")
 
 
-class Archive(Generic[Token]):
+class Archive(Generic[Payload]):
     """Undominated (makespan, budget) pairs by rising makespan, each with what it stands for.
 
     >>> archive = Archive()
@@ -25,7 +25,7 @@ class Archive(Generic[Token]):
     def __init__(self) -> None:
         self._makespans_s: list[float] = []
         self._budgets_usd: list[float] = []
-        self._held: list[Token] = []
+        self._held: list[Payload] = []
 
     @property
     def makespans_s(self) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ class Archive(Generic[Token]):
         return tuple(self._budgets_usd)
 
     @property
-    def held(self) -> tuple[Token, ...]:
+    def held(self) -> tuple[Payload, ...]:
         return tuple(self._held)
 
     def takes(self, makespan_s: float, budget_usd: float) -> bool:
@@ -44,7 +44,7 @@ class Archive(Generic[Token]):
         place = bisect_right(self._makespans_s, makespan_s)
         return not place or is_below(budget_usd, self._budgets_usd[place - 1])
 
-    def offer(self, makespan_s: float, budget_usd: float, token: Token) -> bool:
+    def offer(self, makespan_s: float, budget_usd: float, token: Payload) -> bool:
         """Take the plan, unless one that is held is as good. Returns whether it was taken."""
         if not self.takes(makespan_s, budget_usd):
             return False

@@ -25,7 +25,7 @@ from sluice.planning.pareto.spills import MapShare, moved_bytes
 DRAWS = 10_000
 _ROUNDING = 1e-9
 
-Tuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
+BufferTuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
 
 
 def closed_form(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
@@ -108,7 +108,7 @@ def _ceil(value: float) -> float:
     return float(math.ceil(value * (1 - _ROUNDING))) if value < 1 / _ROUNDING else value
 
 
-def drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
+def random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTuner:
     """The paper's random search: the least I/O, ties to the smaller buffer. Algorithm 5."""
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
@@ -118,7 +118,7 @@ def drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
     return tune
 
 
-def recursively_drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
+def recursive_random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTuner:
     """The same cost by recursive random search."""
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
@@ -149,17 +149,17 @@ def _setting(ranges: BufferRanges, point: Point) -> BufferSetting:
     )
 
 
-def default(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:  # noqa: ARG001  # a tuner like the others
+def untuned(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:  # noqa: ARG001  # a tuner like the others
     """What is used where nothing is tuned."""
     return ranges.default
 
 
-def tuner(tuning: BufferTuning, draw: random.Random) -> Tuner:
+def tuner(tuning: BufferTuning, draw: random.Random) -> BufferTuner:
     """The way of finding a setting, by name. draw: of the two that are random."""
     if tuning is BufferTuning.CLOSED_FORM:
         return closed_form
     if tuning is BufferTuning.RANDOM:
-        return drawn(draw)
+        return random_tuner(draw)
     if tuning is BufferTuning.RECURSIVE_RANDOM:
-        return recursively_drawn(draw)
-    return default
+        return recursive_random_tuner(draw)
+    return untuned

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sluice.planning.pareto.ledger import Ledger
-from sluice.planning.pareto.pricing import Entry
+from sluice.planning.pareto.exact_budget import ExactBudget
+from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.rounding import ROUNDING, is_below
 from sluice.planning.pareto.staircase import Staircase
 
-Entries = tuple[Entry, ...]
+PlanEntries = tuple[PlanEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Plan:
 
     makespan_s: float
     budget_usd: float
-    entries: Entries
+    entries: PlanEntries
     waves: tuple[tuple[int, ...], ...] | None = None
 
     @property
@@ -71,17 +71,17 @@ class Frontier:
         )
 
 
-def plan_of(entries: Entries) -> Plan:
+def plan_of(entries: PlanEntries) -> Plan:
     """The plan that these choices make. Source: pareto (10), (14)."""
     return Plan(max(entry.time_s for entry in entries), budget_usd(entries), entries)
 
 
-def budget_usd(entries: Sequence[Entry]) -> float:
+def budget_usd(entries: Sequence[PlanEntry]) -> float:
     """Rent and I/O of all jobs, summed exactly and rounded once. Source: pareto (14)."""
     return math.fsum(part for entry in entries for part in (entry.vm_usd, entry.io_usd))
 
 
-def merged(staircases: Sequence[Staircase]) -> Frontier:
+def merge_staircases(staircases: Sequence[Staircase]) -> Frontier:
     """The exact frontier. Empty where some job has no entry at all."""
     makespans_s: list[float] = []
     budgets_usd: list[float] = []
@@ -111,14 +111,14 @@ def _swept(staircases: Sequence[Staircase]) -> Iterator[tuple[float, float]]:
         for job, staircase in enumerate(staircases)
         for step, entry in enumerate(staircase)
     )
-    ledger = Ledger()
+    budget = ExactBudget()
     waiting = len(staircases)
     for (time_s, job, step), (next_s, _, _) in pairwise([*events, (math.inf, 0, 0)]):
         staircase = staircases[job]
         if step:
-            ledger.replace(staircase[step - 1], staircase[step])
+            budget.replace(staircase[step - 1], staircase[step])
         else:
-            ledger.add(staircase[step])
+            budget.add(staircase[step])
             waiting -= 1
         if not waiting and next_s > time_s * (1 + ROUNDING):
-            yield time_s, ledger.total_usd
+            yield time_s, budget.total_usd

@@ -15,19 +15,19 @@ from enum import Enum
 from itertools import count
 
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import Offer
+from sluice.model.machines import VmOffer
 from sluice.planning.pareto.archive import Archive
+from sluice.planning.pareto.exact_budget import ExactBudget
 from sluice.planning.pareto.frontier import Frontier, Plan, plan_of
-from sluice.planning.pareto.ledger import Ledger
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing, PhaseTimes
-from sluice.planning.pareto.problem import Problem, TaskTuning
-from sluice.planning.pareto.tasks import Cut, PhaseCounts, tuned_cuts
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PhaseTimes, PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem, TaskTuning
+from sluice.planning.pareto.task_counts import PhaseChoice, PhaseCounts, tuned_choices
 from sluice.planning.pareto.waves import in_waves as waves_of
 
 STEPS_MAX = 2_000_000
 
 
-class Policy(Enum):
+class GreedyStep(Enum):
     """What the slowest job is given."""
 
     SLOTS = "slots"  # a slot; of equally good ones, the one that needs no further VM (E9)
@@ -41,29 +41,29 @@ class _Phase:
     def __init__(self, times: PhaseTimes, tuning: TaskTuning) -> None:
         phase = times.phase
         self.slots_max = phase.tasks if tuning is TaskTuning.FIXED else phase.tasks_max
-        self._cuts: dict[int, Cut] = {}
+        self._cuts: dict[int, PhaseChoice] = {}
         self._cut = _cutter(times, tuning)
 
-    def on(self, slots: int) -> Cut:
+    def on(self, slots: int) -> PhaseChoice:
         known = self._cuts.get(slots)
         if known is None:
             known = self._cuts[slots] = self._cut(slots)
         return known
 
 
-def _cutter(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], Cut]:
+def _cutter(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], PhaseChoice]:
     if tuning is TaskTuning.FIXED:
         tasks = times.phase.tasks
-        return lambda slots: Cut(times.time_s(tasks, slots), slots, tasks)
+        return lambda slots: PhaseChoice(times.time_s(tasks, slots), slots, tasks)
     # A slot that is given is used: (16), (17).
-    cuts = tuned_cuts(PhaseCounts(times), tuning)
+    cuts = tuned_choices(PhaseCounts(times), tuning)
     return lambda slots: cuts.at(slots - 1)
 
 
 class _Walker:
     """One job on its way from one slot of each kind to all that it can use."""
 
-    def __init__(self, pricing: JobPricing, offer: Offer, tuning: TaskTuning) -> None:
+    def __init__(self, pricing: JobPricing, offer: VmOffer, tuning: TaskTuning) -> None:
         self._pricing = pricing
         self._offer = offer
         self.maps = _Phase(pricing.maps, tuning)
@@ -78,11 +78,11 @@ class _Walker:
         seconds = self.maps.on(map_slots).time_s + self.reduces.on(reduce_slots).time_s
         return seconds / self._offer.speed
 
-    def entry(self) -> Entry:
+    def entry(self) -> PlanEntry:
         """What the job comes to where it stands."""
         maps, reduces = self.maps.on(self.map_slots), self.reduces.on(self.reduce_slots)
         return self._pricing.entry(
-            Choice(
+            JobChoice(
                 self._offer,
                 maps.slots,
                 reduces.slots,
@@ -92,13 +92,13 @@ class _Walker:
             )
         )
 
-    def move(self, policy: Policy) -> bool:
+    def move(self, policy: GreedyStep) -> bool:
         """Take more; False where there is nothing more to take."""
         can_map = self.map_slots < self.maps.slots_max
         can_reduce = self.reduce_slots < self.reduces.slots_max
         if not can_map and not can_reduce:
             return False
-        if policy is Policy.VMS:
+        if policy is GreedyStep.VMS:
             shape = self._offer.shape
             self.map_slots = min(self.maps.slots_max, self.map_slots + shape.map_slots)
             self.reduce_slots = min(self.reduces.slots_max, self.reduce_slots + shape.reduce_slots)
@@ -108,10 +108,10 @@ class _Walker:
             self.reduce_slots += 1
         return True
 
-    def _prefers_map(self, policy: Policy) -> bool:
+    def _prefers_map(self, policy: GreedyStep) -> bool:
         with_map_s = self._time_s(self.map_slots + 1, self.reduce_slots)
         with_reduce_s = self._time_s(self.map_slots, self.reduce_slots + 1)
-        if with_map_s != with_reduce_s or policy is Policy.SLOTS_PRINTED:
+        if with_map_s != with_reduce_s or policy is GreedyStep.SLOTS_PRINTED:
             return with_map_s < with_reduce_s
         map_vms, reduce_vms = (self._vms(1, 0), self._vms(0, 1))
         if map_vms != reduce_vms:
@@ -125,7 +125,9 @@ class _Walker:
         )
 
 
-def greedy(problem: Problem, policy: Policy, *, in_waves: bool = False) -> Frontier:
+def greedy_frontier(
+    problem: ParetoProblem, policy: GreedyStep, *, in_waves: bool = False
+) -> Frontier:
     """The plans that the walk meets and that none of the others beats.
 
     Of the limits only the cap on VMs is looked at: what does not fit is not offered, unless
@@ -159,7 +161,7 @@ class _Offered:
 
     def __init__(
         self,
-        entries: list[list[Entry]],
+        entries: list[list[PlanEntry]],
         steps: list[list[int]],
         vms_max: int | None,
         *,
@@ -193,25 +195,28 @@ class _Offered:
 
 
 def _walk(
-    walkers: list[_Walker], policy: Policy, steps: list[list[int]], entries: list[list[Entry]]
+    walkers: list[_Walker],
+    policy: GreedyStep,
+    steps: list[list[int]],
+    entries: list[list[PlanEntry]],
 ) -> Iterator[tuple[int, float, float]]:
     """(step, makespan, budget) all along the walk; `steps` and `entries` grow with it."""
-    ledger = Ledger(own[0] for own in entries)
+    budget = ExactBudget(own[0] for own in entries)
     slowest = [(-own[0].time_s, number) for number, own in enumerate(entries)]
     heapq.heapify(slowest)
     for step in count():
-        yield step, -slowest[0][0], ledger.total_usd
+        yield step, -slowest[0][0], budget.total_usd
         number = slowest[0][1]
         if not walkers[number].move(policy):
             return
         entry = walkers[number].entry()
-        ledger.replace(entries[number][-1], entry)
+        budget.replace(entries[number][-1], entry)
         heapq.heapreplace(slowest, (-entry.time_s, number))
         steps[number].append(step + 1)
         entries[number].append(entry)
 
 
-def _one_offer(problem: Problem) -> tuple[Offer, ...]:
+def _one_offer(problem: ParetoProblem) -> tuple[VmOffer, ...]:
     if len(problem.offers) > 1:
         raise InvalidInput(
             f"the greedy search knows one type of VM, and there are {len(problem.offers)} offers",

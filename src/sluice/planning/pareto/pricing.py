@@ -13,16 +13,16 @@ from typing import NamedTuple
 from sluice.estimate.bounds import SingleWave, phase_low_s, phase_up_s
 from sluice.model.buffers import BufferSetting
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import Offer
+from sluice.model.machines import VmOffer
 from sluice.planning.pareto.buffers import tuner
-from sluice.planning.pareto.problem import BufferTuning, PlannedJob, PlannedPhase, Problem
+from sluice.planning.pareto.problem import BufferTuning, ParetoProblem, PlannedJob, PlannedPhase
 from sluice.planning.pareto.spills import MapShare, moved_bytes
 
 
-class Choice(NamedTuple):
+class JobChoice(NamedTuple):
     """What is decided for one job."""
 
-    offer: Offer
+    offer: VmOffer
     map_slots: int
     reduce_slots: int
     map_tasks: int
@@ -30,14 +30,14 @@ class Choice(NamedTuple):
     buffer: BufferSetting | None
 
 
-class Entry(NamedTuple):
+class PlanEntry(NamedTuple):
     """A choice for one job, and what it comes to."""
 
     time_s: float
     vm_usd: float
     io_usd: float
     vms: int
-    choice: Choice
+    choice: JobChoice
 
     @property
     def cost_usd(self) -> float:
@@ -91,7 +91,7 @@ class PhaseTimes:
 class JobPricing:
     """One job of a problem, with all that its choices are priced by."""
 
-    def __init__(self, problem: Problem, number: int) -> None:
+    def __init__(self, problem: ParetoProblem, number: int) -> None:
         self.job: PlannedJob = problem.jobs[number]
         single_wave, where = problem.options.single_wave, f"job {self.job.job_id!r}"
         self.maps = PhaseTimes(self.job.maps, single_wave, f"{where}, maps")
@@ -102,7 +102,7 @@ class JobPricing:
         self._buffers: dict[int, BufferSetting | None] = {}
         self._io_usd: dict[int, float] = {}
 
-    def entry(self, choice: Choice) -> Entry:
+    def entry(self, choice: JobChoice) -> PlanEntry:
         """What the choice comes to."""
         offer, map_slots, reduce_slots, map_tasks, reduce_tasks, buffer = choice
         time_s = (
@@ -110,7 +110,7 @@ class JobPricing:
         ) / offer.speed
         vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots)
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
-        return Entry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
+        return PlanEntry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
 
     @property
     def buffer_tuning(self) -> BufferTuning:
@@ -122,7 +122,7 @@ class JobPricing:
         """Length of a paid unit of time, seconds; 0 for exact time."""
         return self._problem.prices.billing_s
 
-    def rent_usd(self, offer: Offer, vms: int, time_s: float) -> float:
+    def rent_usd(self, offer: VmOffer, vms: int, time_s: float) -> float:
         """Rent of the VMs. Source: pareto (12)."""
         # Machines times hours first: by the hour both are whole, and their product is exact.
         return vms * self._problem.prices.paid_hours(time_s) * offer.hour_usd

@@ -12,8 +12,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import TaskLengths
-from sluice.model.limits import Limits
-from sluice.model.machines import Offer
+from sluice.model.limits import PlanLimits
+from sluice.model.machines import VmOffer
 from sluice.model.prices import Prices
 
 TUNED_TASKS_MAX = 10**6
@@ -44,7 +44,7 @@ class IoModel(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class PlanOptions:
     """What may be tuned, and which model is believed. seed: of the random searches for buffers."""
 
     tasks: TaskTuning = TaskTuning.FIXED
@@ -89,17 +89,17 @@ class PlannedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ParetoProblem:
     """Jobs, the machines that each may choose from, prices, limits, and options.
 
     offers: one where all VMs are alike.  has_types: they come from a list, and have names.
     """
 
     jobs: tuple[PlannedJob, ...]
-    offers: tuple[Offer, ...]
+    offers: tuple[VmOffer, ...]
     prices: Prices
-    limits: Limits = field(default=Limits())
-    options: Options = field(default=Options())
+    limits: PlanLimits = field(default=PlanLimits())
+    options: PlanOptions = field(default=PlanOptions())
     has_types: bool = False
 
     def __post_init__(self) -> None:

@@ -14,7 +14,12 @@ from sluice.model.errors import InvalidInput
 from sluice.planning.pareto.pricing import JobPricing, PhaseTimes
 from sluice.planning.pareto.problem import BufferTuning, TaskTuning
 from sluice.planning.pareto.rounding import is_below
-from sluice.planning.pareto.tasks import Cuts, PhaseCounts, best_so_far, tuned_cuts
+from sluice.planning.pareto.task_counts import (
+    PhaseChoices,
+    PhaseCounts,
+    best_with_at_most,
+    tuned_choices,
+)
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -23,21 +28,21 @@ if TYPE_CHECKING:
 _DRAWN_COUNTS_MAX = 1000  # each takes thousands of draws
 
 
-class TunedSide:
+class TunedPhase:
     """A phase with the task counts that a tuning finds. best: for 1 slot, 2 slots and so on."""
 
     def __init__(self, times: PhaseTimes, tuning: TaskTuning) -> None:
         self.phase = PhaseCounts(times)
         self._is_scanned = tuning is TaskTuning.SCAN
-        self._cuts = tuned_cuts(self.phase, tuning)
-        self.best = best_so_far(self._cuts)
+        self._cuts = tuned_choices(self.phase, tuning)
+        self.best = best_with_at_most(self._cuts)
 
     @property
     def limit(self) -> int:
         """The most tasks, and so the most slots that are of use."""
         return self.phase.limit
 
-    def cuts(self, slots: int) -> Cuts:
+    def cuts(self, slots: int) -> PhaseChoices:
         """Every way to use at most so many slots that may be the cheapest for its time."""
         import numpy as np
 
@@ -45,7 +50,7 @@ class TunedSide:
             return self._cuts.where(np.arange(slots))
         counts = self.phase.counts
         useful = np.where(counts <= slots, self._useful_slots, slots)
-        return Cuts(self.phase.times_s(counts, useful), useful, counts)
+        return PhaseChoices(self.phase.times_s(counts, useful), useful, counts)
 
     @cached_property
     def _useful_slots(self) -> NDArray[int64]:
@@ -58,7 +63,7 @@ class TunedSide:
         return fewer
 
 
-def io_prices_usd(maps: TunedSide, pricing: JobPricing) -> NDArray[float64] | None:
+def io_prices_usd(maps: TunedPhase, pricing: JobPricing) -> NDArray[float64] | None:
     """What the I/O costs by the number of maps, from 1 on; None where that makes no difference.
 
     Raises InvalidInput where a setting would have to be drawn for too many counts.

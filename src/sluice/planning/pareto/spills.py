@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sluice.model.buffers import BufferSetting
-from sluice.model.prices import begun
+from sluice.model.prices import billed_units
 from sluice.planning.pareto.problem import IoModel
 
 METADATA_BYTES = 16.0  # of each record in the buffer
@@ -48,7 +48,7 @@ def spills(share: MapShare, setting: BufferSetting) -> Spills:
     max_meta = setting.metadata_share * filled
     of_data = share.bytes / max_data
     of_meta = share.metadata_bytes / max_meta
-    times = max(begun(of_data), begun(of_meta))
+    times = max(billed_units(of_data), billed_units(of_meta))
     record_bytes = share.bytes / share.records
     if of_data >= of_meta:
         return Spills(times, max_data + METADATA_BYTES * max_data / record_bytes)

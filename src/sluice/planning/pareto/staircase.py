@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from sluice.model.machines import Offer
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing
-from sluice.planning.pareto.problem import Problem, TaskTuning
+from sluice.model.machines import VmOffer
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem, TaskTuning
 from sluice.planning.pareto.rounding import is_below
 
-Staircase = tuple[Entry, ...]
+Staircase = tuple[PlanEntry, ...]
 
 
-def staircases(problem: Problem, *, vms_max: int | None = None) -> tuple[Staircase, ...]:
+def staircases(problem: ParetoProblem, *, vms_max: int | None = None) -> tuple[Staircase, ...]:
     """For each job its entries by rising time and falling cost.
 
     vms_max: the most VMs that one job may use; a job may then be left without any entry.
@@ -30,22 +30,22 @@ def staircases(problem: Problem, *, vms_max: int | None = None) -> tuple[Stairca
     )
 
 
-def undominated(entries: Iterable[Entry]) -> Staircase:
+def undominated(entries: Iterable[PlanEntry]) -> Staircase:
     """The entries that no other beats in time and cost; the fewest VMs of equals."""
-    kept: list[Entry] = []
+    kept: list[PlanEntry] = []
     for entry in sorted(entries, key=_by_time):
         if not kept or is_below(entry.cost_usd, kept[-1].cost_usd):
             kept.append(entry)
     return tuple(kept)
 
 
-def _by_time(entry: Entry) -> tuple[float, float, int]:
+def _by_time(entry: PlanEntry) -> tuple[float, float, int]:
     return entry.time_s, entry.cost_usd, entry.vms
 
 
 def job_entries(
-    problem: Problem, pricing: JobPricing, vms_max: int | None = None
-) -> Iterator[Entry]:
+    problem: ParetoProblem, pricing: JobPricing, vms_max: int | None = None
+) -> Iterator[PlanEntry]:
     """Entries among which are all that none beats in time and cost, for every type of VM.
 
     vms_max: of the job's VMs; if given, all that none beats in time, cost and VMs, where there are
@@ -65,7 +65,7 @@ def job_entries(
     return (entry for entry in entries if vms_max is None or entry.vms <= vms_max)
 
 
-def _fastest(pricing: JobPricing, offer: Offer) -> Iterator[Entry]:
+def _fastest(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
     """For each number of VMs worth having the fastest entry: no other can be cheaper."""
     maps, reduces = pricing.job.maps.tasks, pricing.job.reduces.tasks
     shape, buffer = offer.shape, pricing.buffer(maps)
@@ -73,7 +73,7 @@ def _fastest(pricing: JobPricing, offer: Offer) -> Iterator[Entry]:
     for vms in sorted(breaks):
         map_slots = pricing.maps.useful_slots(maps, vms * shape.map_slots)
         reduce_slots = pricing.reduces.useful_slots(reduces, vms * shape.reduce_slots)
-        yield pricing.entry(Choice(offer, map_slots, reduce_slots, maps, reduces, buffer))
+        yield pricing.entry(JobChoice(offer, map_slots, reduce_slots, maps, reduces, buffer))
 
 
 def breaking_vms(tasks: int, per_vm: int) -> list[int]:

@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-Points = Sequence[tuple[float, float]]
+FrontierPoints = Sequence[tuple[float, float]]
 
 _HOUR_S = 3600.0
 _ENDS = 2
 
 
-def knee(points: Points) -> int | None:
+def knee(points: FrontierPoints) -> int | None:
     """The position at which paying more begins to help little; None for less than three points.
 
     The point farthest below the line between both ends, each goal measured as a share of its
@@ -38,7 +38,7 @@ def knee(points: Points) -> int | None:
     return best if depth(points[best]) > 0 else None
 
 
-def hour_saved_usd(points: Points) -> list[float | None]:
+def hour_saved_usd(points: FrontierPoints) -> list[float | None]:
     """For each plan: what every hour costs that it saves against the next slower one.
 
     None for the slowest, which there is nothing to be saved against. Source: pareto, section 9.
@@ -55,7 +55,7 @@ def hour_saved_usd(points: Points) -> list[float | None]:
     return [*slopes, None]
 
 
-def hypervolume(points: Points, reference: tuple[float, float]) -> float:
+def hypervolume(points: FrontierPoints, reference: tuple[float, float]) -> float:
     """Area that the points beat, up to a reference: seconds times dollars. Points in any order.
 
     >>> hypervolume([(3000.0, 3.0), (3300.0, 2.0)], (4000.0, 4.0))

@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import Offer
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing
+from sluice.model.machines import VmOffer
+from sluice.planning.pareto.choice_arrays import (
+    ChoiceArrays,
+    joined,
+    no_choices,
+    not_dominated_by,
+    undominated_choices,
+)
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PlanEntry
 from sluice.planning.pareto.problem import TaskTuning
-from sluice.planning.pareto.sides import TunedSide, io_prices_usd
-from sluice.planning.pareto.skyline import Rows, joined, no_rows, unbeaten, undominated
-from sluice.planning.pareto.tasks import Cuts
+from sluice.planning.pareto.sides import TunedPhase, io_prices_usd
+from sluice.planning.pareto.task_counts import PhaseChoices
 
 if TYPE_CHECKING:
-    from sluice.planning.pareto.skyline import Counts, Numbers
+    from sluice.planning.pareto.choice_arrays import Counts, Numbers
 
 ROWS_MAX, SHARED_ROWS_MAX = 25_000_000, 4_000_000
 _BLOCK_ROWS = 1_000_000
@@ -35,11 +41,13 @@ class TunedJob:
 
     def __init__(self, pricing: JobPricing, tuning: TaskTuning) -> None:
         self._pricing = pricing
-        self.maps = TunedSide(pricing.maps, tuning)
-        self.reduces = TunedSide(pricing.reduces, tuning)
+        self.maps = TunedPhase(pricing.maps, tuning)
+        self.reduces = TunedPhase(pricing.reduces, tuning)
         self._io_usd = io_prices_usd(self.maps, pricing)
 
-    def entries(self, offer: Offer, vms_max: int | None, *, is_shared: bool) -> Iterator[Entry]:
+    def entries(
+        self, offer: VmOffer, vms_max: int | None, *, is_shared: bool
+    ) -> Iterator[PlanEntry]:
         """Entries among which are all that none beats in time and cost.
 
         vms_max: of the job's VMs.  is_shared: all that none beats in time, cost and VMs.
@@ -65,7 +73,7 @@ class _OnOffer:
     """The same on one type of VM."""
 
     def __init__(
-        self, pricing: JobPricing, offer: Offer, maps: TunedSide, reduces: TunedSide
+        self, pricing: JobPricing, offer: VmOffer, maps: TunedPhase, reduces: TunedPhase
     ) -> None:
         self._pricing, self._offer = pricing, offer
         self._maps, self._reduces = maps, reduces
@@ -76,31 +84,33 @@ class _OnOffer:
         most = shape.vms(map_slots=self._maps.limit, reduce_slots=self._reduces.limit)
         return np.arange(1, min(most, vms_max or most) + 1, dtype=np.int64)
 
-    def fastest(self, vms: Counts, *, is_shared: bool) -> Iterator[Entry]:
+    def fastest(self, vms: Counts, *, is_shared: bool) -> Iterator[PlanEntry]:
         """For each number of VMs the fastest entry, as long as more VMs are faster."""
         slots = np.minimum(vms * self._offer.shape.map_slots, self._maps.limit)
         rows = self._rows(self._maps.best.where(slots - 1), self._reduce_slots(vms), 0.0)
         is_faster = np.append(True, rows.seconds[1:] < rows.seconds[:-1])
-        return self._entries(rows.where(is_faster) if is_shared else undominated(rows))
+        return self._entries(rows.where(is_faster) if is_shared else undominated_choices(rows))
 
-    def priced(self, vms: Counts, io_usd: Numbers, *, is_shared: bool) -> Iterator[Entry]:
+    def priced(self, vms: Counts, io_usd: Numbers, *, is_shared: bool) -> Iterator[PlanEntry]:
         """Entries of all cuts of the maps. io_usd: by their number, from 1 on."""
         size = 1 if is_shared else max(1, _BLOCK_ROWS // self._maps.limit)
-        known = no_rows()
+        known = no_choices()
         for first in range(0, len(vms), size):
             block = vms[first : first + size].tolist()
-            fresh = undominated(joined([self._cuts_on(one, io_usd, known) for one in block]))
-            known = undominated(joined([known, fresh]))
+            fresh = undominated_choices(
+                joined([self._cuts_on(one, io_usd, known) for one in block])
+            )
+            known = undominated_choices(joined([known, fresh]))
             if is_shared:
                 yield from self._entries(fresh)
         if not is_shared:
             yield from self._entries(known)
 
-    def _cuts_on(self, vms: int, io_usd: Numbers, known: Rows) -> Rows:
+    def _cuts_on(self, vms: int, io_usd: Numbers, known: ChoiceArrays) -> ChoiceArrays:
         """All cuts of the maps on so many VMs that nothing known is as good as."""
         cuts = self._maps.cuts(min(vms * self._offer.shape.map_slots, self._maps.limit))
         reduce_slots = np.full(len(cuts.tasks), self._reduce_slots(np.array(vms)))
-        return unbeaten(self._rows(cuts, reduce_slots, io_usd[cuts.tasks - 1]), known)
+        return not_dominated_by(self._rows(cuts, reduce_slots, io_usd[cuts.tasks - 1]), known)
 
     def _reduce_slots(self, vms: Counts) -> Counts:
         """How many slots the fastest reduces on so many VMs really use."""
@@ -108,13 +118,15 @@ class _OnOffer:
         used: Counts = self._reduces.best.slots[slots - 1]
         return used
 
-    def _rows(self, maps: Cuts, reduce_slots: Counts, io_usd: Numbers | float) -> Rows:
+    def _rows(
+        self, maps: PhaseChoices, reduce_slots: Counts, io_usd: Numbers | float
+    ) -> ChoiceArrays:
         """What these cuts of the maps come to, each with the best reduces on so many slots."""
         shape, reduces = self._offer.shape, self._reduces.best
         seconds = (maps.seconds + reduces.seconds[reduce_slots - 1]) / self._offer.speed
         vms = np.maximum(-(-maps.slots // shape.map_slots), -(-reduce_slots // shape.reduce_slots))
         usd = vms * self._paid_hours(seconds) * self._offer.hour_usd + io_usd
-        return Rows(seconds, usd, maps.slots, maps.tasks, reduce_slots)
+        return ChoiceArrays(seconds, usd, maps.slots, maps.tasks, reduce_slots)
 
     def _paid_hours(self, seconds: Numbers) -> Numbers:
         """As `Prices.paid_hours`, of many times."""
@@ -125,12 +137,12 @@ class _OnOffer:
         begun: Numbers = np.ceil(units - 1e-9 * np.maximum(1.0, units))
         return np.maximum(1.0, begun) * billing_s / _HOUR_S
 
-    def _entries(self, rows: Rows) -> Iterator[Entry]:
+    def _entries(self, rows: ChoiceArrays) -> Iterator[PlanEntry]:
         reduce_tasks = self._reduces.best.tasks[rows.reduce_slots - 1]
         columns = (rows.map_slots, rows.reduce_slots, rows.map_tasks, reduce_tasks)
         for map_slots, reduce_slots, maps, reduces in zip(
             *(column.tolist() for column in columns), strict=True
         ):
             buffer = self._pricing.buffer(maps)
-            choice = Choice(self._offer, map_slots, reduce_slots, maps, reduces, buffer)
+            choice = JobChoice(self._offer, map_slots, reduce_slots, maps, reduces, buffer)
             yield self._pricing.entry(choice)

@@ -33,7 +33,7 @@ def in_waves(plan: Plan, vms_max: int) -> Plan:
     return Plan(makespan_s, plan.budget_usd, plan.entries, tuple(map(tuple, waves)))
 
 
-def waved(frontier: Frontier, vms_max: int) -> Frontier:
+def frontier_in_waves(frontier: Frontier, vms_max: int) -> Frontier:
     """The plans of a frontier in waves, those that no other beats then."""
     archive: Archive[int] = Archive()
     for number in range(len(frontier)):

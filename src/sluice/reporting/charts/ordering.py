@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sluice.planning.ordering.flow_arrays import Outcome
+from sluice.planning.ordering.flow_arrays import OrderOutcome
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
@@ -80,7 +80,7 @@ def _subtitle(result: OrderResult) -> str:
 
 
 def _view(
-    result: OrderResult, outcome: Outcome, order: Sequence[int], title: str, axis: TimeAxis
+    result: OrderResult, outcome: OrderOutcome, order: Sequence[int], title: str, axis: TimeAxis
 ) -> dict[str, Any]:
     shown = _picked(order)
     few = f"{len(shown)} of {count(len(order))} jobs are shown, picked evenly."
@@ -111,7 +111,9 @@ def _picked(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(order[lane * len(order) // shown] for lane in range(shown))
 
 
-def _bars(name: str, lane: int, outcome: Outcome, job: int, axis: TimeAxis) -> list[dict[str, Any]]:
+def _bars(
+    name: str, lane: int, outcome: OrderOutcome, job: int, axis: TimeAxis
+) -> list[dict[str, Any]]:
     """When a job waits, maps and reduces; the thinnest part is a pixel wide."""
     began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
     spans = [("waiting", 0.0, began_s)]
@@ -159,7 +161,7 @@ def _layer(
     }
 
 
-def _end(outcome: Outcome, axis: TimeAxis) -> dict[str, Any]:
+def _end(outcome: OrderOutcome, axis: TimeAxis) -> dict[str, Any]:
     """A line where all is done."""
     return {
         "data": {"values": [{"start": axis.at(outcome.makespan_s)}]},

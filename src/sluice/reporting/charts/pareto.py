@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Frontier, Plan
 from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.charts.chart import Chart
@@ -76,7 +76,7 @@ def _frame(result: PlanResult, note: str) -> dict[str, Any]:
 class _Space:
     """What of time and money the chart shows: all plans, and limits that lie near them."""
 
-    def __init__(self, frontier: Frontier, limits: Limits) -> None:
+    def __init__(self, frontier: Frontier, limits: PlanLimits) -> None:
         self.time = _Span(frontier.makespans_s, [limits.deadline_s])
         budgets = [limits.budget_usd_min or None, limits.budget_usd_max]
         self.money = _Span(frontier.budgets_usd, budgets)
@@ -272,7 +272,7 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     }  # fmt: skip
 
 
-def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
+def _shades(limits: PlanLimits, space: _Space) -> Iterator[dict[str, Any]]:
     """What lies beyond each limit, in grey, with the limit's name on its edge."""
     time, usd = space.time, space.money
     unit_s = space.unit_s

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from statistics import fmean
 
-from sluice.planning.pareto.answer import Search
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.plan_search import PlanSearch
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.reporting.reproductions.pareto_charts import Series, frontiers_chart, growth_chart
 from sluice.reporting.reproductions.pareto_measures import (
     DRAWN,
@@ -32,7 +32,7 @@ from sluice.reporting.reproductions.pareto_tuning import (
 from sluice.reporting.reproductions.pareto_workloads import WORKLOADS
 from sluice.reporting.reproductions.reproduction import Cell, Evaluation, Experiment, OnProgress
 
-Draw = Callable[[int, int], Problem]  # jobs, seed
+Draw = Callable[[int, int], ParetoProblem]  # jobs, seed
 
 _COMBINATIONS_MAX = 2_000_000
 _PEER_JOBS = (10, 25)  # they take seconds
@@ -72,9 +72,13 @@ def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
     )  # fmt: skip
 
 
-def _times_ms(problem: Problem, seeds: int) -> Iterator[tuple[str, float | None]]:
+def _times_ms(problem: ParetoProblem, seeds: int) -> Iterator[tuple[str, float | None]]:
     rounds = range(min(seeds, 5))
-    for way, search in (("exact", Search.EXACT), ("slots", Search.SLOTS), ("VMs", Search.VMS)):
+    for way, search in (
+        ("exact", PlanSearch.EXACT),
+        ("slots", PlanSearch.SLOTS),
+        ("VMs", PlanSearch.VMS),
+    ):
         yield way, min(points_of(problem, search)[1] for _ in rounds)
     if len(problem.jobs) in _PEER_JOBS:
         for way in PEERS:
@@ -120,9 +124,9 @@ _PAPER_ON_QUALITY: dict[str, Cell] = {
 }
 
 
-def _all_frontiers(problem: Problem, seed: int) -> dict[str, Points]:
-    found = {"exact": points_of(problem, Search.EXACT)[0]}
-    found["slots"] = points_of(problem, Search.SLOTS)[0]
+def _all_frontiers(problem: ParetoProblem, seed: int) -> dict[str, Points]:
+    found = {"exact": points_of(problem, PlanSearch.EXACT)[0]}
+    found["slots"] = points_of(problem, PlanSearch.SLOTS)[0]
     for name in PEERS:
         points, _ = peer_points(name, problem, seed)
         if points is not None:
@@ -146,7 +150,7 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
             combinations += tried
             series = {"all combinations": optimal}
             for way, mine in gaps.items():
-                points, took_ms = points_of(problem, Search(way))
+                points, took_ms = points_of(problem, PlanSearch(way))
                 series[way] = points
                 mine.append(1 - volume_ratio(points, optimal))
                 times_ms[way].append(took_ms)
@@ -185,14 +189,14 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
     )
 
 
-def _small_ones(made: Draw, seeds: int) -> Iterator[Problem]:
+def _small_ones(made: Draw, seeds: int) -> Iterator[ParetoProblem]:
     """The first draws of three jobs of which all combinations can be tried in a second."""
     problems = (made(3, seed) for seed in count())
     small = (one for one in problems if math.prod(_vms_max(one)) <= _COMBINATIONS_MAX)
     return islice(small, seeds)
 
 
-def _vms_max(problem: Problem) -> list[int]:
+def _vms_max(problem: ParetoProblem) -> list[int]:
     """The most VMs that are of use to each job."""
     (offer,) = problem.offers
     return [
@@ -201,7 +205,7 @@ def _vms_max(problem: Problem) -> list[int]:
     ]
 
 
-def _enumerated(problem: Problem) -> tuple[Points, int]:
+def _enumerated(problem: ParetoProblem) -> tuple[Points, int]:
     """The frontier of all combinations of VMs per job, and how many there are."""
     import numpy as np
 

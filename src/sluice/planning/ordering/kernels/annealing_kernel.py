@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.running import FlowArrays, evaluate
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
 
 _SWAPS, _NEAR = 0.4, 0.5  # shares of the steps: swaps; those that stay near
 
 
-class Draws(NamedTuple):
+class RandomDraws(NamedTuple):
     """By step, uniform below 1: which kind of step, and two places. And the patience."""
 
     kind: Sequence[float]
@@ -25,7 +25,7 @@ class Draws(NamedTuple):
     patience: Sequence[float]
 
 
-class Walk(NamedTuple):
+class AnnealingState(NamedTuple):
     """Where the walk stands, and the best order that it met.
 
     goal: the weights of makespan and total completion by which the walk goes, then those by which
@@ -40,7 +40,9 @@ class Walk(NamedTuple):
     best: MutableSequence[float]
 
 
-def wander(flow: FlowArrays, walk: Walk, draws: Draws, temperature: float, floor: float) -> int:
+def anneal_steps(
+    flow: FlowArrays, walk: AnnealingState, draws: RandomDraws, temperature: float, floor: float
+) -> int:
     """Take a step for each draw, or fewer: none once the best is down to the floor.
 
     Returns how many steps were taken.
@@ -49,20 +51,20 @@ def wander(flow: FlowArrays, walk: Walk, draws: Draws, temperature: float, floor
         if walk.best[0] <= floor:
             return step
         kind = draws.kind[step]
-        start, end = places(kind, draws.place[step], draws.other[step], len(walk.order))
+        start, end = pick_places(kind, draws.place[step], draws.other[step], len(walk.order))
         is_swap = kind < _SWAPS
-        change(walk.order, start, end, is_swap)
+        apply_move(walk.order, start, end, is_swap)
         last_s, total_s = evaluate(flow, walk.order)
         value = walk.goal[0] * last_s + walk.goal[1] * total_s
         if value - walk.now[0] <= temperature * draws.patience[step]:
             walk.now[0] = value
-            note(walk, last_s, total_s)
+            keep_if_best(walk, last_s, total_s)
         else:
-            change(walk.order, end, start, is_swap)
+            apply_move(walk.order, end, start, is_swap)
     return len(draws.kind)
 
 
-def places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int]:
+def pick_places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int]:
     """Two different places: anywhere, or not far from each other."""
     start = int(place * jobs)
     is_near = (kind < _SWAPS * _NEAR) or (_SWAPS <= kind < _SWAPS + (1 - _SWAPS) * _NEAR)
@@ -76,7 +78,7 @@ def places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int
     return start, end
 
 
-def change(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
+def apply_move(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
     """Swap the jobs at two places, or move the first to the place of the second."""
     job = order[start]
     if is_swap:
@@ -89,7 +91,7 @@ def change(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> 
     order[end] = job
 
 
-def note(walk: Walk, last_s: float, total_s: float) -> None:
+def keep_if_best(walk: AnnealingState, last_s: float, total_s: float) -> None:
     """Keep the present order if it is the best so far."""
     by_rank = walk.goal[2] * last_s + walk.goal[3] * total_s
     by_way = walk.now[0]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sluice.planning.pareto.pricing import Entry
+from sluice.planning.pareto.pricing import PlanEntry
 
 
-class Ledger:
+class ExactBudget:
     """The budget of some entries, one replaced by another at a time."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[PlanEntry] = ()) -> None:
         self._total = 0
         self._bits = 0  # the total counts units of 1 / 2**bits dollars
         for entry in entries:
@@ -26,12 +26,12 @@ class Ledger:
         """The nearest float to the exact sum."""
         return self._total / (1 << self._bits)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: PlanEntry) -> None:
         """Rent and I/O of one more entry."""
         self._count(entry.vm_usd, 1)
         self._count(entry.io_usd, 1)
 
-    def replace(self, old: Entry, new: Entry) -> None:
+    def replace(self, old: PlanEntry, new: PlanEntry) -> None:
         """One entry for another."""
         self._count(old.vm_usd, -1)
         self._count(old.io_usd, -1)

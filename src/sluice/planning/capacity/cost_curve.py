@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.problem import Numbers, Problem
+from sluice.planning.capacity.problem import CapacityProblem, Numbers
+from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,11 +38,11 @@ class CostCurve:
         return float(np.interp(reserved_vms, self.reserved_vms, self.cost_usd))
 
 
-def cost_curve(problem: Problem) -> CostCurve:
+def cost_curve(problem: CapacityProblem) -> CostCurve:
     """The whole curve; the number of reserved machines in `problem` does not matter. O(n log n)."""
     rent = problem.rent
     none = replace(problem, rent=replace(rent, reserved_vms=0.0))
-    start = allot(none)
+    start = solve_relaxation(none)
     rationed = np.flatnonzero(problem.is_rationed & (problem.jobs_max > problem.jobs_min))
     order = rationed[np.argsort(-problem.worth_usd[rationed], kind="stable")]
     widths = (problem.vms_per_job * (problem.jobs_max - problem.jobs_min))[order]

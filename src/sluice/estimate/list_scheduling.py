@@ -28,23 +28,23 @@ RATIOS_MAX = 512  # of all runs of a phase
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def crowd(tasks: int, slots: int) -> float:
+def concurrency(tasks: int, slots: int) -> float:
     """How many tasks run side by side while a task runs, on average over the tasks.
 
     Alike tasks go in waves; the last one may leave slots empty, and its tasks have them for
     themselves.
 
-    >>> crowd(tasks=5, slots=4)
+    >>> concurrency(tasks=5, slots=4)
     3.4
     """
     full, rest = divmod(tasks, slots)
     return (full * slots * slots + rest * rest) / tasks
 
 
-def greedy_s(lengths_s: Iterable[float], slots: int) -> float:
+def list_schedule_s(lengths_s: Iterable[float], slots: int) -> float:
     """The end of the last task, each taken in turn by the slot that is free first.
 
-    >>> greedy_s([2.0, 1.0, 1.0], slots=2)
+    >>> list_schedule_s([2.0, 1.0, 1.0], slots=2)
     2.0
     """
     free_at_s = [0.0] * slots
@@ -55,16 +55,16 @@ def greedy_s(lengths_s: Iterable[float], slots: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LengthSpread:
     """How the lengths of a phase's tasks lie about their average: rising ratios to it."""
 
     ratios: tuple[float, ...] = (1.0,)
 
     @classmethod
-    def of(cls, phases: Iterable[PastPhase]) -> Spread:
+    def of(cls, phases: Iterable[PastPhase]) -> LengthSpread:
         """What past runs of one phase tell: task by task, or from average and longest alone."""
         ratios = sorted(ratio for phase in phases for ratio in _ratios(phase))
-        return cls(tuple(thinned(ratios, RATIOS_MAX)) or (1.0,))
+        return cls(tuple(sampled_evenly(ratios, RATIOS_MAX)) or (1.0,))
 
     def lengths_s(self, tasks: int, avg_s: float) -> list[float]:
         """Lengths of so many tasks with that average, shortest first."""
@@ -77,32 +77,32 @@ class Spread:
     def longest_ratio(self, tasks: int) -> float:
         """The longest of so many tasks, as a multiple of their average; at least 1.
 
-        >>> Spread((0.5, 1.0, 1.5)).longest_ratio(tasks=3)
+        >>> LengthSpread((0.5, 1.0, 1.5)).longest_ratio(tasks=3)
         1.5
         """
         return max(1.0, self.lengths_s(min(tasks, 100 * RATIOS_KEPT), 1.0)[-1])
 
 
-NO_SPREAD = Spread()
+EQUAL_LENGTHS = LengthSpread()
 
 
 def _ratios(phase: PastPhase) -> list[float]:
     if phase.avg_s <= 0:
         return []
     if phase.timeline:
-        return thinned(sorted(task.length_s / phase.avg_s for task in phase.timeline))
+        return sampled_evenly(sorted(task.length_s / phase.avg_s for task in phase.timeline))
     if phase.tasks == 1:
         return [1.0]
     # All but the longest alike: the only shape that average and longest alone allow to be told.
     longest = phase.max_s / phase.avg_s
     others = max(0.0, (phase.tasks - longest) / (phase.tasks - 1))
-    return thinned([others] * min(phase.tasks - 1, 10 * RATIOS_KEPT) + [longest])
+    return sampled_evenly([others] * min(phase.tasks - 1, 10 * RATIOS_KEPT) + [longest])
 
 
-def thinned(rising: Sequence[float], kept: int = RATIOS_KEPT) -> list[float]:
+def sampled_evenly(rising: Sequence[float], kept: int = RATIOS_KEPT) -> list[float]:
     """At most so many of them, evenly picked, the first and the last among them.
 
-    >>> thinned([0, 1, 2, 3, 4], kept=3)
+    >>> sampled_evenly([0, 1, 2, 3, 4], kept=3)
     [0, 2, 4]
     """
     if len(rising) <= kept:
@@ -110,7 +110,7 @@ def thinned(rising: Sequence[float], kept: int = RATIOS_KEPT) -> list[float]:
     return [rising[round(index * (len(rising) - 1) / (kept - 1))] for index in range(kept)]
 
 
-def phase_s(tasks: int, slots: int, avg_s: float, spread: Spread = NO_SPREAD) -> float:
+def phase_s(tasks: int, slots: int, avg_s: float, spread: LengthSpread = EQUAL_LENGTHS) -> float:
     """Expected time of a phase of that average task length on so many slots.
 
     The mean over some fixed orders of the tasks. Very many tasks are played in small, with as many
@@ -127,12 +127,12 @@ def phase_s(tasks: int, slots: int, avg_s: float, spread: Spread = NO_SPREAD) ->
         tasks, slots = TASKS_PLAYED_MAX, round(slots * TASKS_PLAYED_MAX / tasks)
     lengths_s = spread.lengths_s(tasks, avg_s)
     if slots in {1, tasks} or lengths_s[0] == lengths_s[-1]:
-        return greedy_s(lengths_s, slots)
-    played_s = [greedy_s(mixed(lengths_s, turn), slots) for turn in range(ORDERS)]
+        return list_schedule_s(lengths_s, slots)
+    played_s = [list_schedule_s(shuffled(lengths_s, turn), slots) for turn in range(ORDERS)]
     return math.fsum(played_s) / ORDERS
 
 
-def mixed(lengths_s: Sequence[float], turn: int) -> list[float]:
+def shuffled(lengths_s: Sequence[float], turn: int) -> list[float]:
     """The same lengths in an order that has no trend, another one at each turn.
 
     Multiples of the golden ratio fill the unit interval evenly, wherever they start.
@@ -145,7 +145,7 @@ def _places(count: int, turn: int) -> tuple[int, ...]:
     return tuple(sorted(range(count), key=lambda place: ((place + turn * 7919) * _GOLDEN) % 1.0))
 
 
-def side_by_side(phase: PastPhase) -> int | None:
+def concurrent_tasks_max(phase: PastPhase) -> int | None:
     """The most tasks of a past phase that ran at one instant; None without its timeline."""
     if not phase.timeline:
         return None

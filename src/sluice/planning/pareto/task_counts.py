@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     Counts = NDArray[int64]
     Seconds = NDArray[float64]
 
-LOOKS_MAX = 100_000_000  # at a count on a number of slots, for one phase
+EVALUATIONS_MAX = 100_000_000  # at a count on a number of slots, for one phase
 _FIRST_LOOK = 64
 _FEW_SLOTS = 32  # so narrow waves end at so many places that each climb is made alone
 _TINY = 1e-12  # a length that falls by less may leave the time as it is, by rounding
 
 
-class Cut(NamedTuple):
+class PhaseChoice(NamedTuple):
     """A phase on so many slots, cut into so many tasks, and the seconds that it takes."""
 
     time_s: float
@@ -41,20 +41,22 @@ class Cut(NamedTuple):
     tasks: int
 
 
-class Cuts(NamedTuple):
+class PhaseChoices(NamedTuple):
     """Many cuts of a phase, side by side: seconds, slots in use, tasks."""
 
     seconds: Seconds
     slots: Counts
     tasks: Counts
 
-    def at(self, place: int) -> Cut:
+    def at(self, place: int) -> PhaseChoice:
         """One of them."""
-        return Cut(float(self.seconds[place]), int(self.slots[place]), int(self.tasks[place]))
+        return PhaseChoice(
+            float(self.seconds[place]), int(self.slots[place]), int(self.tasks[place])
+        )
 
-    def where(self, places: Counts) -> Cuts:
+    def where(self, places: Counts) -> PhaseChoices:
         """Some of them, by position."""
-        return Cuts(self.seconds[places], self.slots[places], self.tasks[places])
+        return PhaseChoices(self.seconds[places], self.slots[places], self.tasks[places])
 
 
 class PhaseCounts:
@@ -109,7 +111,7 @@ class PhaseCounts:
 
     def check_looks(self, looks: int) -> None:
         """Raises InvalidInput where a search would take too long."""
-        if looks > LOOKS_MAX:
+        if looks > EVALUATIONS_MAX:
             raise InvalidInput(
                 f"tasks_max is {self.limit}, too many counts to try with such lengths",
                 where=self._where,
@@ -117,16 +119,16 @@ class PhaseCounts:
             )
 
 
-def tuned_cuts(phase: PhaseCounts, tuning: TaskTuning) -> Cuts:
+def tuned_choices(phase: PhaseCounts, tuning: TaskTuning) -> PhaseChoices:
     """For 1 slot, 2 slots and so on, all of them in use: the cut that the tuning finds.
 
     Raises InvalidInput where that would be too many looks.
     """
     tasks = _climbed(phase) if tuning is TaskTuning.HILL else _scanned(phase)
-    return Cuts(phase.times_s(tasks, phase.counts), phase.counts, tasks)
+    return PhaseChoices(phase.times_s(tasks, phase.counts), phase.counts, tasks)
 
 
-def best_so_far(cuts: Cuts) -> Cuts:
+def best_with_at_most(cuts: PhaseChoices) -> PhaseChoices:
     """For 1 slot, 2 slots and so on, the fastest cut of at most so many; of equals, on the fewest.
 
     More slots may slow a climbed phase down, and a scanned one may be best with slots to spare.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
-class Used(Protocol):
+class TaskUsage(Protocol):
     """What one task took: seconds, bytes, records."""
 
     @property
@@ -37,7 +37,7 @@ class TaskMeasure(NamedTuple):
     """
 
     length_s: float
-    used: Used | None = None
+    used: TaskUsage | None = None
     tasks: int = 1
 
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sluice.planning.capacity.problem import ROUNDING, Allotment, Numbers, Problem
+from sluice.planning.capacity.problem import ROUNDING, CapacityProblem, CapacitySolution, Numbers
 
 
-def allot(problem: Problem) -> Allotment:
+def solve_relaxation(problem: CapacityProblem) -> CapacitySolution:
     """The least cost, with jobs and machines divisible. O(n log n).
 
     >>> from sluice.planning.capacity.problem import Rent
     >>> rent = Rent(on_demand_usd=20, reserved_usd=8, reserved_vms=13)
     >>> one = np.ones(1)
-    >>> problem = Problem(
+    >>> problem = CapacityProblem(
     ...     vms_per_job=2 * one,
     ...     penalty_usd=30 * one,
     ...     jobs_min=3 * one,
     ...     jobs_max=10 * one,
     ...     rent=rent,
     ... )
-    >>> answer = allot(problem)
+    >>> answer = solve_relaxation(problem)
     >>> float(answer.jobs[0]), answer.objective_usd, answer.next_vm_usd
     (6.5, -91.0, 15.0)
     """
@@ -36,7 +36,7 @@ def allot(problem: Problem) -> Allotment:
     if cut is not None or abs(needed - reserved_vms) <= ROUNDING * needed:
         needed = reserved_vms  # all of them are used, whatever the sum of the parts rounds to
     reserved, on_demand = problem.rent.vms(needed)
-    return Allotment(
+    return CapacitySolution(
         jobs=jobs,
         reserved_vms=reserved,
         on_demand_vms=on_demand,
@@ -45,13 +45,13 @@ def allot(problem: Problem) -> Allotment:
     )
 
 
-def _next_vm_usd(problem: Problem, on_demand_vms: float, cut: int | None) -> float:
+def _next_vm_usd(problem: CapacityProblem, on_demand_vms: float, cut: int | None) -> float:
     if on_demand_vms > 0:
         return problem.rent.on_demand_usd
     return problem.rent.reserved_usd if cut is None else float(problem.worth_usd[cut])
 
 
-def _ration(problem: Problem, jobs: Numbers, needed: float) -> int | None:
+def _ration(problem: CapacityProblem, jobs: Numbers, needed: float) -> int | None:
     """Give the reserved machines that are left to the rationed classes, in `jobs` itself.
 
     Returns the class that was cut short first; None where there was enough for all.
@@ -79,7 +79,7 @@ def _ration(problem: Problem, jobs: Numbers, needed: float) -> int | None:
     return cut
 
 
-def certificate_gap_usd(problem: Problem, answer: Allotment) -> float:
+def certificate_gap_usd(problem: CapacityProblem, answer: CapacitySolution) -> float:
     """How far the answer's objective lies above what `next_vm_usd` proves that none undercuts.
 
     0 but for rounding where the answer is an optimum of the linear program; never below. The

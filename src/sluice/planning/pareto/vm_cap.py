@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from sluice.planning.pareto.frontier import Entries, Frontier, Plan, plan_of
-from sluice.planning.pareto.pricing import Entry, JobPricing
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.frontier import Frontier, Plan, PlanEntries, plan_of
+from sluice.planning.pareto.pricing import JobPricing, PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.planning.pareto.rounding import is_below
 from sluice.planning.pareto.staircase import Staircase, job_entries
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _HALVINGS = 40
 
 
-def capped(problem: Problem, vms_max: int) -> Frontier:
+def frontier_under_cap(problem: ParetoProblem, vms_max: int) -> Frontier:
     """The exact frontier with at most `vms_max` VMs in use. Empty where no plan fits."""
     staircases = [
-        undominated_in_vms(job_entries(problem, JobPricing(problem, number), vms_max))
+        staircase_in_vms(job_entries(problem, JobPricing(problem, number), vms_max))
         for number in range(len(problem.jobs))
     ]
     plans: list[Plan] = []
@@ -46,15 +46,15 @@ def capped(problem: Problem, vms_max: int) -> Frontier:
     )
 
 
-class Options:
+class JobChoices:
     """What a job may take by some time: entries by rising VMs and falling cost."""
 
     def __init__(self) -> None:
         self.vms: list[int] = []
         self.usd: list[float] = []
-        self.entries: list[Entry] = []
+        self.entries: list[PlanEntry] = []
 
-    def offer(self, entry: Entry) -> bool:
+    def offer(self, entry: PlanEntry) -> bool:
         """Take it, unless one of at most as many VMs costs no more; tells whether it did."""
         usd = entry.cost_usd
         place = bisect_right(self.vms, entry.vms)
@@ -78,21 +78,21 @@ class Options:
         return min((usd + vm_usd * vms, vms) for usd, vms in priced)[1]
 
 
-def undominated_in_vms(entries: Iterator[Entry]) -> Staircase:
+def staircase_in_vms(entries: Iterator[PlanEntry]) -> Staircase:
     """The entries that no other beats in time, cost and VMs, all three, by rising time."""
-    options = Options()
+    options = JobChoices()
     in_time = sorted(entries, key=lambda entry: (entry.time_s, entry.cost_usd, entry.vms))
     return tuple(entry for entry in in_time if options.offer(entry))
 
 
-def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Iterator[Entries]:
+def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Iterator[PlanEntries]:
     """For each time at which more is possible than before, the cheapest entries that fit."""
     events = sorted(
         (entry.time_s, job, step)
         for job, staircase in enumerate(staircases)
         for step, entry in enumerate(staircase)
     )
-    options = [Options() for _ in staircases]
+    options = [JobChoices() for _ in staircases]
     bound = _Bound(options, vms_max)
     lowest_usd = math.inf
     for _, group in groupby(events, key=lambda event: event[0]):
@@ -114,7 +114,7 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
 class _Bound:
     """No choice that fits costs less than the cheapest one with a price on VMs beyond the cap."""
 
-    def __init__(self, options: Sequence[Options], vms_max: int) -> None:
+    def __init__(self, options: Sequence[JobChoices], vms_max: int) -> None:
         self._options = options
         self._vms_max = vms_max
         self._vm_usd = 0.0
@@ -131,7 +131,7 @@ class _Bound:
         """The cheapest of all fit together, so that the cap does not count."""
         return sum(own.vms[-1] for own in self._options) <= self._vms_max
 
-    def gained(self, job: int, entry: Entry) -> None:
+    def gained(self, job: int, entry: PlanEntry) -> None:
         """A job has gained an option; what that replaced had been no better at any price."""
         priced_usd = entry.cost_usd + self._vm_usd * entry.vms
         self._priced_usd[job] = min(self._priced_usd[job], priced_usd)
@@ -168,12 +168,12 @@ class _Bound:
         return sum(own.priced_vms(vm_usd) for own in self._options)
 
 
-def cheapest(options: Sequence[Options], vms_max: int) -> Entries:
+def cheapest(options: Sequence[JobChoices], vms_max: int) -> PlanEntries:
     """One option of each job, the cheapest together that fit; the least of each do."""
     if sum(own.vms[-1] for own in options) <= vms_max:
         return tuple(own.entries[-1] for own in options)
     spare = vms_max - sum(own.vms[0] for own in options)
-    taken: list[Entry] = []
+    taken: list[PlanEntry] = []
     for own, choices in zip(reversed(options), reversed(_choices(options, spare)), strict=True):
         number = int(choices[spare])
         taken.append(own.entries[number])
@@ -181,7 +181,7 @@ def cheapest(options: Sequence[Options], vms_max: int) -> Entries:
     return tuple(reversed(taken))
 
 
-def _choices(options: Sequence[Options], spare: int) -> list[NDArray[int32]]:
+def _choices(options: Sequence[JobChoices], spare: int) -> list[NDArray[int32]]:
     """For each job, by VMs that it and those before it may use beyond their least: its option."""
     import numpy as np
 

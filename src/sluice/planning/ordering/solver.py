@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Aim, Objective, aim_at
-from sluice.planning.ordering.annealing import Found, anneal, found
+from sluice.planning.ordering.annealing import EvaluatedOrder, anneal, evaluated
+from sluice.planning.ordering.cut_sweep import CUTS_MAX, cut_sweep
 from sluice.planning.ordering.exact import (
     Proof,
     best_of,
@@ -25,9 +25,9 @@ from sluice.planning.ordering.exact import (
     proof_of,
 )
 from sluice.planning.ordering.loads import Loads
-from sluice.planning.ordering.rules import Order
+from sluice.planning.ordering.objectives import Objective, WeightedObjective, weighted_objective
+from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_context import SearchContext
-from sluice.planning.ordering.sweeping import CUTS_MAX, sweep
 
 _SURE_JOBS, _HOPEFUL_JOBS = 9, 13  # up to which exact is done in no time, or probably done
 _HOPE = 0.5  # the share of the budget that auto gives it
@@ -36,7 +36,7 @@ _FEW_JOBS = 8
 _A_FEW = 5  # orders, which every method looks at
 
 
-class Method(Enum):
+class OrderingMethod(Enum):
     """The names under which the methods are asked for."""
 
     INPUT = "input"
@@ -50,17 +50,17 @@ class Method(Enum):
     AUTO = "auto"
 
 
-FORMULAS: Mapping[Method, Callable[[Loads], Order]] = {
-    Method.INPUT: rules.input_order,
-    Method.REVERSE: rules.reverse,
-    Method.MK_JR: rules.mk_jr,
-    Method.MK_TCT_JR: rules.mk_tct_jr,
-    Method.TCT: rules.tct,
+FORMULAS: Mapping[OrderingMethod, Callable[[Loads], JobOrdering]] = {
+    OrderingMethod.INPUT: rules.input_order,
+    OrderingMethod.REVERSE: rules.reverse,
+    OrderingMethod.MK_JR: rules.mk_jr,
+    OrderingMethod.MK_TCT_JR: rules.mk_tct_jr,
+    OrderingMethod.TCT: rules.tct,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OrderingResult:
     """What a method came to.
 
     picked: the method that did it, where `auto` was asked.
@@ -69,33 +69,33 @@ class Answer:
     frontier: of a sweep, least makespan first.
     """
 
-    method: Method
-    picked: Method
+    method: OrderingMethod
+    picked: OrderingMethod
     objective: Objective
-    best: Found
+    best: EvaluatedOrder
     is_proved: bool
     lower: float | None
-    frontier: tuple[Found, ...] | None = None
+    frontier: tuple[EvaluatedOrder, ...] | None = None
 
 
 def solve(
-    context: SearchContext, method: Method, objective: Objective, draw: random.Random
-) -> Answer:
+    context: SearchContext, method: OrderingMethod, objective: Objective, draw: random.Random
+) -> OrderingResult:
     """The order that a method gives. The context's meter limits exact, search and auto."""
     if context.expects_s(_A_FEW) > _WORTH_S:
         context.use_compiled()
-    picked = _pick(context) if method is Method.AUTO else method
+    picked = _pick(context) if method is OrderingMethod.AUTO else method
     frontier = None
-    if picked is Method.SWEEP:
-        frontier = sweep(context)
+    if picked is OrderingMethod.SWEEP:
+        frontier = cut_sweep(context)
         proof = _checked(context, objective, frontier)
-    elif picked is Method.EXACT:
-        proof = _exact(context, objective, draw, is_hope=method is Method.AUTO)
-    elif picked is Method.SEARCH:
+    elif picked is OrderingMethod.EXACT:
+        proof = _exact(context, objective, draw, is_hope=method is OrderingMethod.AUTO)
+    elif picked is OrderingMethod.SEARCH:
         proof = search(context, objective, draw)
     else:
-        proof = _checked(context, objective, (found(context, FORMULAS[picked](context.loads)),))
-    return Answer(
+        proof = _checked(context, objective, (evaluated(context, FORMULAS[picked](context.loads)),))
+    return OrderingResult(
         method=method,
         picked=picked,
         objective=objective,
@@ -106,9 +106,9 @@ def solve(
     )
 
 
-def _pick(context: SearchContext) -> Method:
+def _pick(context: SearchContext) -> OrderingMethod:
     """Exact for few jobs, else the search."""
-    return Method.EXACT if context.jobs <= _HOPEFUL_JOBS else Method.SEARCH
+    return OrderingMethod.EXACT if context.jobs <= _HOPEFUL_JOBS else OrderingMethod.SEARCH
 
 
 def _exact(
@@ -123,14 +123,18 @@ def _exact(
     searched = search(context, objective, draw, more=(proof.best,))
     if objective is Objective.BOTH:
         return searched
-    aim = aim_at(objective, proof.best.makespan_s, proof.best.total_s)
-    return proof_of(context, searched.best, aim, max(proof.lower, searched.lower))
+    goal = weighted_objective(objective, proof.best.makespan_s, proof.best.total_s)
+    return proof_of(context, searched.best, goal, max(proof.lower, searched.lower))
 
 
-def _checked(context: SearchContext, objective: Objective, tried: tuple[Found, ...]) -> Proof:
+def _checked(
+    context: SearchContext, objective: Objective, tried: tuple[EvaluatedOrder, ...]
+) -> Proof:
     """The best of some orders, and whether the bounds by formula happen to prove it."""
-    aim = aim_at(objective, min(one.makespan_s for one in tried), min(one.total_s for one in tried))
-    proof = proof_of(context, best_of(tried, aim), aim, formula_bound(context, aim))
+    goal = weighted_objective(
+        objective, min(one.makespan_s for one in tried), min(one.total_s for one in tried)
+    )
+    proof = proof_of(context, best_of(tried, goal), goal, formula_bound(context, goal))
     return _with_doubt(proof, objective)
 
 
@@ -139,41 +143,47 @@ def search(
     objective: Objective,
     draw: random.Random,
     *,
-    more: tuple[Found, ...] = (),
+    more: tuple[EvaluatedOrder, ...] = (),
 ) -> Proof:
     """The best order of a walk that takes the rest of the budget. more: orders known already."""
     tried = [*more, *candidates(context)]
-    first = aim_at(Objective.MAKESPAN, tried[0].makespan_s, tried[0].total_s)
-    second = aim_at(Objective.TCT, tried[0].makespan_s, tried[0].total_s)
-    began = min(context.meter.share, 1.0)
+    first = weighted_objective(Objective.MAKESPAN, tried[0].makespan_s, tried[0].total_s)
+    second = weighted_objective(Objective.TCT, tried[0].makespan_s, tried[0].total_s)
+    began = min(context.budget.share, 1.0)
     if objective is not Objective.BOTH:
-        aim = first if objective is Objective.MAKESPAN else second
-        return _walked(context, tried, aim, draw, until=1.0)
+        goal = first if objective is Objective.MAKESPAN else second
+        return _walked(context, tried, goal, draw, until=1.0)
     tried.append(_walked(context, tried, first, draw, until=began + (1 - began) * 0.2).best)
     tried.append(_walked(context, tried, second, draw, until=began + (1 - began) * 0.5).best)
-    tried += sweep(context, cuts_max=_affordable(context, until=began + (1 - began) * 0.7))
+    tried += cut_sweep(context, cuts_max=_affordable(context, until=began + (1 - began) * 0.7))
     best = min(one.makespan_s for one in tried), min(one.total_s for one in tried)
-    return _with_doubt(_walked(context, tried, aim_at(objective, *best), draw, 1.0), objective)
+    return _with_doubt(
+        _walked(context, tried, weighted_objective(objective, *best), draw, 1.0), objective
+    )
 
 
 def _walked(
-    context: SearchContext, tried: list[Found], aim: Aim, draw: random.Random, until: float
+    context: SearchContext,
+    tried: list[EvaluatedOrder],
+    goal: WeightedObjective,
+    draw: random.Random,
+    until: float,
 ) -> Proof:
-    lower = formula_bound(context, aim)
-    start = best_of(tried, aim)
-    floor = floor_of(context, start, aim, lower)
-    if start.value(aim) > floor:
+    lower = formula_bound(context, goal)
+    start = best_of(tried, goal)
+    floor = floor_of(context, start, goal, lower)
+    if start.value(goal) > floor:
         _use_compiled_if_worth_it(context, until)
-    best = anneal(context, start, aim, draw, until=until, floor=floor, steps=_enough(context.jobs))
-    return proof_of(context, best, aim, lower)
+    best = anneal(context, start, goal, draw, until=until, floor=floor, steps=_enough(context.jobs))
+    return proof_of(context, best, goal, lower)
 
 
 def _affordable(context: SearchContext, until: float) -> int:
     """How many orders can be evaluated up to that share of the limit, CUTS_MAX at most."""
-    before_s = context.meter.elapsed_s
+    before_s = context.budget.elapsed_s
     context.values(rules.tct(context.loads))
-    each_s = context.meter.elapsed_s - before_s
-    left, left_s = context.meter.left_evaluations(until), context.meter.left_s(until)
+    each_s = context.budget.elapsed_s - before_s
+    left, left_s = context.budget.left_evaluations(until), context.budget.left_s(until)
     most = CUTS_MAX if left is None else min(CUTS_MAX, left)
     return most if left_s is None or each_s <= 0 else min(most, max(0, int(left_s / each_s)))
 
@@ -184,7 +194,7 @@ def _enough(jobs: int) -> int | None:
 
 
 def _use_compiled_if_worth_it(context: SearchContext, until: float) -> None:
-    evaluations, left_s = context.meter.left_evaluations(until), context.meter.left_s(until)
+    evaluations, left_s = context.budget.left_evaluations(until), context.budget.left_s(until)
     expected_s = left_s if evaluations is None else context.expects_s(evaluations)
     if context.jobs >= _FEW_JOBS and (expected_s is None or expected_s >= _WORTH_S):
         context.use_compiled()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.running import FlowArrays, evaluate
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
 
 
-class Extremes(NamedTuple):
+class EnumerationState(NamedTuple):
     """What the orders so far came to.
 
     order: the next one to try.  best_order: the best so far.
@@ -25,7 +25,9 @@ class Extremes(NamedTuple):
     worst: MutableSequence[float]
 
 
-def try_orders(flow: FlowArrays, extremes: Extremes, by_total: int, orders: int) -> int:
+def evaluate_orders(
+    flow: FlowArrays, extremes: EnumerationState, by_total: int, orders: int
+) -> int:
     """Try so many orders from the present one on, in the order of the dictionary.
 
     by_total: 1 to minimise total completion, 0 for the makespan.

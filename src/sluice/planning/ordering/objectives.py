@@ -19,7 +19,7 @@ class Objective(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class WeightedObjective:
     """A weighted sum of makespan and total completion, and a hint of the other one.
 
     makespan, total: the weights of what is minimised.  way_makespan, way_total: the weights by
@@ -28,38 +28,44 @@ class Aim:
 
     makespan: float
     total: float
-    way_makespan: float
-    way_total: float
+    guide_makespan: float
+    guide_total: float
 
     def value(self, makespan_s: float, total_s: float) -> float:
         """What is minimised."""
         return self.makespan * makespan_s + self.total * total_s
 
-    def way_value(self, makespan_s: float, total_s: float) -> float:
+    def guide_value(self, makespan_s: float, total_s: float) -> float:
         """What the walk goes by."""
-        return self.way_makespan * makespan_s + self.way_total * total_s
+        return self.guide_makespan * makespan_s + self.guide_total * total_s
 
 
-def aim_at(objective: Objective, makespan_s: float, total_s: float) -> Aim:
+def weighted_objective(
+    objective: Objective, makespan_s: float, total_s: float
+) -> WeightedObjective:
     """The aim for an objective.
 
     makespan_s, total_s: of `both`, the least known of each; otherwise just their magnitude.
     """
     if objective is Objective.MAKESPAN:
-        return Aim(makespan=1.0, total=0.0, way_makespan=1.0, way_total=_TIE * makespan_s / total_s)
+        return WeightedObjective(
+            makespan=1.0, total=0.0, guide_makespan=1.0, guide_total=_TIE * makespan_s / total_s
+        )
     if objective is Objective.TCT:
-        return Aim(makespan=0.0, total=1.0, way_makespan=0.0, way_total=1.0)
+        return WeightedObjective(makespan=0.0, total=1.0, guide_makespan=0.0, guide_total=1.0)
     weights = 1 / makespan_s, 1 / total_s
-    return Aim(makespan=weights[0], total=weights[1], way_makespan=weights[0], way_total=weights[1])
+    return WeightedObjective(
+        makespan=weights[0], total=weights[1], guide_makespan=weights[0], guide_total=weights[1]
+    )
 
 
-def tolerance(aim: Aim, value: float, step_s: float) -> float:
+def tolerance(goal: WeightedObjective, value: float, step_s: float) -> float:
     """By how much a value must be below another to be a better one.
 
     step_s: every instant is a whole multiple of it, so that of one measure by itself nothing lies
     between two multiples.
     """
-    is_single = aim.makespan == 0 or aim.total == 0
+    is_single = goal.makespan == 0 or goal.total == 0
     if is_single and step_s * _STEPS_MAX >= value:
         return step_s - _ROUNDING * value
     return _ROUNDING * value

@@ -17,18 +17,18 @@ from sluice.model.job import Job
 from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.exhaustive import enumerated
+from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.meter import Meter
-from sluice.planning.ordering.problem import Problem, problem_of
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import OrderingProblem, problem_of
+from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 
 _UNKNOWN = ConstantLengths(UNKNOWN_S, UNKNOWN_S)
 _PLAIN_ORDERS_MAX = 10_000  # simulated before the compiled search is worth loading
 
 
-class SimOrAlg:
+class BatchOrderer:
     """MROrder's ordering engine. objective: "makespan" or "tct".
 
     Calling it gives positions of the jobs, in the order in which to release them.
@@ -49,12 +49,12 @@ class SimOrAlg:
             return self._simulated(posed)
         return (rules.tct if self._objective == "tct" else rules.mk_jr)(loads_of(posed))
 
-    def _simulated(self, posed: Problem) -> Sequence[int]:
-        context = SearchContext(posed, Meter(lambda: 0.0))
+    def _simulated(self, posed: OrderingProblem) -> Sequence[int]:
+        context = SearchContext(posed, SearchBudget(lambda: 0.0))
         self._orders += math.factorial(context.jobs)
         if self._orders > _PLAIN_ORDERS_MAX:
             context.use_compiled()
-        return enumerated(context, Objective(self._objective)).best.order
+        return enumerate_orders(context, Objective(self._objective)).best.order
 
     def _by_work(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
         """The rule on work alone, for jobs of any shape."""

@@ -7,7 +7,7 @@ that are alike the one that stands first in the input goes first. Nothing else i
 are free earlier do not dominate, for with priorities among reduces an earlier start can end
 later (Graham's anomalies).
 
-The walk can be left after any number of nodes and taken up again: all it knows is in its `Tree`.
+The walk can be left after any number of nodes and taken up again: all it knows is in its `SearchTree`.
 Source: ordering spec, section 10.2.
 """
 
@@ -17,13 +17,13 @@ import math
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.filling import reset
-from sluice.planning.ordering.kernels.prefix_state import PrefixState, keep, take_up
-from sluice.planning.ordering.kernels.prefixes import Node, prefix_bound
-from sluice.planning.ordering.kernels.running import fall_in, run_maps, run_reduces
+from sluice.planning.ordering.kernels.fifo_model import enqueue, run_maps, run_reduces
+from sluice.planning.ordering.kernels.prefix_bounds import SearchNode, prefix_bound
+from sluice.planning.ordering.kernels.prefix_state import PrefixStates, restore_prefix, save_prefix
+from sluice.planning.ordering.kernels.slot_groups import reset
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """Where the walk is. Rows have a place for each job, and there is one for each depth.
 
     child, value, horizon_s: by row, the jobs that may come next, most promising first, with the
@@ -43,22 +43,22 @@ class Tree(NamedTuple):
     counts: MutableSequence[int]
 
 
-def branch(node: Node, moments: PrefixState, tree: Tree, nodes: int) -> int:
+def branch(node: SearchNode, states: PrefixStates, tree: SearchTree, nodes: int) -> int:
     """Open up to so many more nodes. Returns the depth that is left, -1 when all is done."""
     jobs = len(node.order)
     counts = tree.counts
     until = counts[1] + nodes
     if counts[1] == 0:
-        _begin(node, moments)
+        _begin(node, states)
         counts[0] = 0
-        _open(node, moments, tree)
+        _open(node, states, tree)
         counts[1] = 1
     while counts[0] >= 0 and counts[1] < until:
         depth = counts[0]
         at = depth * jobs + tree.place[depth]
         if tree.place[depth] < tree.width[depth] and _is_open(tree, tree.value[at]):
             tree.place[depth] += 1
-            _step_down(node, moments, tree, at)
+            _step_down(node, states, tree, at)
             counts[1] += 1
         else:
             counts[0] = depth - 1
@@ -67,7 +67,7 @@ def branch(node: Node, moments: PrefixState, tree: Tree, nodes: int) -> int:
     return counts[0]
 
 
-def lowest_open(tree: Tree, jobs: int) -> float:
+def lowest_open(tree: SearchTree, jobs: int) -> float:
     """The least bound of what is not walked yet; infinite where all is."""
     least = math.inf
     for depth in range(tree.counts[0] + 1):
@@ -76,35 +76,35 @@ def lowest_open(tree: Tree, jobs: int) -> float:
     return least
 
 
-def _is_open(tree: Tree, value: float) -> bool:
+def _is_open(tree: SearchTree, value: float) -> bool:
     """Whether something better can be behind that bound."""
     return value < tree.best[0] - tree.best[1]
 
 
-def _begin(node: Node, moments: PrefixState) -> None:
+def _begin(node: SearchNode, states: PrefixStates) -> None:
     """Nothing is placed: all slots are free, and nobody is in line."""
     reset(node.flow.maps, node.flow.slots[0])
     reset(node.flow.reduces, node.flow.slots[1])
     for number in range(3):
-        node.flow.line.counts[number] = 0
-    keep(node.flow, moments, 0, len(node.order))
+        node.flow.queue.counts[number] = 0
+    save_prefix(node.flow, states, 0, len(node.order))
 
 
-def _step_down(node: Node, moments: PrefixState, tree: Tree, at: int) -> None:
+def _step_down(node: SearchNode, states: PrefixStates, tree: SearchTree, at: int) -> None:
     """Place a child behind the prefix, run it up to the horizon, and open the node."""
     depth, job = tree.counts[0], tree.child[at]
     node.order[depth] = job
     node.is_placed[job] = 1
-    take_up(node.flow, moments, depth, len(node.order))
-    run_maps(node.flow.work, job, node.flow.maps, node.flow.course)
-    fall_in(node.flow, node.order, depth)
+    restore_prefix(node.flow, states, depth, len(node.order))
+    run_maps(node.flow.work, job, node.flow.maps, node.flow.times)
+    enqueue(node.flow, node.order, depth)
     run_reduces(node.flow, node.order, tree.horizon_s[at])
-    keep(node.flow, moments, depth + 1, len(node.order))
+    save_prefix(node.flow, states, depth + 1, len(node.order))
     tree.counts[0] = depth + 1
-    _open(node, moments, tree)
+    _open(node, states, tree)
 
 
-def _open(node: Node, moments: PrefixState, tree: Tree) -> None:
+def _open(node: SearchNode, states: PrefixStates, tree: SearchTree) -> None:
     """Find the children that are worth a try, and sort them by their bounds."""
     jobs, depth = len(node.order), tree.counts[0]
     tree.width[depth] = 0
@@ -116,8 +116,8 @@ def _open(node: Node, moments: PrefixState, tree: Tree) -> None:
             continue
         node.order[depth] = job
         node.is_placed[job] = 1
-        take_up(node.flow, moments, depth, jobs)
-        run_maps(node.flow.work, job, node.flow.maps, node.flow.course)
+        restore_prefix(node.flow, states, depth, jobs)
+        run_maps(node.flow.work, job, node.flow.maps, node.flow.times)
         horizon_s = math.inf
         if depth + 1 < jobs:
             value, horizon_s = prefix_bound(node, depth + 1)
@@ -128,15 +128,15 @@ def _open(node: Node, moments: PrefixState, tree: Tree) -> None:
             _add_child(tree, depth * jobs, job, value, horizon_s)
 
 
-def _whole_value(node: Node, tree: Tree) -> float:
+def _whole_value(node: SearchNode, tree: SearchTree) -> float:
     """The value of the whole order, whose last job's maps were run; kept if it is the best."""
     jobs = len(node.order)
-    fall_in(node.flow, node.order, jobs - 1)
+    enqueue(node.flow, node.order, jobs - 1)
     run_reduces(node.flow, node.order, math.inf)
     last_s = 0.0
     total_s = 0.0
     for place in range(jobs):
-        ended_s = node.flow.course.ended_s[node.order[place]]
+        ended_s = node.flow.times.ended_s[node.order[place]]
         last_s = max(last_s, ended_s)
         total_s += ended_s
     value = node.goal[0] * last_s + node.goal[1] * total_s
@@ -147,7 +147,7 @@ def _whole_value(node: Node, tree: Tree) -> float:
     return value
 
 
-def _add_child(tree: Tree, row: int, job: int, value: float, horizon_s: float) -> None:
+def _add_child(tree: SearchTree, row: int, job: int, value: float, horizon_s: float) -> None:
     """Put a child in its place in the row that begins there."""
     depth = tree.counts[0]
     at = row + tree.width[depth]

@@ -24,11 +24,11 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.filling import Pool, copy_pool, give
-from sluice.planning.ordering.kernels.running import FlowArrays, fall_in, run_reduces
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays, enqueue, run_reduces
+from sluice.planning.ordering.kernels.slot_groups import SlotGroups, copy_groups, start_tasks
 
 
-class Node(NamedTuple):
+class SearchNode(NamedTuple):
     """A prefix, what is known of all jobs, and room to work in.
 
     order: the prefix comes first in it.  is_placed: by job, 1 for those in the prefix.
@@ -42,7 +42,7 @@ class Node(NamedTuple):
     """
 
     flow: FlowArrays
-    aside: Pool
+    scratch: SlotGroups
     order: MutableSequence[int]
     is_placed: MutableSequence[int]
     goal: Sequence[float]
@@ -59,7 +59,7 @@ class Node(NamedTuple):
     works_s: MutableSequence[float]
 
 
-def prefix_bound(node: Node, depth: int) -> tuple[float, float]:
+def prefix_bound(node: SearchNode, depth: int) -> tuple[float, float]:
     """The least value of an order that begins with the first `depth` jobs, and their horizon.
 
     The flow is at the moment that the prefix without its last job had left behind, but that job's
@@ -76,58 +76,58 @@ def prefix_bound(node: Node, depth: int) -> tuple[float, float]:
     return value, horizon_s
 
 
-def _look_ahead(node: Node) -> float:
+def _look_ahead(node: SearchNode) -> float:
     """When the first of the rest could be ready; when each could, if it came next, is noted."""
     work = node.flow.work
     horizon_s = math.inf
     for job in range(len(node.order)):
         if node.is_placed[job] == 1:
             continue
-        copy_pool(node.flow.maps, node.aside)
+        copy_groups(node.flow.maps, node.scratch)
         node.mapped_s[job] = 0.0
         for run in range(work.first[2 * job], work.first[2 * job + 1]):
-            _, last_s = give(node.aside, work.tasks[run], work.length_s[run], math.inf)
+            _, last_s = start_tasks(node.scratch, work.tasks[run], work.length_s[run], math.inf)
             node.mapped_s[job] = max(node.mapped_s[job], last_s)
         horizon_s = min(horizon_s, node.mapped_s[job])
     return horizon_s
 
 
-def _run_to(node: Node, depth: int, horizon_s: float) -> None:
+def _run_to(node: SearchNode, depth: int, horizon_s: float) -> None:
     """Run the prefix's reduces that start before the horizon; note what work is left by job."""
-    line = node.flow.line
-    fall_in(node.flow, node.order, depth - 1)
+    queue = node.flow.queue
+    enqueue(node.flow, node.order, depth - 1)
     run_reduces(node.flow, node.order, horizon_s)
     for job in range(len(node.order)):
         node.left_s[job] = 0.0
         if node.is_placed[job] == 0:
             node.left_s[job] = node.reduce_work_s[job]
-    for place in range(line.counts[2]):
-        _note_left(node, line.waiting[place])
-    for place in range(line.counts[1], line.counts[0]):
-        _note_left(node, line.coming[place])
+    for place in range(queue.counts[2]):
+        _note_left(node, queue.waiting[place])
+    for place in range(queue.counts[1], queue.counts[0]):
+        _note_left(node, queue.pending[place])
 
 
-def _note_left(node: Node, position: int) -> None:
+def _note_left(node: SearchNode, position: int) -> None:
     """The reduce work that a job of the prefix has still to start."""
-    work, line, job = node.flow.work, node.flow.line, node.order[position]
-    left_s = line.left[position] * work.length_s[line.run[position]]
-    for run in range(line.run[position] + 1, work.first[2 * job + 2]):
+    work, queue, job = node.flow.work, node.flow.queue, node.order[position]
+    left_s = queue.left[position] * work.length_s[queue.run[position]]
+    for run in range(queue.run[position] + 1, work.first[2 * job + 2]):
         left_s += work.tasks[run] * work.length_s[run]
     node.left_s[job] = left_s
 
 
-def _end_s(node: Node, position: int, horizon_s: float) -> float:
+def _end_s(node: SearchNode, position: int, horizon_s: float) -> float:
     """When a job of the prefix ends: exactly if all of it has started, else at the earliest."""
-    flow, line, job = node.flow, node.flow.line, node.order[position]
+    flow, queue, job = node.flow, node.flow.queue, node.order[position]
     if node.left_s[job] <= 0.0:
-        return flow.course.ended_s[job]
-    waves = -(-line.left[position] // flow.slots[1])
-    from_s = max(horizon_s, flow.course.ready_s[job])
-    end_s = from_s + waves * flow.work.length_s[line.run[position]]
-    return max(end_s, flow.course.ended_s[job])
+        return flow.times.ended_s[job]
+    waves = -(-queue.left[position] // flow.slots[1])
+    from_s = max(horizon_s, flow.times.ready_s[job])
+    end_s = from_s + waves * flow.work.length_s[queue.run[position]]
+    return max(end_s, flow.times.ended_s[job])
 
 
-def _last_end_s(node: Node, depth: int, horizon_s: float) -> float:
+def _last_end_s(node: SearchNode, depth: int, horizon_s: float) -> float:
     """A bound on the makespan."""
     last_s = _johnson_s(node)
     left_s = 0.0
@@ -140,7 +140,7 @@ def _last_end_s(node: Node, depth: int, horizon_s: float) -> float:
     return max(last_s, level_s(node.flow.reduces, horizon_s, left_s))
 
 
-def _johnson_s(node: Node) -> float:
+def _johnson_s(node: SearchNode) -> float:
     """The makespan of the rest in Johnson's order, as if work flowed, on the map slots as they are.
 
     Work beyond the least of the rest needs at least its even share; the least one, what it needs.
@@ -162,7 +162,7 @@ def _johnson_s(node: Node) -> float:
     return done_s
 
 
-def _total_by_maps_s(node: Node, depth: int, horizon_s: float) -> float:
+def _total_by_maps_s(node: SearchNode, depth: int, horizon_s: float) -> float:
     """A bound on the sum of ends: the rest's maps shortest first, and each one's own reduces."""
     count = 0
     total_s = 0.0
@@ -183,7 +183,7 @@ def _total_by_maps_s(node: Node, depth: int, horizon_s: float) -> float:
     return total_s
 
 
-def _total_by_reduces_s(node: Node, depth: int, horizon_s: float) -> float:
+def _total_by_reduces_s(node: SearchNode, depth: int, horizon_s: float) -> float:
     """A bound on the sum of ends: all reduce work that is left, shortest first."""
     count = 0
     total_s = 0.0
@@ -208,7 +208,7 @@ def _total_by_reduces_s(node: Node, depth: int, horizon_s: float) -> float:
     return total_s
 
 
-def level_s(pool: Pool, from_s: float, work_s: float) -> float:
+def level_s(pool: SlotGroups, from_s: float, work_s: float) -> float:
     """The instant before which so many slot-seconds cannot be done, on slots free as in the pool.
 
     from_s: nothing is done before.

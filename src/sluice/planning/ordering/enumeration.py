@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 
 from sluice.model.errors import InvalidInput
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.annealing import Found
-from sluice.planning.ordering.kernels.enumerating import Extremes
+from sluice.planning.ordering.annealing import EvaluatedOrder
+from sluice.planning.ordering.kernels.enumeration_kernel import EnumerationState
+from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.search_context import SearchContext
 
 JOBS_MAX = 10
@@ -19,15 +19,15 @@ _ORDERS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enumerated:
+class EnumerationResult:
     """The best order, and the greatest makespan and total completion of any order. Seconds."""
 
-    best: Found
+    best: EvaluatedOrder
     makespan_s_max: float
     total_s_max: float
 
 
-def enumerated(context: SearchContext, objective: Objective) -> Enumerated:
+def enumerate_orders(context: SearchContext, objective: Objective) -> EnumerationResult:
     """Try all orders. Of equally good ones the better in the other measure wins, then the first.
 
     Raises InvalidInput for more than JOBS_MAX jobs, and for `both`, which has no one measure.
@@ -47,19 +47,19 @@ def enumerated(context: SearchContext, objective: Objective) -> Enumerated:
     if context.expects_s(math.factorial(context.jobs)) > 1:
         context.use_compiled()
     kernels = context.kernels
-    extremes = Extremes(
-        order=kernels.whole(range(context.jobs)),
-        best_order=kernels.whole(range(context.jobs)),
+    extremes = EnumerationState(
+        order=kernels.integers(range(context.jobs)),
+        best_order=kernels.integers(range(context.jobs)),
         best=kernels.floats([math.inf, math.inf]),
         worst=kernels.floats([0.0, 0.0]),
     )
     by_total = int(objective is Objective.TCT)
-    while not kernels.try_orders(context.flow, extremes, by_total, _ORDERS_AT_ONCE):
-        context.meter.evaluations += _ORDERS_AT_ONCE
+    while not kernels.evaluate_orders(context.flow, extremes, by_total, _ORDERS_AT_ONCE):
+        context.budget.evaluations += _ORDERS_AT_ONCE
     value, other = float(extremes.best[0]), float(extremes.best[1])
     makespan_s, total_s = (other, value) if by_total else (value, other)
-    return Enumerated(
-        best=Found(
+    return EnumerationResult(
+        best=EvaluatedOrder(
             order=context.order(extremes.best_order), makespan_s=makespan_s, total_s=total_s
         ),
         makespan_s_max=float(extremes.worst[0]),

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sluice.estimate.demand_settings import recalled_demand
+from sluice.estimate.demand_settings import demand_from_runs
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Phase, SlotKind
@@ -21,19 +21,19 @@ from sluice.model.lengths import ConstantLengths, TableLengths, TaskLengths
 
 LENGTH_S_MIN = 1e-6  # a clock may tell no time at all for an empty task
 
-Span = tuple[int, float, float]  # tasks, average and longest, seconds
-Named = tuple[str, str, int]
+TaskTimes = tuple[int, float, float]  # tasks, average and longest, seconds
+PhaseKey = tuple[str, str, int]
 
 
-def recalled_phases(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
+def phases_from_runs(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
     """The phases of the newest of these runs, with their lengths in all runs that had them.
 
     runs: newest first; each has a phase at least, and none that comes after a later one.
     """
-    spans: dict[Named, list[Span]] = defaultdict(list)
+    spans: dict[PhaseKey, list[TaskTimes]] = defaultdict(list)
     for run in runs:
         for named, phase in _named(run):
-            spans[named].append(span(run, phase))
+            spans[named].append(working_times(run, phase))
     return tuple(
         Phase(
             name=phase.name,
@@ -41,13 +41,13 @@ def recalled_phases(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
             tasks=phase.tasks,
             lengths=_lengths(spans[named]),
             after=phase.after,
-            demand=recalled_demand(runs, phase.name),
+            demand=demand_from_runs(runs, phase.name),
         )
         for named, phase in _named(runs[0])
     )
 
 
-def _named(run: PastRun) -> Iterator[tuple[Named, PastPhase]]:
+def _named(run: PastRun) -> Iterator[tuple[PhaseKey, PastPhase]]:
     """Each phase with what it is known by in other runs: name, kind, and which of those it is."""
     seen: Counter[tuple[str, str]] = Counter()
     for phase in run.phases:
@@ -56,7 +56,7 @@ def _named(run: PastRun) -> Iterator[tuple[Named, PastPhase]]:
         seen[name] += 1
 
 
-def with_recalled_lengths(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
+def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
     """The phases, with lengths where they had none; each is the only one of its kind in the runs.
 
     Raises InvalidInput where the runs have none of the kind, or several.
@@ -69,7 +69,7 @@ def with_recalled_lengths(phases: Iterable[Phase], runs: Sequence[PastRun]) -> t
 
 def _of_kind(kind: SlotKind, runs: Sequence[PastRun]) -> TaskLengths:
     wanted = [(run, [phase for phase in run.phases if _slot_kind(phase) is kind]) for run in runs]
-    told = [span(run, found[0]) for run, found in wanted if len(found) == 1]
+    told = [working_times(run, found[0]) for run, found in wanted if len(found) == 1]
     if told:
         return _lengths(told)
     several = max(len(found) for _, found in wanted)
@@ -79,7 +79,7 @@ def _of_kind(kind: SlotKind, runs: Sequence[PastRun]) -> TaskLengths:
     )
 
 
-def span(run: PastRun, phase: PastPhase) -> Span:
+def working_times(run: PastRun, phase: PastPhase) -> TaskTimes:
     """Tasks of a phase, and their average and longest work, without waiting for earlier phases."""
     before = [task for index in phase.after for task in run.phases[index].timeline]
     ready_at_s = max((task.finished_at_s for task in before), default=-math.inf)
@@ -91,15 +91,15 @@ def span(run: PastRun, phase: PastPhase) -> Span:
     return phase.tasks, math.fsum(worked_s) / len(worked_s), max(worked_s)
 
 
-def _lengths(spans: Iterable[Span]) -> TaskLengths:
-    by_tasks: dict[int, list[Span]] = defaultdict(list)
+def _lengths(spans: Iterable[TaskTimes]) -> TaskLengths:
+    by_tasks: dict[int, list[TaskTimes]] = defaultdict(list)
     for one in spans:
         by_tasks[one[0]].append(one)
     rows = tuple(_rows(by_tasks))
     return ConstantLengths(*rows[0][1:]) if len(rows) == 1 else TableLengths(rows)
 
 
-def _rows(by_tasks: dict[int, list[Span]]) -> Iterator[Span]:
+def _rows(by_tasks: dict[int, list[TaskTimes]]) -> Iterator[TaskTimes]:
     for tasks, spans in sorted(by_tasks.items()):
         average_s = math.fsum(one[1] for one in spans) / len(spans)
         average_s = max(average_s, LENGTH_S_MIN)

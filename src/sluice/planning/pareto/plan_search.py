@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from sluice.model.limits import Limits
-from sluice.planning.pareto.caps import capped
-from sluice.planning.pareto.frontier import Frontier, merged
-from sluice.planning.pareto.greedy import Policy, greedy
-from sluice.planning.pareto.problem import Problem
+from sluice.model.limits import PlanLimits
+from sluice.planning.pareto.frontier import Frontier, merge_staircases
+from sluice.planning.pareto.greedy import GreedyStep, greedy_frontier
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.planning.pareto.rounding import ROUNDING
 from sluice.planning.pareto.staircase import staircases
-from sluice.planning.pareto.waves import waved
+from sluice.planning.pareto.vm_cap import frontier_under_cap
+from sluice.planning.pareto.waves import frontier_in_waves
 
 
-class Search(Enum):
+class PlanSearch(Enum):
     """How plans are looked for."""
 
     EXACT = "exact"
@@ -29,7 +29,7 @@ class Search(Enum):
     VMS = "vms"
 
 
-class Status(Enum):
+class PlanStatus(Enum):
     """Whether there is a plan within the limits, and if not, why."""
 
     OK = "ok"
@@ -41,7 +41,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ParetoResult:
     """What a search found.
 
     plans: within all limits.  below_budget_min: in time, but cheaper than the least budget.
@@ -50,7 +50,7 @@ class Answer:
     missed: no plan was found, though an exact search finds some.
     """
 
-    status: Status
+    status: PlanStatus
     plans: Frontier
     below_budget_min: Frontier
     frontier: Frontier
@@ -59,18 +59,22 @@ class Answer:
     missed: bool = False
 
 
-def answered(problem: Problem, search: Search, *, in_waves: bool = False) -> Answer:
+def solve_plans(
+    problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
+) -> ParetoResult:
     """Search, and hold what is found against the limits.
 
     in_waves: under a cap on VMs let jobs wait for each other, instead of running all at once.
     Raises InvalidInput where a greedy search cannot walk.
     """
-    found = searched(problem, search, in_waves=in_waves)
+    found = find_frontier(problem, search, in_waves=in_waves)
     possible = (
-        found if search is Search.EXACT else searched(problem, Search.EXACT, in_waves=in_waves)
+        found
+        if search is PlanSearch.EXACT
+        else find_frontier(problem, PlanSearch.EXACT, in_waves=in_waves)
     )
     within, below = _split(found, problem.limits)
-    return Answer(
+    return ParetoResult(
         status=_status(found, within, below, problem.limits),
         plans=within,
         below_budget_min=below,
@@ -81,19 +85,21 @@ def answered(problem: Problem, search: Search, *, in_waves: bool = False) -> Ans
     )
 
 
-def searched(problem: Problem, search: Search, *, in_waves: bool = False) -> Frontier:
+def find_frontier(
+    problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
+) -> Frontier:
     """The frontier that a search finds; of the limits only the cap on VMs is looked at."""
     vms_max = problem.limits.vms_max
-    if search is Search.EXACT:
+    if search is PlanSearch.EXACT:
         if vms_max is None:
-            return merged(staircases(problem))
+            return merge_staircases(staircases(problem))
         if not in_waves:
-            return capped(problem, vms_max)
-        return waved(merged(staircases(problem, vms_max=vms_max)), vms_max)
-    return greedy(problem, Policy(search.value), in_waves=in_waves)
+            return frontier_under_cap(problem, vms_max)
+        return frontier_in_waves(merge_staircases(staircases(problem, vms_max=vms_max)), vms_max)
+    return greedy_frontier(problem, GreedyStep(search.value), in_waves=in_waves)
 
 
-def _split(frontier: Frontier, limits: Limits) -> tuple[Frontier, Frontier]:
+def _split(frontier: Frontier, limits: PlanLimits) -> tuple[Frontier, Frontier]:
     within: list[int] = []
     below: list[int] = []
     for number, (makespan_s, budget_usd) in enumerate(frontier.points()):
@@ -106,18 +112,18 @@ def _split(frontier: Frontier, limits: Limits) -> tuple[Frontier, Frontier]:
     return frontier.at(within), frontier.at(below)
 
 
-def _status(found: Frontier, within: Frontier, below: Frontier, limits: Limits) -> Status:
+def _status(found: Frontier, within: Frontier, below: Frontier, limits: PlanLimits) -> PlanStatus:
     if within:
-        return Status.OK
+        return PlanStatus.OK
     if below:
-        return Status.BELOW_BUDGET_MIN
+        return PlanStatus.BELOW_BUDGET_MIN
     if not found:
-        return Status.VM_CAP_UNREACHABLE
+        return PlanStatus.VM_CAP_UNREACHABLE
     if not _at_most(found.makespans_s[0], limits.deadline_s):
-        return Status.DEADLINE_UNREACHABLE
+        return PlanStatus.DEADLINE_UNREACHABLE
     if not _at_most(found.budgets_usd[-1], limits.budget_usd_max):
-        return Status.BUDGET_UNREACHABLE
-    return Status.CONFLICT
+        return PlanStatus.BUDGET_UNREACHABLE
+    return PlanStatus.CONFLICT
 
 
 def _at_most(value: float, most: float | None) -> bool:

@@ -7,14 +7,14 @@ beats in both measures is shown to the user, who may choose. Source: ordering sp
 from __future__ import annotations
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.annealing import Found, found
+from sluice.planning.ordering.annealing import EvaluatedOrder, evaluated
 from sluice.planning.ordering.search_context import SearchContext
 
 CUTS_MAX = 400
 _PLACES_MAX = 10**7  # jobs times cuts
 
 
-def sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[Found, ...]:
+def cut_sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[EvaluatedOrder, ...]:
     """The frontier, least makespan first.
 
     cuts_max: of more jobs than that, so many cuts are picked evenly; fewer of very many jobs.
@@ -27,13 +27,13 @@ def sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[Found, .
     for number in range(cuts):
         cut = number * context.jobs // (cuts - 1)
         rest = rules.mk_jr(context.loads, sorted(shortest[cut:]))
-        tried.append(found(context, (*shortest[:cut], *rest)))
+        tried.append(evaluated(context, (*shortest[:cut], *rest)))
     return frontier(tried)
 
 
-def frontier(tried: list[Found]) -> tuple[Found, ...]:
+def frontier(tried: list[EvaluatedOrder]) -> tuple[EvaluatedOrder, ...]:
     """Those that no other one beats, least makespan first; of equals the first."""
-    kept: list[Found] = []
+    kept: list[EvaluatedOrder] = []
     for each in sorted(tried, key=lambda one: (one.makespan_s, one.total_s)):
         if not kept or each.total_s < kept[-1].total_s:
             kept.append(each)

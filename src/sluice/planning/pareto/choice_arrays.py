@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Counts = NDArray[int64]
 
 
-class Rows(NamedTuple):
+class ChoiceArrays(NamedTuple):
     """Choices: seconds, dollars, slots and tasks of the maps, and slots for the reduces."""
 
     seconds: Numbers
@@ -30,9 +30,9 @@ class Rows(NamedTuple):
     map_tasks: Counts
     reduce_slots: Counts
 
-    def where(self, chosen: NDArray[bool_] | Counts) -> Rows:
+    def where(self, chosen: NDArray[bool_] | Counts) -> ChoiceArrays:
         """Some of them, by position."""
-        return Rows(
+        return ChoiceArrays(
             self.seconds[chosen],
             self.usd[chosen],
             self.map_slots[chosen],
@@ -41,24 +41,24 @@ class Rows(NamedTuple):
         )
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def joined(parts: Sequence[ChoiceArrays]) -> ChoiceArrays:
     """One after the other; at least one."""
-    return Rows(*map(np.concatenate, zip(*parts, strict=True)))
+    return ChoiceArrays(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def no_rows() -> Rows:
+def no_choices() -> ChoiceArrays:
     """None at all."""
     none = np.zeros(0, np.int64)
-    return Rows(np.zeros(0), np.zeros(0), none, none, none)
+    return ChoiceArrays(np.zeros(0), np.zeros(0), none, none, none)
 
 
-def undominated(rows: Rows) -> Rows:
+def undominated_choices(rows: ChoiceArrays) -> ChoiceArrays:
     """Those that no other beats in time and cost by more than rounding, the fastest first."""
     rows = rows.where(np.lexsort((rows.usd, rows.seconds)))
     return rows.where(rows.usd < _cheapest_before(rows.usd) * (1 - ROUNDING))
 
 
-def unbeaten(rows: Rows, by: Rows) -> Rows:
+def not_dominated_by(rows: ChoiceArrays, by: ChoiceArrays) -> ChoiceArrays:
     """Those rows that none of the others, undominated and the fastest first, is as good as."""
     cheapest = np.append(np.inf, by.usd)
     places = np.searchsorted(by.seconds, rows.seconds * (1 + ROUNDING), side="right")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 Clock = Callable[[], float]
 
 
-class Meter:
+class SearchBudget:
     """Counts from when it is made. seconds, evaluations: limits, None for none."""
 
     def __init__(

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sluice.estimate.greedy import side_by_side
-from sluice.estimate.recalled import span
+from sluice.estimate.list_scheduling import concurrent_tasks_max
+from sluice.estimate.past_phases import working_times
 from sluice.model.history import PastPhase, PastRun
 
 WHOLE = "whole run"
 
 
 @dataclass(frozen=True, slots=True)
-class NotEnough:
+class NotEnoughData:
     """History does not tell, and why: an answer, not an error."""
 
     why: str
@@ -36,7 +36,7 @@ class PhaseSetting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunSetting:
     """What a run reads, and the room of each of its phases, in their order."""
 
     input_bytes: int
@@ -60,7 +60,7 @@ class Setting:
     def text(self) -> str:
         """As a person would say it.
 
-        >>> Setting(2048, (PhaseSetting("map", 8, 2),)).text()
+        >>> RunSetting(2048, (PhaseSetting("map", 8, 2),)).text()
         '2048 bytes, map 8 tasks on 2 slots'
         """
         parts = (
@@ -69,11 +69,11 @@ class Setting:
         return ", ".join([f"{self.input_bytes} bytes", *parts])
 
 
-class Measured(NamedTuple):
+class MeasuredRun(NamedTuple):
     """A past run that predictions can be learned from, or held against."""
 
     run: PastRun
-    setting: Setting
+    setting: RunSetting
     elapsed_s: float
     phases: tuple[PastPhase, ...]  # one for each of the setting's
 
@@ -86,7 +86,7 @@ def elapsed_s(run: PastRun) -> float | None:
     return max(ends, default=None)
 
 
-def measured(runs: Iterable[PastRun]) -> list[Measured]:
+def measured_runs(runs: Iterable[PastRun]) -> list[MeasuredRun]:
     """The runs that ended well and tell how long they took, with their settings.
 
     Phase by phase those whose slots are known, if they are half of them or more; the others are
@@ -104,7 +104,7 @@ def measured(runs: Iterable[PastRun]) -> list[Measured]:
     return [_as_one_task(run, took_s) for run, took_s in timed]
 
 
-def _by_phase(run: PastRun, took_s: float) -> Measured | None:
+def _by_phase(run: PastRun, took_s: float) -> MeasuredRun | None:
     slots = [phase_slots(run, phase) for phase in run.phases]
     known = [count for count in slots if count is not None]
     worked = tuple(_worked(run, phase) for phase in run.phases)
@@ -114,12 +114,12 @@ def _by_phase(run: PastRun, took_s: float) -> Measured | None:
         PhaseSetting(phase.name, phase.tasks, count)
         for phase, count in zip(run.phases, known, strict=True)
     )
-    return Measured(run, Setting(run.input_bytes, phases), took_s, worked)
+    return MeasuredRun(run, RunSetting(run.input_bytes, phases), took_s, worked)
 
 
 def _worked(run: PastRun, phase: PastPhase) -> PastPhase:
     """The phase without its waiting for earlier ones, where its tasks were started early."""
-    _, avg_s, max_s = span(run, phase)
+    _, avg_s, max_s = working_times(run, phase)
     if avg_s == phase.avg_s:
         return phase
     # Where the average is another one there is a timeline that told so.
@@ -136,17 +136,17 @@ def _worked(run: PastRun, phase: PastPhase) -> PastPhase:
 def phase_slots(run: PastRun, phase: PastPhase) -> int | None:
     """How many slots the tasks of a phase had; from its timeline where the log does not say."""
     told = run.slots.get(phase.kind) or run.slots.get("container")
-    return told or side_by_side(phase)
+    return told or concurrent_tasks_max(phase)
 
 
-def _as_one_task(run: PastRun, took_s: float) -> Measured:
+def _as_one_task(run: PastRun, took_s: float) -> MeasuredRun:
     phase = PastPhase(
         name=WHOLE, kind="map", tasks=1, avg_s=took_s, max_s=took_s, input_bytes=run.input_bytes
     )
-    setting = Setting(run.input_bytes, (PhaseSetting(WHOLE, 1, 1),))
-    return Measured(run, setting, took_s, (phase,))
+    setting = RunSetting(run.input_bytes, (PhaseSetting(WHOLE, 1, 1),))
+    return MeasuredRun(run, setting, took_s, (phase,))
 
 
-def with_slots(setting: Setting, slots: int) -> Setting:
+def with_slots(setting: RunSetting, slots: int) -> RunSetting:
     """The same work with so many slots for each phase."""
     return replace(setting, phases=tuple(phase._replace(slots=slots) for phase in setting.phases))

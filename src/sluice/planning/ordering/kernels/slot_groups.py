@@ -23,7 +23,7 @@ from typing import NamedTuple
 _FEW = 8  # additions that are as quickly made as avoided
 
 
-class Pool(NamedTuple):
+class SlotGroups(NamedTuple):
     """Groups of slots: from `at_s[i]` on, `slots[i]` of them are free, for ends[0] <= i < ends[1].
 
     at_s, slots: with room for twice as many groups as there can be, so that groups join at the end
@@ -37,7 +37,7 @@ class Pool(NamedTuple):
     moved_slots: MutableSequence[int]
 
 
-def reset(pool: Pool, slots: int) -> None:
+def reset(pool: SlotGroups, slots: int) -> None:
     """All slots are free from 0 on."""
     pool.at_s[0] = 0.0
     pool.slots[0] = slots
@@ -45,7 +45,7 @@ def reset(pool: Pool, slots: int) -> None:
     pool.ends[1] = 1
 
 
-def copy_pool(source: Pool, target: Pool) -> None:
+def copy_groups(source: SlotGroups, target: SlotGroups) -> None:
     """The target's groups become those of the source."""
     first = source.ends[0]
     groups = source.ends[1] - first
@@ -56,7 +56,7 @@ def copy_pool(source: Pool, target: Pool) -> None:
     target.ends[1] = groups
 
 
-def wait(pool: Pool, until_s: float) -> None:
+def idle_until(pool: SlotGroups, until_s: float) -> None:
     """Slots that are free earlier stay idle up to an instant."""
     first, end = pool.ends[0], pool.ends[1]
     idle = 0
@@ -100,7 +100,9 @@ def advanced(at_s: float, length_s: float, times: int) -> float:
     return at_s
 
 
-def give(pool: Pool, tasks: int, length_s: float, before_s: float) -> tuple[int, float]:
+def start_tasks(
+    pool: SlotGroups, tasks: int, length_s: float, before_s: float
+) -> tuple[int, float]:
     """Start tasks of one length on the slots that are free first, while that is before an instant.
 
     Returns how many are left, and when the last of those that started ends; -1 where none did.
@@ -146,7 +148,7 @@ def _cycles(last_s: float, length_s: float, most: int, until_s: float) -> int:
     return cycles
 
 
-def _move(pool: Pool, window: int, staying: int, length_s: float, cycles: int) -> None:
+def _move(pool: SlotGroups, window: int, staying: int, length_s: float, cycles: int) -> None:
     """The groups before `window` take a task each, so many times; order is kept.
 
     staying: slots of the last of these groups that take none.
@@ -173,7 +175,7 @@ def _move(pool: Pool, window: int, staying: int, length_s: float, cycles: int) -
     _join(pool, moved)
 
 
-def _join(pool: Pool, moved: int) -> None:
+def _join(pool: SlotGroups, moved: int) -> None:
     """Merge the moved groups into the others, from the last to the first; equal ones become one."""
     at_s, slots, ends = pool.at_s, pool.slots, pool.ends
     if ends[1] + moved > len(at_s):
@@ -198,7 +200,7 @@ def _join(pool: Pool, moved: int) -> None:
     ends[0] = min(place, first) if place == old + 1 else place
 
 
-def _to_front(pool: Pool) -> None:
+def _to_front(pool: SlotGroups) -> None:
     """Make room at the end."""
     first = pool.ends[0]
     groups = pool.ends[1] - first
