@@ -28,7 +28,7 @@ from bench._figures import verdict
 from ortools.sat.python import cp_model
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.annealing import anneal
+from sluice.planning.ordering.annealing import anneal, evaluated
 from sluice.planning.ordering.bounds import safe_bounds
 from sluice.planning.ordering.branch_and_bound import BranchAndBound
 from sluice.planning.ordering.compilation import Kernels, compiled_kernels, plain_kernels

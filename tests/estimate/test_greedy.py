@@ -9,9 +9,9 @@ from sluice.estimate.bounds import makespan_bounds_s
 from sluice.estimate.list_scheduling import (
     TASKS_PLAYED_MAX,
     LengthSpread,
-    concurrency,
     concurrent_tasks_max,
     list_schedule_s,
+    mean_concurrency,
     phase_s,
     sampled_evenly,
     shuffled,
@@ -54,7 +54,7 @@ def test_the_average_is_kept_whatever_the_spread(spread, tasks, avg_s):
 
 @given(st.integers(1, 500), st.integers(1, 60))
 def test_nobody_is_in_a_greater_crowd_than_there_are_slots_or_tasks(tasks, slots):
-    assert 1 <= concurrency(tasks, slots) <= min(tasks, slots)
+    assert 1 <= mean_concurrency(tasks, slots) <= min(tasks, slots)
 
 
 @given(st.lists(st.floats(0.1, 10.0), max_size=40), st.integers(0, 9))

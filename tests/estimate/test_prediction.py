@@ -12,7 +12,7 @@ from sluice.estimate.run_setting import (
     NotEnoughData,
     PhaseSetting,
     RunSetting,
-    measured_runs,
+    timed_runs,
     with_slots,
 )
 from sluice.model.history import PastPhase, PastRun
@@ -20,7 +20,7 @@ from sluice.model.history import PastPhase, PastRun
 
 def errors(runs):
     """Of every setting, predicted from the runs at all others."""
-    known = measured_runs(runs)
+    known = timed_runs(runs)
     found = []
     for here in dict.fromkeys(one.setting for one in known):
         told = predictor(one.run for one in known if one.setting != here).predict(here)
@@ -83,7 +83,7 @@ def test_a_setting_that_was_measured_often_is_told_by_its_own_median():
     runs = world.runs(settings(), draws(2), repeats=5)
     often = [replace(odd[0], run_id=f"odd-{turn}") for turn in range(20)]
     told = predictor([run for run in runs if run.slots["map"] != 3] + often)
-    here = measured_runs(often)[0].setting
+    here = timed_runs(often)[0].setting
 
     assert not [run_id for run_id in told.left_aside if run_id.startswith("odd")]
     assert not math.isclose(odd[0].elapsed_s, told.composed(here).elapsed_s, rel_tol=0.3)
@@ -118,19 +118,19 @@ def test_failed_runs_and_runs_without_a_time_are_passed_over():
     failed = replace(run, run_id="b", succeeded=False)
     timeless = replace(without_timeline(run), run_id="c", elapsed_s=None)
 
-    assert ["a"] == [one.run.run_id for one in measured_runs([failed, run, timeless])]
+    assert ["a"] == [one.run.run_id for one in timed_runs([failed, run, timeless])]
 
 
 def test_the_end_of_the_last_task_stands_in_for_a_time_that_is_not_told():
     run = World().run("a", 2, 100, draws(1))
 
-    assert math.isclose(run.elapsed_s, measured_runs([replace(run, elapsed_s=None)])[0].elapsed_s)
+    assert math.isclose(run.elapsed_s, timed_runs([replace(run, elapsed_s=None)])[0].elapsed_s)
 
 
 def test_slots_that_nobody_told_are_seen_in_the_timeline():
     run = replace(World(gap_s=0.0).run("a", 3, 300, draws(1)), slots={})
 
-    assert [3, 2] == [phase.slots for phase in measured_runs([run])[0].setting.phases]
+    assert [3, 2] == [phase.slots for phase in timed_runs([run])[0].setting.phases]
 
 
 def test_runs_without_slots_or_timeline_are_foretold_as_one_task():
@@ -160,7 +160,7 @@ def test_other_commands_are_another_job():
     mixed += [replace(run, configuration=new) for run in runs[2:]]
 
     assert ["new", "new"] == [
-        one.run.configuration["work"] for one in comparable(measured_runs(mixed))
+        one.run.configuration["work"] for one in comparable(timed_runs(mixed))
     ]
 
 
@@ -179,7 +179,7 @@ def test_reduces_that_were_started_early_are_not_slow():
     waited = replace(
         reduces, timeline=early, avg_s=sum(lengths_s) / len(lengths_s), max_s=max(lengths_s)
     )
-    seen = measured_runs([replace(run, phases=(maps, waited))])[0]
+    seen = timed_runs([replace(run, phases=(maps, waited))])[0]
 
     assert math.isclose(reduces.avg_s, seen.phases[1].avg_s, rel_tol=1e-6)
     assert math.isclose(reduces.timeline[0].length_s, seen.phases[1].timeline[0].length_s)

@@ -9,7 +9,7 @@ from tests.estimate.made_runs import World, draws, settings
 
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.prediction import comparable
-from sluice.estimate.run_setting import NotEnoughData, measured_runs
+from sluice.estimate.run_setting import NotEnoughData, timed_runs
 from sluice.estimate.uncertainty import (
     PredictionInterval,
     held_out,
@@ -79,7 +79,7 @@ def test_intervals_of_fitted_predictions_hold_nine_times_in_ten():
         forecaster = Forecaster(histories)
         for number, world in enumerate(worlds):
             new = world.run("new", rng.choice([1, 2, 3, 4]), rng.choice([300, 330]), rng)
-            (here,) = measured_runs([new])
+            (here,) = timed_runs([new])
             found = forecaster.forecast(f"job-{number}", here.setting)
             assert isinstance(found.interval, PredictionInterval)
             inside.append(found.interval.holds(here.elapsed_s))
@@ -91,7 +91,7 @@ def test_a_profile_with_many_settings_needs_no_other():
     many = World(noise=0.1).runs(settings((1, 2, 3, 4, 6), (100, 200, 300, 400)), draws(1))
     few = World(noise=2.0).runs(settings((1, 2), (100,)), draws(2), profile="wild")
     forecaster = Forecaster({"many": many, "wild": few})
-    here = measured_runs([World().run("new", 5, 250, draws(3))])[0].setting
+    here = timed_runs([World().run("new", 5, 250, draws(3))])[0].setting
     own = forecaster.forecast("many", here).interval
     lent = forecaster.forecast("wild", here).interval
 
@@ -103,8 +103,8 @@ def test_a_setting_that_is_known_is_judged_by_its_repetitions():
     """Twenty-five runs of one setting are 25 units there, and a single one elsewhere."""
     runs = World(noise=0.1).runs([(2, 100)], draws(1), repeats=25)
     forecaster = Forecaster({"nightly": runs})
-    known = measured_runs(runs)[0].setting
-    elsewhere = measured_runs([World().run("new", 4, 300, draws(3))])[0].setting
+    known = timed_runs(runs)[0].setting
+    elsewhere = timed_runs([World().run("new", 4, 300, draws(3))])[0].setting
 
     assert 25 == forecaster.forecast("nightly", known).interval.units
     assert isinstance(forecaster.forecast("nightly", elsewhere).interval, NotEnoughData)
@@ -112,7 +112,7 @@ def test_a_setting_that_is_known_is_judged_by_its_repetitions():
 
 def test_what_is_left_out_does_not_help():
     """The predictor of a left-out unit has seen no run of it."""
-    runs = comparable(measured_runs(World(noise=0.1).runs(settings(), draws(1), repeats=2)))
+    runs = comparable(timed_runs(World(noise=0.1).runs(settings(), draws(1), repeats=2)))
     units = held_out(runs, known_setting=False)
     left_out = [run_id for unit in units for run_id in unit.runs]
 

@@ -136,16 +136,13 @@ class Calibration:
         return accuracy(self.comparisons)
 
 
-OnProgress = Callable[[str], None]
-
-
 def calibration(
     histories: Mapping[str, Sequence[PastRun]],
     *,
     leave_out: LeaveOut = LeaveOut.RUN,
     level: float = LEVEL,
     names: Iterable[str] | None = None,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Calibration:
     """Every run of these profiles, predicted and compared.
 

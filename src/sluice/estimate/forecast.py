@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
-from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, measured_runs
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
 from sluice.estimate.uncertainty import (
     LEVEL,
     HeldOut,
@@ -52,7 +52,7 @@ class Forecaster:
 
     def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
         self.runs: Mapping[str, Sequence[MeasuredRun]] = {
-            name: comparable(measured_runs(runs)) for name, runs in histories.items()
+            name: comparable(timed_runs(runs)) for name, runs in histories.items()
         }
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}

@@ -28,13 +28,13 @@ RATIOS_MAX = 512  # of all runs of a phase
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def concurrency(tasks: int, slots: int) -> float:
+def mean_concurrency(tasks: int, slots: int) -> float:
     """How many tasks run side by side while a task runs, on average over the tasks.
 
     Alike tasks go in waves; the last one may leave slots empty, and its tasks have them for
     themselves.
 
-    >>> concurrency(tasks=5, slots=4)
+    >>> mean_concurrency(tasks=5, slots=4)
     3.4
     """
     full, rest = divmod(tasks, slots)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from sluice.estimate.fits import LengthCurve, ModelFit, Sample, fitted_curve
-from sluice.estimate.list_scheduling import LengthSpread, concurrency, phase_s
+from sluice.estimate.list_scheduling import LengthSpread, mean_concurrency, phase_s
 from sluice.estimate.outliers import outliers
 from sluice.estimate.overhead import Overhead, UnexplainedTime, fitted_overhead
 from sluice.estimate.run_setting import (
@@ -22,7 +22,7 @@ from sluice.estimate.run_setting import (
     NotEnoughData,
     PhaseSetting,
     RunSetting,
-    measured_runs,
+    timed_runs,
 )
 from sluice.model.history import PastRun
 
@@ -64,7 +64,7 @@ class PhaseModel:
 
     def predict(self, phase: PhaseSetting, input_bytes: int) -> PhasePrediction:
         """The phase with so many tasks on so many slots."""
-        beside = concurrency(phase.tasks, phase.slots)
+        beside = mean_concurrency(phase.tasks, phase.slots)
         avg_s = self.average.model.length_s(phase.tasks, input_bytes, beside)
         return PhasePrediction(
             name=self.name,
@@ -143,7 +143,7 @@ def _outside(what: str, here: int, seen: Sequence[int]) -> str:
 
 def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnoughData:
     """What these runs of one profile tell. Runs that failed or tell no time are passed over."""
-    return predictor_of(comparable(measured_runs(runs)))
+    return predictor_of(comparable(timed_runs(runs)))
 
 
 def comparable(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
@@ -207,7 +207,12 @@ def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[float, .
 def _phase_model(runs: Sequence[MeasuredRun], index: int) -> PhaseModel:
     pairs = [(one.setting, one.phases[index], one.setting.phases[index]) for one in runs]
     samples = (
-        Sample(phase.tasks, setting.input_bytes, concurrency(phase.tasks, place.slots), phase.avg_s)
+        Sample(
+            phase.tasks,
+            setting.input_bytes,
+            mean_concurrency(phase.tasks, place.slots),
+            phase.avg_s,
+        )
         for setting, phase, place in pairs
     )
     return PhaseModel(

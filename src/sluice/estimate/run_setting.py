@@ -86,7 +86,7 @@ def elapsed_s(run: PastRun) -> float | None:
     return max(ends, default=None)
 
 
-def measured_runs(runs: Iterable[PastRun]) -> list[MeasuredRun]:
+def timed_runs(runs: Iterable[PastRun]) -> list[MeasuredRun]:
     """The runs that ended well and tell how long they took, with their settings.
 
     Phase by phase those whose slots are known, if they are half of them or more; the others are

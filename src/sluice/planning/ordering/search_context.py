@@ -17,8 +17,6 @@ from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_budget import SearchBudget
 
-OnProgress = Callable[[str], None]
-
 
 class SearchContext:
     """A problem to search.
@@ -34,7 +32,7 @@ class SearchContext:
         *,
         kernels: Kernels | None = None,
         may_compile: bool = True,
-        on_progress: OnProgress | None = None,
+        on_progress: Callable[[str], None] | None = None,
     ) -> None:
         self.problem = problem
         self.loads: Loads = loads_of(problem)

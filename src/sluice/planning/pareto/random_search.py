@@ -23,7 +23,7 @@ Point = tuple[float, ...]
 Cost = Any  # what compares: a number, or a tuple whose later parts break ties
 
 
-class Evaluation(NamedTuple):
+class SearchPoint(NamedTuple):
     """The best point, and its cost."""
 
     cost: Cost
@@ -37,20 +37,20 @@ class _Tally:
         self, cost: Callable[[Point], Cost], dimensions: int, draw: random.Random, left: int
     ) -> None:
         self._cost, self._dimensions, self._draw, self.left = cost, dimensions, draw, left
-        self.best: Evaluation | None = None
+        self.best: SearchPoint | None = None
 
-    def anywhere(self) -> Evaluation:
+    def anywhere(self) -> SearchPoint:
         return self._at(tuple(self._draw.random() for _ in range(self._dimensions)))
 
-    def near(self, centre: Point, share: float) -> Evaluation:
+    def near(self, centre: Point, share: float) -> SearchPoint:
         """In the box of that share of the cube around a point, moved to lie within the cube."""
         side = share ** (1.0 / self._dimensions)
         lows = (min(max(at - side / 2, 0.0), 1.0 - side) for at in centre)
         return self._at(tuple(low + side * self._draw.random() for low in lows))
 
-    def _at(self, point: Point) -> Evaluation:
+    def _at(self, point: Point) -> SearchPoint:
         self.left -= 1
-        found = Evaluation(self._cost(point), point)
+        found = SearchPoint(self._cost(point), point)
         if self.best is None or found.cost < self.best.cost:
             self.best = found
         return found
@@ -58,7 +58,7 @@ class _Tally:
 
 def random_search(
     cost: Callable[[Point], Cost], dimensions: int, *, draw: random.Random, evaluations: int
-) -> Evaluation:
+) -> SearchPoint:
     """The best of so many uniform draws; the first of equals."""
     tally = _Tally(cost, dimensions, draw, evaluations)
     while tally.left:
@@ -69,7 +69,7 @@ def random_search(
 
 def recursive_random_search(
     cost: Callable[[Point], Cost], dimensions: int, *, draw: random.Random, evaluations: int
-) -> Evaluation:
+) -> SearchPoint:
     """The best that exploring and looking closer find in so many evaluations."""
     tally = _Tally(cost, dimensions, draw, evaluations)
     thresholds: list[Cost] = []
@@ -84,7 +84,7 @@ def recursive_random_search(
     return tally.best
 
 
-def _look_closer(tally: _Tally, centre: Evaluation) -> None:
+def _look_closer(tally: _Tally, centre: SearchPoint) -> None:
     share, failed = _FIRST_SHARE, 0
     while share > _LEAST_SHARE and tally.left > 0:
         found = tally.near(centre.point, share)
