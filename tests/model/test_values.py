@@ -34,7 +34,7 @@ def refused(make):
     assert error.what
     assert error.where
     assert error.hint
-    assert str(error).startswith(f"{complaint.where}: {complaint.what}. ")
+    assert str(error).startswith(f"{error.where}: {error.what}. ")
     assert re.search(r"\. [A-Z].*\.$", str(error)), "the hint is a sentence"
     return error
 
