@@ -28,7 +28,7 @@ def run(slots, elapsed_s, cpu=100.0):
         slots=slots,
         elapsed_s=elapsed_s,
         utilisation={"map": Resources(cpu=cpu)},
-        beside={"map": slots},
+        concurrent_tasks={"map": slots},
     )
 
 
@@ -78,7 +78,7 @@ def test_fewer_tasks_than_slots_share_the_node_among_themselves():
     seen = seen_in(past)
     reduces = past.phases[1]
 
-    assert {"map": 4, "reduce": 2} == seen.beside
+    assert {"map": 4, "reduce": 2} == seen.concurrent_tasks
     assert math.isclose(
         100 * reduces.cpu_s / (reduces.avg_s * 2) / 4,
         profile_from_runs([seen]).demand["reduce"].cpu,

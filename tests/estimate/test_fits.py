@@ -14,7 +14,7 @@ LAWS = {
     "work": LengthCurve(form="work", fixed_s=1.0, work_s=300.0),
     "size": LengthCurve(form="size", fixed_s=0.5, rate_s_per_byte=2e-7),
 }
-SLOW_DOWNS = {"alone": SlowDown(), "two have room": SlowDown(room=2.0, slowness=1.0)}
+SLOW_DOWNS = {"alone": SlowDown(), "two have room": SlowDown(threshold=2.0, slowness=1.0)}
 
 
 def samples(law, slow_down, noise=0.0, seed=1):
@@ -24,14 +24,14 @@ def samples(law, slow_down, noise=0.0, seed=1):
         Sample(
             tasks,
             size * MB,
-            crowd,
-            law.length_s(tasks, size * MB, crowd=1.0)
-            * slow_down.factor(crowd)
+            concurrency,
+            law.length_s(tasks, size * MB, concurrency=1.0)
+            * slow_down.factor(concurrency)
             * math.exp(rng.gauss(0.0, noise)),
         )
         for tasks in (10, 20, 40)
         for size in (100, 400)
-        for crowd in (1.0, 2.0, 3.0, 4.0)
+        for concurrency in (1.0, 2.0, 3.0, 4.0)
     ]
 
 
@@ -51,7 +51,7 @@ def test_the_right_law_is_chosen_through_noise(form):
     fit = fitted_curve(samples(LAWS[form], SLOW_DOWNS["two have room"], noise=0.05))
 
     assert form == fit.model.form
-    assert fit.model.slow_down.room == 2.0
+    assert fit.model.slow_down.threshold == 2.0
     assert fit.error == fit.alternatives[fit.model.name]
     assert {"constant", "work", "size", "table"} <= fit.alternatives.keys()
 
@@ -100,8 +100,8 @@ def test_no_history_makes_a_length_below_zero_or_none(drawn):
     """Also far outside of what was measured."""
     curve = fitted_curve(Sample(*one) for one in drawn).model
 
-    for tasks, size, crowd in [(1, 0, 1.0), (10**6, 10**12, 64.0)]:
-        assert 0 <= curve.length_s(tasks, size, crowd) < math.inf
+    for tasks, size, concurrency in [(1, 0, 1.0), (10**6, 10**12, 64.0)]:
+        assert 0 <= curve.length_s(tasks, size, concurrency) < math.inf
 
 
 @given(st.lists(st.integers(), min_size=2, max_size=40))

@@ -71,8 +71,8 @@ def test_what_lies_beyond_the_measured_is_said():
     (here, *_) = told.settings
     beyond = told.predict(replace(with_slots(here, 8), input_bytes=10**12)).beyond
 
-    assert "input_bytes is 1000000000000, measured was 220000000 to 440000000" in beyond
-    assert "map slots is 8, measured was 1 to 2" in beyond
+    assert "input_bytes is 1000000000000; measured: 220000000 to 440000000" in beyond
+    assert "map slots is 8; measured: 1 to 2" in beyond
     assert () == told.predict(here).beyond
 
 
@@ -110,7 +110,7 @@ def test_no_run_is_not_enough_and_says_so():
     nothing = predictor([])
 
     assert isinstance(nothing, NotEnoughData)
-    assert "not enough data: no run that ended well tells how long it took" == str(nothing)
+    assert "not enough data: no successful run has a time" == str(nothing)
 
 
 def test_failed_runs_and_runs_without_a_time_are_passed_over():

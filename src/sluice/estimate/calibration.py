@@ -1,8 +1,8 @@
-"""Predicted against actual, for runs that the prediction has not seen.
+"""Compares predicted with actual run times, for runs that the predictor has not seen.
 
-Each run is predicted from the other runs of its profile: without it alone, or without any run at
-its setting, which asks more; or, for contrast, with it. The last flatters, for it has been told the
-answer.
+Each run is predicted from the other runs of its profile. Left out is the run alone, or all runs at
+its setting, which is a harder test. For contrast nothing can be left out; that result is
+optimistic, because the predictor was fitted to the answer.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval, by_run, by_setting
 from sluice.model.history import PastRun
 
-GROUPS_MAX = 50  # of left-out runs or settings; up to so many, each is left out alone
+# A refit costs time, so at most this many are done. More units than that are left out in groups.
+GROUPS_MAX = 50
 
 
 class LeaveOut(Enum):
-    """What the prediction of a run is not told: the run, all runs at its setting, or nothing."""
+    """What is left out of a run's prediction: the run, all runs at its setting, or nothing."""
 
     RUN = "run"
     SETTING = "setting"
@@ -35,7 +36,7 @@ class LeaveOut(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
-    """One run, predicted and actual. No prediction or interval: why there is none."""
+    """Predicted and actual time of one run, or the reason why there is no prediction."""
 
     profile: str
     run_id: str
@@ -46,17 +47,17 @@ class RunComparison:
 
     @property
     def predicted_s(self) -> float | None:
-        """Seconds; None where nothing could be predicted."""
+        """Predicted seconds; None if there is no prediction."""
         return self.prediction.elapsed_s if isinstance(self.prediction, Prediction) else None
 
     @property
     def error(self) -> float | None:
-        """How far it was off, as a share of the actual time; above 0 is too high."""
+        """Error as a share of the actual time; above 0 if the prediction is too high."""
         return None if self.predicted_s is None else self.predicted_s / self.actual_s - 1
 
     @property
     def is_inside(self) -> bool | None:
-        """Whether the interval held; None where there was none."""
+        """Whether the interval contains the actual time; None if there is no interval."""
         return (
             self.interval.holds(self.actual_s)
             if isinstance(self.interval, PredictionInterval)
@@ -66,10 +67,11 @@ class RunComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """How good predictions were. Errors are shares of the actual time; None where none was made.
+    """Accuracy of a set of predictions. Errors are shares of the actual time.
 
-    bias: median signed error; above 0, predictions are too high.
-    coverage: share of the intervals that held; intervals: how many there were.
+    A figure is None if no prediction was possible.
+    bias: median signed error; above 0 if predictions are too high.
+    intervals: number of intervals.  coverage: share of them that contain the actual time.
     """
 
     compared: int
@@ -82,7 +84,7 @@ class Accuracy:
 
 
 def accuracy(comparisons: Iterable[RunComparison]) -> Accuracy:
-    """The figures of these comparisons taken together."""
+    """Return the accuracy over all these comparisons."""
     every = list(comparisons)
     errors = [one.error for one in every if one.error is not None]
     inside = [one.is_inside for one in every if one.is_inside is not None]
@@ -99,10 +101,10 @@ def accuracy(comparisons: Iterable[RunComparison]) -> Accuracy:
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileCalibration:
-    """One profile: its runs compared, those unlike the others, and those that tell too little.
+    """Comparison of all runs of one profile.
 
-    passed_over: ids of runs that failed, tell no time, or had other phases or commands.
-    model: what all its runs together tell.
+    passed_over: ids of runs that failed, have no timing, or have other phases or commands.
+    model: the predictor fitted to all runs of the profile.
     """
 
     name: str
@@ -113,13 +115,13 @@ class ProfileCalibration:
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Of this profile alone."""
+        """Accuracy over the runs of this profile."""
         return accuracy(self.comparisons)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """Every profile, and all together."""
+    """Comparisons of all profiles."""
 
     profiles: tuple[ProfileCalibration, ...]
     leave_out: LeaveOut
@@ -127,12 +129,12 @@ class Calibration:
 
     @property
     def comparisons(self) -> tuple[RunComparison, ...]:
-        """Of all profiles."""
+        """Comparisons of all profiles, in one tuple."""
         return tuple(one for profile in self.profiles for one in profile.comparisons)
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Over the runs of all profiles."""
+        """Accuracy over the runs of all profiles."""
         return accuracy(self.comparisons)
 
 
@@ -144,10 +146,10 @@ def calibration(
     names: Iterable[str] | None = None,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> Calibration:
-    """Every run of these profiles, predicted and compared.
+    """Predict every run of these profiles and compare it with its actual time.
 
-    names: compare these profiles only; the others still lend their errors to the intervals.
-    on_progress: is told each profile's name before its turn.
+    names: compare only these profiles; the intervals still use the errors of the others.
+    on_progress: called with the name of each profile before it is compared.
     """
     forecaster = Forecaster(histories)
     compared = []
@@ -191,9 +193,9 @@ def _comparisons(
 
 
 def _left_out(runs: Sequence[MeasuredRun], leave_out: LeaveOut) -> list[frozenset[str]]:
-    """For each run, the ids of those that must not help to predict it.
+    """Return for each run the ids of the runs that its prediction must not use.
 
-    Where there are very many, they are left out by groups: that asks more, not less.
+    Many units are left out in groups. That is a harder test, so it does not flatter the result.
     """
     if leave_out is LeaveOut.NOTHING:
         return [frozenset()] * len(runs)

@@ -1,8 +1,8 @@
-"""What of a run's time no task accounts for: starting, committing, gaps between tasks and phases.
+"""Overhead of a run: start, commit, and gaps between tasks and phases.
 
-It is what is left of the elapsed time when each run's own measured tasks are played on its slots.
-Where phases overlap it is below 0, and learned as such. Four models are tried: none, constant, and
-growing with the waves or with the tasks; the one that misses left-out settings least is taken.
+It is the elapsed time minus the simulated schedule of the run's own measured tasks. If phases
+overlap it is below 0, and is fitted as such. Four models are tried: none, constant, growing with
+the waves, growing with the tasks. The model with the least error on left-out settings is taken.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ FEW_SETTINGS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """Seconds that no task accounts for: fixed_s + per_s * (waves, or tasks, or nothing)."""
+    """Overhead in seconds: fixed_s + per_s * (waves, or tasks, or 0)."""
 
     name: str
     fixed_s: float
     per_s: float = 0.0
 
     def at_s(self, setting: RunSetting) -> float:
-        """Seconds at a setting; below 0 where phases overlap."""
+        """Seconds at a setting; below 0 if phases overlap."""
         return self.fixed_s + self.per_s * _COUNTS[self.name](setting)
 
 
@@ -42,7 +42,7 @@ _COUNTS: Mapping[str, Callable[[RunSetting], int]] = {
 
 
 class UnexplainedTime(NamedTuple):
-    """What no task accounts for in one setting, and how long its runs took; medians, seconds."""
+    """Time of a run that its tasks do not explain, and its elapsed time, in seconds."""
 
     setting: RunSetting
     left_s: float
@@ -50,7 +50,7 @@ class UnexplainedTime(NamedTuple):
 
 
 def fitted_overhead(found: Iterable[UnexplainedTime]) -> ModelFit[Overhead]:
-    """The overhead that predicts left-out settings best, of single runs' figures."""
+    """Return the overhead model with the least error on left-out settings. found: one per run."""
     rest = _medians(found)
     if len(rest) < FEW_SETTINGS:
         only_s = median(one.left_s for one in rest)
@@ -76,7 +76,7 @@ def _medians(found: Iterable[UnexplainedTime]) -> list[UnexplainedTime]:
 
 
 def _left_out_error(name: str, rest: Sequence[UnexplainedTime]) -> float:
-    """Mean miss over left-out settings, as a share of the elapsed time."""
+    """Mean absolute error over left-out settings, as a share of the elapsed time."""
     misses = []
     for left_out, kept in folds(rest):
         model = _fitted(name, kept)
@@ -85,7 +85,7 @@ def _left_out_error(name: str, rest: Sequence[UnexplainedTime]) -> float:
 
 
 def _fitted(name: str, rest: Sequence[UnexplainedTime]) -> Overhead:
-    """Least squares relative to the elapsed time; no count makes a run shorter."""
+    """Weighted least squares with errors relative to the elapsed time; the slope is at least 0."""
     if name == "none":
         return Overhead(name=name, fixed_s=0.0)
     points = [(one.elapsed_s**-2, float(_COUNTS[name](one.setting)), one.left_s) for one in rest]

@@ -1,9 +1,8 @@
-"""Phases of a job to come, out of its former runs: as many tasks as last time, and as long.
+"""Phases of a future job, from its past runs: the same number of tasks, and the same lengths.
 
-Where runs had different numbers of tasks, the lengths are a table over them: averages of averages,
-longest of longest. A task that could not begin its work before those of an earlier phase had ended
-(a reduce that was started early) is counted from then on: it had waited, not worked. That shows
-only in runs that tell their tasks one by one.
+If runs had different numbers of tasks, the lengths are a table over them, with the average of the
+averages and the longest of all. A task that waits for an earlier phase, such as a reduce that is
+started early, counts only from the end of that phase. This needs runs with a timeline.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, TableLengths, TaskLengths
 
-LENGTH_S_MIN = 1e-6  # a clock may tell no time at all for an empty task
+LENGTH_S_MIN = 1e-6  # an empty task can take less than the resolution of the clock
 
 TaskTimes = tuple[int, float, float]  # tasks, average and longest, seconds
 PhaseKey = tuple[str, str, int]
 
 
 def phases_from_runs(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
-    """The phases of the newest of these runs, with their lengths in all runs that had them.
+    """Return the phases of the newest run, with their lengths in all runs that have them.
 
-    runs: newest first; each has a phase at least, and none that comes after a later one.
+    runs: newest first; each has at least one phase, and lists a phase after those it reads.
     """
     spans: dict[PhaseKey, list[TaskTimes]] = defaultdict(list)
     for run in runs:
@@ -48,7 +47,7 @@ def phases_from_runs(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
 
 
 def _named(run: PastRun) -> Iterator[tuple[PhaseKey, PastPhase]]:
-    """Each phase with what it is known by in other runs: name, kind, and which of those it is."""
+    """Yield each phase with its key in other runs: name, kind, and position among equal ones."""
     seen: Counter[tuple[str, str]] = Counter()
     for phase in run.phases:
         name = phase.name, phase.kind
@@ -57,9 +56,9 @@ def _named(run: PastRun) -> Iterator[tuple[PhaseKey, PastPhase]]:
 
 
 def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
-    """The phases, with lengths where they had none; each is the only one of its kind in the runs.
+    """Return the phases; one without lengths gets those of the only phase of its kind in the runs.
 
-    Raises InvalidInput where the runs have none of the kind, or several.
+    Raises InvalidInput if the runs have no phase of the kind, or several.
     """
     return tuple(
         phase if phase.lengths is not None else replace(phase, lengths=_of_kind(phase.kind, runs))
@@ -69,18 +68,18 @@ def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> 
 
 def _of_kind(kind: SlotKind, runs: Sequence[PastRun]) -> TaskLengths:
     wanted = [(run, [phase for phase in run.phases if _slot_kind(phase) is kind]) for run in runs]
-    told = [working_times(run, found[0]) for run, found in wanted if len(found) == 1]
-    if told:
-        return _lengths(told)
+    times = [working_times(run, found[0]) for run, found in wanted if len(found) == 1]
+    if times:
+        return _lengths(times)
     several = max(len(found) for _, found in wanted)
     raise InvalidInput(
         f"it has {several or 'no'} {kind.value} phases, and the job asks for one",
-        hint="leave out maps and reduces, so that the profile tells all phases",
+        hint="leave out maps and reduces to take all phases from the profile",
     )
 
 
 def working_times(run: PastRun, phase: PastPhase) -> TaskTimes:
-    """Tasks of a phase, and their average and longest work, without waiting for earlier phases."""
+    """Task count, average and longest work of a phase, without waiting for earlier phases."""
     before = [task for index in phase.after for task in run.phases[index].timeline]
     ready_at_s = max((task.finished_at_s for task in before), default=-math.inf)
     if all(task.started_at_s >= ready_at_s for task in phase.timeline):
@@ -107,5 +106,5 @@ def _rows(by_tasks: dict[int, list[TaskTimes]]) -> Iterator[TaskTimes]:
 
 
 def _slot_kind(phase: PastPhase) -> SlotKind:
-    """Tasks that read a shuffle take the slots of reduces, all others those of maps."""
+    """Tasks that read a shuffle need reduce slots, all others map slots."""
     return SlotKind.REDUCE if phase.kind == SlotKind.REDUCE.value else SlotKind.MAP

@@ -1,7 +1,4 @@
-"""What a phase's tasks really took, out of what each of them took.
-
-The other way round from the rest of this room: lengths in, profile out.
-"""
+"""Aggregates the measurements of single tasks into the measurement of a phase."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 
 class TaskUsage(Protocol):
-    """What one task took: seconds, bytes, records."""
+    """Resources that one task used: seconds, bytes, records."""
 
     @property
     def cpu_s(self) -> float: ...
@@ -31,10 +28,7 @@ class TaskUsage(Protocol):
 
 
 class TaskMeasure(NamedTuple):
-    """One task that ended well, or `tasks` alike ones that share `used`.
-
-    used: None where only the length is known.
-    """
+    """One successful task, or `tasks` equal ones. used: None if only the length is known."""
 
     length_s: float
     used: TaskUsage | None = None
@@ -43,9 +37,9 @@ class TaskMeasure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseMeasure:
-    """Tasks of one phase, taken together: lengths as average and longest, the rest as sums.
+    """Tasks of one phase: average and longest length, and sums of the other figures.
 
-    rss_bytes_max: the most that one task held. Sizes are None where none was measured.
+    rss_bytes_max: largest memory of one task. Sizes are None if none was measured.
     """
 
     tasks: int
@@ -61,22 +55,22 @@ class PhaseMeasure:
 
 
 def phase_measure(measures: Iterable[TaskMeasure]) -> PhaseMeasure | None:
-    """All tasks of a phase taken together; None for no task at all.
+    """Aggregate all tasks of a phase; None if there is no task.
 
-    The order of the measures does not matter, to the last bit.
+    The order of the measures does not change the result, not even by rounding.
 
     >>> measure = phase_measure([TaskMeasure(4.0, tasks=3), TaskMeasure(8.0)])
     >>> measure.tasks, measure.avg_s, measure.max_s
     (4, 5.0, 8.0)
     """
-    told = [measure for measure in measures if measure.tasks]
-    if not told:
+    present = [measure for measure in measures if measure.tasks]
+    if not present:
         return None
-    tasks = sum(measure.tasks for measure in told)
-    total_s = math.fsum(measure.length_s * measure.tasks for measure in told)
-    longest_s = max(measure.length_s for measure in told)
-    average_s = min(total_s / tasks, longest_s)  # rounding must not lift it above the longest
-    used = [measure.used for measure in told if measure.used is not None]
+    tasks = sum(measure.tasks for measure in present)
+    total_s = math.fsum(measure.length_s * measure.tasks for measure in present)
+    longest_s = max(measure.length_s for measure in present)
+    average_s = min(total_s / tasks, longest_s)  # rounding must not raise it above the longest
+    used = [measure.used for measure in present if measure.used is not None]
     if not used:
         return PhaseMeasure(tasks=tasks, avg_s=average_s, max_s=longest_s)
     return PhaseMeasure(
@@ -94,9 +88,9 @@ def phase_measure(measures: Iterable[TaskMeasure]) -> PhaseMeasure | None:
 
 
 def relative_error(predicted: float | None, measured: float) -> float | None:
-    """How far a prediction was off, as a share of what was measured; above 0 is too high.
+    """Error of a prediction as a share of the measured value; above 0 if it is too high.
 
-    None where nothing was predicted, or where nothing can be a share of 0.
+    None without a prediction, or if the measured value is 0.
 
     >>> relative_error(12.0, 10.0)
     0.2

@@ -1,7 +1,7 @@
-"""Under which circumstances a run was made, or is to be made: its size and its room.
+"""The setting of a run: its input size, and the tasks and slots of its phases.
 
-Runs of one setting are repetitions of each other: how they differ is chance, and how runs of
-different settings differ is what a prediction has to tell.
+Runs of one setting are repetitions: they differ by chance. The difference between settings is what
+a prediction models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHOLE = "whole run"
 
 @dataclass(frozen=True, slots=True)
 class NotEnoughData:
-    """History does not tell, and why: an answer, not an error."""
+    """There is too little history for an answer. `why` gives the reason. This is not an error."""
 
     why: str
 
@@ -28,7 +28,7 @@ class NotEnoughData:
 
 
 class PhaseSetting(NamedTuple):
-    """Into how many tasks a phase is cut, and how many slots they have."""
+    """Number of tasks and slots of a phase."""
 
     name: str
     tasks: int
@@ -37,28 +37,28 @@ class PhaseSetting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunSetting:
-    """What a run reads, and the room of each of its phases, in their order."""
+    """Input bytes of a run, and the tasks and slots of its phases, in order."""
 
     input_bytes: int
     phases: tuple[PhaseSetting, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the phases."""
+        """Names of the phases."""
         return tuple(phase.name for phase in self.phases)
 
     @property
     def waves(self) -> int:
-        """Rounds of tasks over all phases."""
+        """Number of waves of all phases."""
         return sum(-(-phase.tasks // phase.slots) for phase in self.phases)
 
     @property
     def tasks(self) -> int:
-        """Tasks of all phases."""
+        """Number of tasks of all phases."""
         return sum(phase.tasks for phase in self.phases)
 
     def text(self) -> str:
-        """As a person would say it.
+        """Describe the setting in one line.
 
         >>> RunSetting(2048, (PhaseSetting("map", 8, 2),)).text()
         '2048 bytes, map 8 tasks on 2 slots'
@@ -70,16 +70,16 @@ class RunSetting:
 
 
 class MeasuredRun(NamedTuple):
-    """A past run that predictions can be learned from, or held against."""
+    """A past run with its setting and elapsed time, to fit or check predictions."""
 
     run: PastRun
     setting: RunSetting
     elapsed_s: float
-    phases: tuple[PastPhase, ...]  # one for each of the setting's
+    phases: tuple[PastPhase, ...]  # in the order of the setting's phases
 
 
 def elapsed_s(run: PastRun) -> float | None:
-    """From submission to end: as the log tells it, else to the end of the last task it tells."""
+    """Time from submission to end, or to the end of the last task if the log has no end."""
     if run.elapsed_s is not None:
         return run.elapsed_s if run.elapsed_s > 0 else None
     ends = [task.finished_at_s for phase in run.phases for task in phase.timeline]
@@ -87,10 +87,10 @@ def elapsed_s(run: PastRun) -> float | None:
 
 
 def timed_runs(runs: Iterable[PastRun]) -> list[MeasuredRun]:
-    """The runs that ended well and tell how long they took, with their settings.
+    """Return the successful runs that have a time, with their settings.
 
-    Phase by phase those whose slots are known, if they are half of them or more; the others are
-    passed over then. Where few tell their slots each run is taken as a single task.
+    If at least half of them have known slots, only those are returned, phase by phase. Otherwise
+    each run counts as a single task.
     """
     timed = [
         (run, took_s)
@@ -98,9 +98,9 @@ def timed_runs(runs: Iterable[PastRun]) -> list[MeasuredRun]:
         if run.succeeded and run.phases and (took_s := elapsed_s(run)) is not None
     ]
     by_phase = [_by_phase(run, took_s) for run, took_s in timed]
-    told = [one for one in by_phase if one is not None]
-    if 2 * len(told) >= len(timed):
-        return told
+    complete = [one for one in by_phase if one is not None]
+    if 2 * len(complete) >= len(timed):
+        return complete
     return [_as_one_task(run, took_s) for run, took_s in timed]
 
 
@@ -118,11 +118,11 @@ def _by_phase(run: PastRun, took_s: float) -> MeasuredRun | None:
 
 
 def _worked(run: PastRun, phase: PastPhase) -> PastPhase:
-    """The phase without its waiting for earlier ones, where its tasks were started early."""
+    """The phase without the time in which its tasks waited for earlier phases."""
     _, avg_s, max_s = working_times(run, phase)
     if avg_s == phase.avg_s:
         return phase
-    # Where the average is another one there is a timeline that told so.
+    # The average differs only if there is a timeline.
     ready_at_s = max(
         task.finished_at_s for index in phase.after for task in run.phases[index].timeline
     )
@@ -134,9 +134,9 @@ def _worked(run: PastRun, phase: PastPhase) -> PastPhase:
 
 
 def phase_slots(run: PastRun, phase: PastPhase) -> int | None:
-    """How many slots the tasks of a phase had; from its timeline where the log does not say."""
-    told = run.slots.get(phase.kind) or run.slots.get("container")
-    return told or concurrent_tasks_max(phase)
+    """Number of slots that a phase had, from the log or else from its timeline."""
+    logged = run.slots.get(phase.kind) or run.slots.get("container")
+    return logged or concurrent_tasks_max(phase)
 
 
 def _as_one_task(run: PastRun, took_s: float) -> MeasuredRun:
@@ -148,5 +148,5 @@ def _as_one_task(run: PastRun, took_s: float) -> MeasuredRun:
 
 
 def with_slots(setting: RunSetting, slots: int) -> RunSetting:
-    """The same work with so many slots for each phase."""
+    """The same setting with `slots` slots for each phase."""
     return replace(setting, phases=tuple(phase._replace(slots=slots) for phase in setting.phases))
