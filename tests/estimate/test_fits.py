@@ -1,4 +1,4 @@
-"""Curves of task lengths: each law is found again from what it made."""
+"""Curves of task lengths: each law is recovered from its own samples."""
 
 import math
 
@@ -18,7 +18,7 @@ SLOW_DOWNS = {"alone": SlowDown(), "two have room": SlowDown(threshold=2.0, slow
 
 
 def samples(law, slow_down, noise=0.0, seed=1):
-    """What the law makes at three task counts, two sizes and four slot counts."""
+    """Samples of the law at three task counts, two sizes and four slot counts."""
     rng = draws(seed)
     return [
         Sample(
@@ -37,8 +37,8 @@ def samples(law, slow_down, noise=0.0, seed=1):
 
 @pytest.mark.parametrize("form", LAWS)
 @pytest.mark.parametrize("slow", SLOW_DOWNS)
-def test_a_law_is_found_again(form, slow):
-    """Predicted at a task count, a size and a crowd that were never seen."""
+def test_a_law_is_recovered(form, slow):
+    """The check is at a task count, size and concurrency that were not sampled."""
     law, slow_down = LAWS[form], SLOW_DOWNS[slow]
     found = fitted_curve(samples(law, slow_down)).model
     truth_s = law.length_s(30, 200 * MB, 1.0) * slow_down.factor(6.0)
@@ -56,8 +56,8 @@ def test_the_right_law_is_chosen_through_noise(form):
     assert {"constant", "work", "size", "table"} <= fit.alternatives.keys()
 
 
-def test_a_richer_law_must_earn_its_place():
-    """Noise about a constant: with six columns to choose from, one always fits a little better."""
+def test_a_richer_law_needs_a_clear_gain():
+    """Constant plus noise: one of many richer models always fits slightly better."""
     chosen = [
         fitted_curve(samples(LAWS["constant"], SLOW_DOWNS["alone"], 0.2, seed)).model.name
         for seed in range(20)
@@ -66,8 +66,8 @@ def test_a_richer_law_must_earn_its_place():
     assert chosen.count("constant") >= 14
 
 
-def test_a_table_holds_what_no_formula_does():
-    """Twice as long at exactly 20 tasks, as if one input were cut badly."""
+def test_a_table_fits_what_no_formula_does():
+    """Tasks are twice as long at exactly 20 tasks, as with one badly split input."""
     odd = [
         Sample(tasks, 0, 1.0, length_s)
         for tasks, length_s in [(10, 5.0), (19, 5.0), (20, 11.0), (21, 11.0), (40, 5.0), (41, 5.0)]
@@ -78,7 +78,7 @@ def test_a_table_holds_what_no_formula_does():
     assert 11.0 == fit.model.length_s(20, 0, 1.0)
 
 
-def test_one_setting_is_told_as_it_is_and_says_so():
+def test_one_setting_gives_a_constant_and_says_so():
     fit = fitted_curve(
         [Sample(10, MB, 2.0, 4.0), Sample(10, MB, 2.0, 6.0), Sample(10, MB, 2.0, 5.0)]
     )
@@ -96,8 +96,8 @@ def test_one_bad_repetition_of_three_changes_nothing():
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 10**9), st.floats(1.0, 8.0),
                           st.floats(1e-6, 1e6)), min_size=1, max_size=12))  # fmt: skip
-def test_no_history_makes_a_length_below_zero_or_none(drawn):
-    """Also far outside of what was measured."""
+def test_predicted_lengths_are_always_positive(drawn):
+    """This includes settings far outside the measured range."""
     curve = fitted_curve(Sample(*one) for one in drawn).model
 
     for tasks, size, concurrency in [(1, 0, 1.0), (10**6, 10**12, 64.0)]:

@@ -1,4 +1,4 @@
-"""Playing the tasks of a phase on its slots."""
+"""List scheduling of the tasks of a phase on its slots."""
 
 import math
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sluice.estimate.bounds import makespan_bounds_s
 from sluice.estimate.list_scheduling import (
-    TASKS_PLAYED_MAX,
+    TASKS_SIMULATED_MAX,
     LengthSpread,
     concurrent_tasks_max,
     list_schedule_s,
@@ -36,16 +36,16 @@ def phase(*spans):
 
 
 @given(ratios, counts, st.integers(1, 12), st.floats(0.01, 1e4))
-def test_a_phase_takes_what_the_makespan_theorem_allows(spread, tasks, slots, avg_s):
-    told = LengthSpread(spread)
-    longest_s = max(told.lengths_s(tasks, avg_s))
+def test_a_phase_stays_within_the_makespan_theorem(spread, tasks, slots, avg_s):
+    result = LengthSpread(spread)
+    longest_s = max(result.lengths_s(tasks, avg_s))
     lower_s, upper_s = makespan_bounds_s(tasks, slots, min(avg_s, longest_s), longest_s)
 
-    assert lower_s * (1 - 1e-9) <= phase_s(tasks, slots, avg_s, told) <= upper_s * (1 + 1e-9)
+    assert lower_s * (1 - 1e-9) <= phase_s(tasks, slots, avg_s, result) <= upper_s * (1 + 1e-9)
 
 
 @given(ratios, counts, st.floats(0.01, 1e4))
-def test_the_average_is_kept_whatever_the_spread(spread, tasks, avg_s):
+def test_any_distribution_keeps_the_average(spread, tasks, avg_s):
     lengths_s = LengthSpread(spread).lengths_s(tasks, avg_s)
 
     assert math.isclose(avg_s * tasks, math.fsum(lengths_s), rel_tol=1e-9)
@@ -53,31 +53,31 @@ def test_the_average_is_kept_whatever_the_spread(spread, tasks, avg_s):
 
 
 @given(st.integers(1, 500), st.integers(1, 60))
-def test_nobody_is_in_a_greater_crowd_than_there_are_slots_or_tasks(tasks, slots):
+def test_concurrency_is_at_most_the_slots_and_the_tasks(tasks, slots):
     assert 1 <= mean_concurrency(tasks, slots) <= min(tasks, slots)
 
 
 @given(st.lists(st.floats(0.1, 10.0), max_size=40), st.integers(0, 9))
-def test_mixing_loses_nothing(lengths_s, turn):
+def test_shuffling_keeps_all_lengths(lengths_s, turn):
     assert sorted(lengths_s) == sorted(shuffled(lengths_s, turn))
 
 
-def test_longest_ratio_grows_with_the_tasks_that_are_drawn():
+def test_the_longest_ratio_grows_with_the_task_count():
     spread = LengthSpread(tuple(index / 50 for index in range(1, 101)))
 
     assert spread.longest_ratio(2) < spread.longest_ratio(20) < spread.longest_ratio(200)
 
 
-def test_average_and_longest_alone_still_tell_the_longest():
+def test_average_and_longest_alone_give_the_longest_ratio():
     """A log without a timeline: nine short tasks and a long one."""
-    told = PastPhase(name="map", kind="map", tasks=10, avg_s=5.0, max_s=14.0)
+    result = PastPhase(name="map", kind="map", tasks=10, avg_s=5.0, max_s=14.0)
 
-    assert math.isclose(2.8, LengthSpread.of([told]).longest_ratio(10))
-    assert math.isclose(14.0, phase_s(10, 10, 5.0, LengthSpread.of([told])))
+    assert math.isclose(2.8, LengthSpread.of([result]).longest_ratio(10))
+    assert math.isclose(14.0, phase_s(10, 10, 5.0, LengthSpread.of([result])))
 
 
-def test_very_many_tasks_are_not_played_one_by_one():
-    """Neither where their waves are many nor where they are few."""
+def test_very_many_tasks_are_not_simulated_one_by_one():
+    """This holds for many waves and for few waves."""
     spread = LengthSpread((0.5, 1.5))
 
     assert math.isclose(10**6, phase_s(10**8, 100, 1.0, spread), rel_tol=1e-5)
@@ -85,21 +85,21 @@ def test_very_many_tasks_are_not_played_one_by_one():
 
 
 @given(ratios, st.integers(2, 30), st.integers(20, 200))
-def test_playing_in_small_comes_near_playing_in_full(spread, tasks_per_slot, slots):
+def test_a_scaled_down_phase_is_close_to_the_full_one(spread, tasks_per_slot, slots):
     tasks = tasks_per_slot * slots + 1000
-    told = LengthSpread(spread)
-    in_full_s = list_schedule_s(shuffled(told.lengths_s(tasks, 1.0), 0), slots)
+    result = LengthSpread(spread)
+    in_full_s = list_schedule_s(shuffled(result.lengths_s(tasks, 1.0), 0), slots)
 
-    assert math.isclose(in_full_s, phase_s(tasks, slots, 1.0, told), rel_tol=0.35)
-    assert TASKS_PLAYED_MAX <= tasks
+    assert math.isclose(in_full_s, phase_s(tasks, slots, 1.0, result), rel_tol=0.35)
+    assert TASKS_SIMULATED_MAX <= tasks
 
 
-def test_one_that_ends_as_another_starts_has_left_its_slot():
+def test_a_task_that_ends_when_another_starts_has_freed_its_slot():
     assert 1 == concurrent_tasks_max(phase((0, 2), (2, 4), (4, 5)))
     assert 2 == concurrent_tasks_max(phase((0, 3), (2, 4), (4, 5)))
     assert concurrent_tasks_max(PastPhase(name="m", kind="map", tasks=3, avg_s=1, max_s=2)) is None
 
 
-def test_thinning_keeps_both_ends():
+def test_sampling_keeps_both_ends():
     assert [0, 99] == [sampled_evenly(range(100))[0], sampled_evenly(range(100))[-1]]
     assert 64 == len(sampled_evenly(range(100)))
