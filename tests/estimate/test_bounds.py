@@ -111,7 +111,7 @@ def test_a_shuffle_has_the_tasks_and_slots_of_its_reduces():
 
 
 def test_an_unmeasured_phase_is_refused_by_name():
-    with pytest.raises(InvalidInput, match="phase 'map': the lengths of its tasks are not known"):
+    with pytest.raises(InvalidInput, match="phase 'map': the task lengths are unknown"):
         planned_phase(Phase(name="map", kind=SlotKind.MAP, tasks=3), 2)
 
 
