@@ -1,4 +1,4 @@
-"""The worked examples of the capacity spec, section 6, exactly."""
+"""Worked examples of the capacity spec, section 6."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ GOLDEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_g2_to_g8(name):
-    """Jobs, machines, objective and the price of the next machine; then in whole numbers."""
+    """Jobs, VMs, objective and price of the next VM; then the same in whole numbers."""
     reserved, classes, jobs, r, d, objective, whole_objective, nu = GOLDEN[name]
     problem = problem_of(reserved, *classes)
     answer = solve_relaxation(problem)
@@ -71,7 +71,7 @@ def test_g2_to_g8(name):
 @pytest.mark.parametrize(
     ("name", "jobs", "r", "d"), [("G4", 7, 13, 1), ("G5", 6, 13, 1), ("G6", 3, 0, 1)]
 )
-def test_whole_answers_round_neither_jobs_up_nor_machines_down(name, jobs, r, d):
+def test_integer_solutions_round_neither_jobs_up_nor_vms_down(name, jobs, r, d):
     problem = problem_of(GOLDEN[name][0], *GOLDEN[name][1])
     answer = solve_integer(problem, solve_relaxation(problem))
 
@@ -80,7 +80,7 @@ def test_whole_answers_round_neither_jobs_up_nor_machines_down(name, jobs, r, d)
 
 @pytest.mark.parametrize(("name", "objective"), [("G4", -84), ("G5", -54)])
 def test_rounding_alone_is_worse_than_the_core(name, objective):
-    """Step a of section 4.2 without b: what the core is for."""
+    """Step a of section 4.2 without step b shows why the core is needed."""
     problem = problem_of(GOLDEN[name][0], *GOLDEN[name][1])
 
     assert solve_integer(
@@ -96,8 +96,8 @@ def test_g9_equal_ratios_may_be_split_in_any_way():
     assert solve_integer(problem, answer).objective_usd == pytest.approx(-210)
 
 
-def test_a_hair_more_than_seven_machines_is_seven():
-    """25 jobs of 0.28 VMs take 7.000000000000001 in binary; nobody rents an eighth for that."""
+def test_seven_vms_plus_a_rounding_error_are_seven():
+    """25 jobs of 0.28 VMs need 7.000000000000001 VMs in binary; an eighth VM is not rented."""
     problem = problem_of(100, (0.28, 30, 25, 25))
     answer = solve_integer(problem, solve_relaxation(problem))
 

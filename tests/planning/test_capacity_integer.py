@@ -1,4 +1,4 @@
-"""Whole jobs on whole machines: against all answers there are, and against a solver."""
+"""Integer solutions, compared with full enumeration and with a solver."""
 
 from itertools import product
 
@@ -10,7 +10,7 @@ from tests.planning.capacity_problems import (
     drawn_problem,
     is_feasible,
     problem_of,
-    solved_elsewhere,
+    solved_by_highs,
 )
 
 from sluice.planning.capacity.integer import CORE_MAX, solve_integer
@@ -18,7 +18,7 @@ from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 def by_enumeration(problem):
-    """The least objective over all whole jobs, machines to match."""
+    """Least objective over all integer job counts, with the VMs that they need."""
     rent, least = problem.rent, np.inf
     reserved = np.floor(rent.reserved_vms)
     ranges = [
@@ -54,8 +54,8 @@ def test_few_classes_are_solved_to_the_optimum(problem):
 
 @settings(max_examples=100, deadline=None)
 @given(problems())
-def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
-    """And the linear program's objective is a bound that they never undercut."""
+def test_integer_solutions_are_integer_and_feasible(problem):
+    """They never cost less than the linear program."""
     relaxed = solve_relaxation(problem)
     answer = solve_integer(problem, relaxed)
 
@@ -67,17 +67,17 @@ def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_core_is_everything_for_sixty_classes(seed):
+def test_the_core_is_the_whole_problem_for_sixty_classes(seed):
     problem = drawn_problem(seed, classes=CORE_MAX)
     answer = solve_integer(problem, solve_relaxation(problem))
 
-    assert answer.objective_usd == pytest.approx(solved_elsewhere(problem, whole=True), abs=1e-6)
+    assert answer.objective_usd == pytest.approx(solved_by_highs(problem, whole=True), abs=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [100, 300])
 def test_the_core_is_enough_for_more_classes(classes):
-    """The gap to the true optimum is below a ten-millionth, that to the proven bound below 1e-3."""
+    """The gap to the true optimum is below 1e-7, and the gap to the proven bound below 1e-3."""
     for seed in range(5):
         problem = drawn_problem(100 + seed, classes=classes)
         relaxed = solve_relaxation(problem)
@@ -85,13 +85,13 @@ def test_the_core_is_enough_for_more_classes(classes):
         cost = problem.rent.cost_usd(problem.needed_vms(answer.jobs)) + problem.refusals_usd(
             answer.jobs
         )
-        best = solved_elsewhere(problem, whole=True)
+        best = solved_by_highs(problem, whole=True)
 
         assert answer.objective_usd - best <= 2e-7 * cost
         assert answer.objective_usd - relaxed.objective_usd <= 1e-3 * cost
 
 
-def test_the_core_never_makes_it_worse():
+def test_the_core_never_increases_the_cost():
     for seed in range(20):
         problem = drawn_problem(seed, classes=80)
         relaxed = solve_relaxation(problem)

@@ -1,9 +1,10 @@
-"""What it all costs for every number of reserved machines: how many to contract.
+"""Least total cost for every number of reserved VMs: how many VMs to reserve.
 
-The least cost is convex in the number of reserved machines and made of straight pieces. On a piece
-one more reserved machine saves what the next machine is worth less its price: first it replaces
-one on demand, then it admits jobs of ever lesser worth, at last it stands idle. One pass over the
-sorted classes gives all pieces. Source: capacity spec, sections 4.1 and 8.
+The least cost is convex and piecewise linear in the number of reserved VMs. On each piece one more
+reserved VM saves its value minus its price. At first it replaces an on-demand VM, then it admits
+jobs of lower and lower penalty per VM, and at last it is idle. So one pass over the sorted classes
+gives all pieces; no linear program is solved for each number.
+Source: capacity spec, sections 4.1 and 8.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from sluice.planning.capacity.relaxation import solve_relaxation
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostCurve:
-    """Corners of the curve, from no reserved machine up to as many as anybody has use for.
+    """Corners of the curve, from 0 reserved VMs to the last one that has a use.
 
-    reserved_vms: rising.  cost_usd: rent and penalties together, least possible.
-    next_vm_usd: of one more machine beyond the corner, its price included.
+    reserved_vms: rising.  cost_usd: least rent plus penalties.
+    next_vm_usd: gross saving of one more reserved VM after the corner, before its price.
     """
 
     reserved_vms: Numbers
@@ -30,16 +31,16 @@ class CostCurve:
 
     @property
     def useful_vms(self) -> float:
-        """So many reserved machines save something; more do not."""
+        """Number of reserved VMs above which another one saves nothing."""
         return float(self.reserved_vms[-1])
 
     def cost_at_usd(self, reserved_vms: float) -> float:
-        """The cost with so many reserved machines."""
+        """The least cost with this number of reserved VMs."""
         return float(np.interp(reserved_vms, self.reserved_vms, self.cost_usd))
 
 
 def cost_curve(problem: CapacityProblem) -> CostCurve:
-    """The whole curve; the number of reserved machines in `problem` does not matter. O(n log n)."""
+    """Compute the curve. The number of reserved VMs in `problem` is not used. O(n log n)."""
     rent = problem.rent
     none = replace(problem, rent=replace(rent, reserved_vms=0.0))
     start = solve_relaxation(none)
@@ -58,10 +59,10 @@ def cost_curve(problem: CapacityProblem) -> CostCurve:
 
 
 def _without_repeats(vms: Numbers, cost: Numbers, next_usd: Numbers) -> CostCurve:
-    """Corners at which the price of the next machine changes; the first and the last stay."""
+    """Keep the corners at which the price of the next VM changes, and the first and the last."""
     bends = np.ones(len(vms), dtype=bool)
     bends[1:] = next_usd[1:] != next_usd[:-1]
-    # A piece of no length would stand at the same place as its successor.
+    # Drop pieces of length 0; they have the same position as their successor.
     bends[:-1] &= np.diff(vms) > 0
     bends[0] |= not bends.any()
     return CostCurve(reserved_vms=vms[bends], cost_usd=cost[bends], next_vm_usd=next_usd[bends])

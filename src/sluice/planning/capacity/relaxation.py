@@ -1,7 +1,12 @@
-"""The exact answer of the linear program by one sort, and its proof.
+"""Exact solution of the linear program by one sort, and its proof of optimality.
 
-Jobs that must run come first, then all classes that are worth machines on demand; what is left of
-the reserved machines is rationed by falling penalty per machine. Source: capacity spec, 4.1.
+Jobs that must run come first, then all classes that are worth on-demand VMs. The remaining reserved
+VMs go to the other classes, by falling penalty per VM.
+
+This is a continuous knapsack, for which the greedy order is optimal: exchanging a VM between two
+classes cannot save money if the class with the higher penalty per VM already has it. A solver for
+linear programs gives the same answer, but is slower and returns rounded vertices.
+Source: capacity spec, 4.1.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from sluice.planning.capacity.problem import ROUNDING, CapacityProblem, Capacity
 
 
 def solve_relaxation(problem: CapacityProblem) -> CapacitySolution:
-    """The least cost, with jobs and machines divisible. O(n log n).
+    """Minimise the cost with divisible jobs and VMs. O(n log n).
 
     >>> from sluice.planning.capacity.problem import Rent
     >>> rent = Rent(on_demand_usd=20, reserved_usd=8, reserved_vms=13)
@@ -34,7 +39,7 @@ def solve_relaxation(problem: CapacityProblem) -> CapacitySolution:
     needed = problem.needed_vms(jobs)
     reserved_vms = problem.rent.reserved_vms
     if cut is not None or abs(needed - reserved_vms) <= ROUNDING * needed:
-        needed = reserved_vms  # all of them are used, whatever the sum of the parts rounds to
+        needed = reserved_vms  # exactly all are used, whatever the sum of the parts rounds to
     reserved, on_demand = problem.rent.vms(needed)
     return CapacitySolution(
         jobs=jobs,
@@ -52,9 +57,9 @@ def _next_vm_usd(problem: CapacityProblem, on_demand_vms: float, cut: int | None
 
 
 def _ration(problem: CapacityProblem, jobs: Numbers, needed: float) -> int | None:
-    """Give the reserved machines that are left to the rationed classes, in `jobs` itself.
+    """Give the remaining reserved VMs to the rationed classes; updates `jobs`.
 
-    Returns the class that was cut short first; None where there was enough for all.
+    Returns the first class that does not get all it asked for; None if there are enough VMs.
     """
     rationed = np.flatnonzero(problem.is_rationed & (problem.jobs_max > problem.jobs_min))
     left = problem.rent.reserved_vms - needed
@@ -64,7 +69,7 @@ def _ration(problem: CapacityProblem, jobs: Numbers, needed: float) -> int | Non
         jobs[rationed] = problem.jobs_max[rationed]
         return None
     if left < -slop:
-        # Machines on demand are rented already, and no rationed class is worth one more.
+        # On-demand VMs are already in use, and no rationed class is worth one more of them.
         return None
     order = np.argsort(-problem.worth_usd[rationed], kind="stable")
     rationed, reached = rationed[order], np.cumsum(wanted[order])
@@ -80,11 +85,11 @@ def _ration(problem: CapacityProblem, jobs: Numbers, needed: float) -> int | Non
 
 
 def certificate_gap_usd(problem: CapacityProblem, answer: CapacitySolution) -> float:
-    """How far the answer's objective lies above what `next_vm_usd` proves that none undercuts.
+    """Difference between the objective and the lower bound that `next_vm_usd` proves.
 
-    0 but for rounding where the answer is an optimum of the linear program; never below. The
-    proof is the dual problem: let every machine cost `next_vm_usd`, and each class decides for
-    itself. Source: capacity spec, section 4.1.
+    Apart from rounding it is 0 for an optimum of the linear program, and never negative. The bound
+    is the dual problem: if every VM costs `next_vm_usd`, each class can be decided alone, and by
+    weak duality no solution costs less than the sum. Source: capacity spec, section 4.1.
     """
     price = answer.next_vm_usd
     margin = price * problem.vms_per_job - problem.penalty_usd

@@ -1,4 +1,4 @@
-"""The greedy answer against a solver, its own certificate, and the theorems of the paper."""
+"""The relaxation against a solver, its certificate, and the theorems of the paper."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tests.planning.capacity_problems import (
     drawn_problem,
     is_feasible,
     problem_of,
-    solved_elsewhere,
+    solved_by_highs,
 )
 
 from sluice.estimate.bounds import Bound
@@ -22,7 +22,7 @@ from sluice.planning.capacity.two_classes import two_class_solution
 
 
 def scale_of(problem, answer):
-    """What rounding errors are measured against."""
+    """Magnitude to which rounding errors are compared."""
     return 1.0 + abs(answer.objective_usd) + problem.refusals_usd(answer.jobs)
 
 
@@ -33,12 +33,12 @@ def check_against_highs(seeds):
         scale = scale_of(problem, answer)
 
         assert is_feasible(problem, answer), seed
-        assert abs(answer.objective_usd - solved_elsewhere(problem)) <= 1e-9 * scale, seed
+        assert abs(answer.objective_usd - solved_by_highs(problem)) <= 1e-9 * scale, seed
         assert abs(certificate_gap_usd(problem, answer)) <= 1e-9 * scale, seed
 
 
 def test_greedy_is_the_optimum_of_the_linear_program():
-    """Against HiGHS, on instances of every sort. Source: capacity spec, section 8."""
+    """Compared with HiGHS, on instances of every kind. Source: capacity spec, section 8."""
     check_against_highs(range(100))
 
 
@@ -53,7 +53,7 @@ needs = st.one_of(st.integers(1, 8).map(float), st.floats(0.01, 20))
 
 @st.composite
 def problems(draw):
-    """Small ones, full of ties: equal ratios, ratios equal to a price, nothing to decide."""
+    """Small problems with many ties: equal ratios, ratios equal to a price, fixed job counts."""
     classes = []
     for _ in range(draw(st.integers(1, 6))):
         need = draw(needs)
@@ -66,8 +66,8 @@ def problems(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(problems())
-def test_the_certificate_closes_whatever_the_ties(problem):
-    """Strong duality: a gap of zero proves the optimum, and the answer is feasible."""
+def test_the_certificate_has_no_gap_on_any_ties(problem):
+    """Strong duality: the gap is 0, which proves the optimum, and the solution is feasible."""
     answer = solve_relaxation(problem)
 
     assert is_feasible(problem, answer)
@@ -76,8 +76,8 @@ def test_the_certificate_closes_whatever_the_ties(problem):
 
 @settings(max_examples=200, deadline=None)
 @given(problems(), st.floats(0.5, 1.5))
-def test_the_certificate_of_a_worse_answer_stays_open(problem, factor):
-    """A proof that accepted anything would be worth nothing."""
+def test_the_certificate_of_a_worse_solution_has_a_gap(problem, factor):
+    """The proof must reject solutions that are not optimal."""
     answer = solve_relaxation(problem)
     jobs = np.clip(answer.jobs * factor, problem.jobs_min, problem.jobs_max)
     r, d = problem.rent.vms(problem.needed_vms(jobs))
@@ -94,7 +94,7 @@ def test_the_certificate_of_a_worse_answer_stays_open(problem, factor):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_six_properties_of_theorem_3(seed):
-    """Under their true conditions. Source: capacity spec, section 3.3."""
+    """The properties hold under their corrected conditions. Source: capacity spec, section 3.3."""
     problem = drawn_problem(seed)
     answer, rent = solve_relaxation(problem), problem.rent
     used, slop = problem.needed_vms(answer.jobs), 1e-9 * problem.needed_vms(problem.jobs_max)
@@ -118,7 +118,7 @@ def test_the_six_properties_of_theorem_3(seed):
 
 
 def test_theorem_1_is_the_cheapest_split_of_the_slack():
-    """Against numerical minimisation over how the slack is split between the phases."""
+    """Compared with a numerical minimisation over the split of the slack between the phases."""
     draw = np.random.default_rng(1)
     for _ in range(50):
         xi_map, xi_reduce, slack = draw.uniform(1, 1e4), draw.uniform(1, 1e4), draw.uniform(1, 3e3)
@@ -136,7 +136,7 @@ def test_theorem_1_is_the_cheapest_split_of_the_slack():
 
 
 @pytest.mark.parametrize("bound", Bound)
-def test_a_deadline_and_its_vms_lead_to_each_other(bound):
+def test_a_deadline_gives_its_vms_and_the_vms_give_the_deadline(bound):
     draw = np.random.default_rng(2)
     classes = draw_classes(draw, 20, draw_rent(draw, 1.0), InstanceKind.TEXT)
     gammas = classes.needs(bound)
@@ -150,7 +150,7 @@ def test_a_deadline_and_its_vms_lead_to_each_other(bound):
 
 
 def in_cell(draw, row, column):
-    """A problem of two classes in a cell of the table. Source: capacity spec, section 3.4."""
+    """Draw a problem of two classes in this cell of the table. Source: capacity spec, section 3.4."""
     rho = draw.uniform(5, 20)
     delta = rho * draw.uniform(1.2, 4)
     parts = {1: (0, rho), 2: (rho, delta), 3: (delta, 2 * delta)}
@@ -173,8 +173,8 @@ def in_cell(draw, row, column):
 
 @pytest.mark.parametrize("column", "abcd")
 @pytest.mark.parametrize("row", range(1, 7))
-def test_the_closed_form_of_two_classes_is_what_greedy_finds(row, column):
-    """A hundred instances of each of the twenty-four cells, a few of them also against HiGHS."""
+def test_the_closed_form_of_two_classes_equals_the_relaxation(row, column):
+    """100 instances of each of the 24 cells; a few are also compared with HiGHS."""
     draw = np.random.default_rng(10 * row + ord(column))
     for number in range(100):
         problem = in_cell(draw, row, column)
@@ -185,4 +185,4 @@ def test_the_closed_form_of_two_classes_is_what_greedy_finds(row, column):
         assert answer.reserved_vms == pytest.approx(cell.reserved_vms, rel=1e-9, abs=1e-9)
         assert answer.on_demand_vms == pytest.approx(cell.on_demand_vms, rel=1e-9, abs=1e-9)
         if number < 3:
-            assert answer.objective_usd == pytest.approx(solved_elsewhere(problem), rel=1e-9)
+            assert answer.objective_usd == pytest.approx(solved_by_highs(problem), rel=1e-9)

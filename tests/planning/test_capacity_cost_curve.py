@@ -1,4 +1,4 @@
-"""The cost over reserved machines: convex, straight between its corners, and never wrong."""
+"""Cost over reserved VMs: convex, piecewise linear, and equal to a new solution."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 def cost_with(problem, reserved_vms):
-    """The least cost with so many reserved machines, solved anew."""
+    """The least cost with this number of reserved VMs, from a new solution."""
     asked = replace(problem, rent=replace(problem.rent, reserved_vms=reserved_vms))
     saved = float((problem.penalty_usd * problem.jobs_max).sum())
     return solve_relaxation(asked).objective_usd + saved
@@ -21,7 +21,7 @@ def cost_with(problem, reserved_vms):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 1.5))
-def test_the_curve_is_what_solving_anew_gives(seed, part):
+def test_the_curve_equals_a_new_solution_at_each_point(seed, part):
     problem = drawn_problem(seed, classes_max=20)
     curve = cost_curve(problem)
     reserved = part * max(1.0, problem.needed_vms(problem.jobs_max))
@@ -32,7 +32,7 @@ def test_the_curve_is_what_solving_anew_gives(seed, part):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_curve_is_convex_and_falls(seed):
-    """Every further machine saves no more than the one before, and none does harm."""
+    """Each further VM saves at most as much as the one before, and never adds cost."""
     curve = cost_curve(drawn_problem(seed, classes_max=20))
     slopes = np.diff(curve.cost_usd) / np.diff(curve.reserved_vms)
 
@@ -42,8 +42,8 @@ def test_the_curve_is_convex_and_falls(seed):
     assert (np.diff(curve.next_vm_usd) < 0).all()
 
 
-def test_the_price_of_the_next_machine_is_the_slope():
-    """Its worth less its rent is what one more saves. Source: capacity spec, section 4.1."""
+def test_the_price_of_the_next_vm_is_the_slope():
+    """One more VM saves its worth minus its rent. Source: capacity spec, section 4.1."""
     problem = problem_of(13, (2, 30, 3, 10))
     answer, rent = solve_relaxation(problem), problem.rent
 
@@ -51,7 +51,7 @@ def test_the_price_of_the_next_machine_is_the_slope():
     assert saved == pytest.approx(0.5 * (answer.next_vm_usd - rent.reserved_usd))
 
 
-def test_without_use_for_machines_the_curve_is_one_point():
+def test_the_curve_is_one_point_if_no_vm_has_a_use():
     curve = cost_curve(problem_of(50, (2, 10, 0, 10)))
 
     assert [0.0] == list(curve.reserved_vms)
@@ -59,6 +59,6 @@ def test_without_use_for_machines_the_curve_is_one_point():
     assert 0.0 == curve.useful_vms
 
 
-def test_more_machines_than_all_worthy_jobs_take_are_of_no_use():
-    """Class one is worth reserved machines, class two none."""
+def test_vms_beyond_all_profitable_jobs_have_no_use():
+    """Class one is worth reserved VMs, class two is not."""
     assert 20.0 == cost_curve(problem_of(0, (2, 30, 3, 10), (2, 10, 0, 10))).useful_vms
