@@ -150,7 +150,7 @@ def test_a_deadline_gives_its_vms_and_the_vms_give_the_deadline(bound):
 
 
 def in_cell(draw, row, column):
-    """Draw a problem of two classes in this cell of the table. Source: capacity spec, section 3.4."""
+    """Draw a problem of two classes in a cell of the table. Source: capacity spec, section 3.4."""
     rho = draw.uniform(5, 20)
     delta = rho * draw.uniform(1.2, 4)
     parts = {1: (0, rho), 2: (rho, delta), 3: (delta, 2 * delta)}

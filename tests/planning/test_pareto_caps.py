@@ -29,7 +29,7 @@ def least_usd(jobs, vms_max):
     return min(
         (
             math.fsum(one.cost_usd for one in taken)
-            for taken in itertools.product(*(own.entries for own in jobs))
+            for taken in itertools.product(*(choices.entries for choices in jobs))
             if sum(one.vms for one in taken) <= vms_max
         ),
         default=None,
@@ -57,7 +57,7 @@ def test_the_bound_never_exceeds_what_is_possible(seed):
     jobs = [random_options(draw) for _ in range(draw.randint(1, 4))]
     bound = _Bound(jobs, vms_max := draw.randint(1, 30))
     for number in range(len(jobs)):
-        bound.look_again(number)
+        bound.reprice(number)
     wanted = least_usd(jobs, vms_max)
 
     assert bound.is_open == (wanted is not None)

@@ -68,21 +68,21 @@ def random_times(number):
 @pytest.mark.parametrize("number", range(120))
 def test_all_climbs_at_once_stop_where_each_alone_does(number):
     times = random_times(number)
-    cuts = tuned_choices(PhaseCounts(times), TaskTuning.HILL)
+    choices = tuned_choices(PhaseCounts(times), TaskTuning.HILL)
 
     wanted = [climbed(times, slots) for slots in range(1, times.phase.tasks_max + 1)]
-    assert cuts.tasks.tolist() == wanted
+    assert choices.tasks.tolist() == wanted
 
 
 @pytest.mark.parametrize("number", range(120))
 def test_the_best_of_few_counts_is_the_best_of_all(number):
     times = random_times(number)
-    cuts = tuned_choices(PhaseCounts(times), TaskTuning.SCAN)
+    choices = tuned_choices(PhaseCounts(times), TaskTuning.SCAN)
 
     for place, slots in enumerate(range(1, times.phase.tasks_max + 1)):
         wanted_s = times.time_s(scanned(times, slots), slots)
-        assert cuts.seconds[place] == pytest.approx(wanted_s, rel=1e-12)
-        assert slots <= cuts.tasks[place] <= times.phase.tasks_max
+        assert choices.seconds[place] == pytest.approx(wanted_s, rel=1e-12)
+        assert slots <= choices.tasks[place] <= times.phase.tasks_max
 
 
 @pytest.mark.parametrize("number", range(60))
@@ -90,22 +90,22 @@ def test_the_best_of_few_counts_is_the_best_of_all(number):
 def test_times_in_arrays_are_the_same_numbers(number, tuning):
     """To the last bit: where times tie, a climb stops, and rounding must not decide otherwise."""
     times = random_times(number)
-    cuts = tuned_choices(PhaseCounts(times), tuning)
+    choices = tuned_choices(PhaseCounts(times), tuning)
 
-    for place in range(len(cuts.tasks)):
-        seconds, slots, tasks = cuts.at(place)
+    for place in range(len(choices.tasks)):
+        seconds, slots, tasks = choices.at(place)
         assert seconds == times.time_s(tasks, slots)
 
 
 @pytest.mark.parametrize("number", range(60))
 def test_slots_may_be_left_idle_where_that_is_faster(number):
-    cuts = tuned_choices(PhaseCounts(random_times(number)), TaskTuning.HILL)
-    best = best_with_at_most(cuts)
+    choices = tuned_choices(PhaseCounts(random_times(number)), TaskTuning.HILL)
+    best = best_with_at_most(choices)
 
-    assert best.seconds.tolist() == np.minimum.accumulate(cuts.seconds).tolist()
+    assert best.seconds.tolist() == np.minimum.accumulate(choices.seconds).tolist()
     for place in range(len(best.tasks)):
         seconds, slots, tasks = best.at(place)
-        assert cuts.at(slots - 1) == (seconds, slots, tasks)
+        assert choices.at(slots - 1) == (seconds, slots, tasks)
         assert slots <= place + 1
 
 

@@ -19,8 +19,8 @@ from sluice.planning.capacity.problem import ROUNDING, CapacityProblem, Capacity
 def solve_relaxation(problem: CapacityProblem) -> CapacitySolution:
     """Minimise the cost with divisible jobs and VMs. O(n log n).
 
-    >>> from sluice.planning.capacity.problem import Rent
-    >>> rent = Rent(on_demand_usd=20, reserved_usd=8, reserved_vms=13)
+    >>> from sluice.planning.capacity.problem import RentalPrices
+    >>> rent = RentalPrices(on_demand_usd=20, reserved_usd=8, reserved_vms=13)
     >>> one = np.ones(1)
     >>> problem = CapacityProblem(
     ...     vms_per_job=2 * one,

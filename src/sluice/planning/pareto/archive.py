@@ -1,7 +1,8 @@
-"""Plans found so far that no other beats, offered one by one in any order.
+"""Archive of undominated plans, which are offered one by one in any order.
 
-Full dominance both ways: what beats an old plan replaces it, what an old plan beats or equals is
-not taken. The paper's own comparison fails at both (E7). Source: pareto, section 3.
+Dominance is checked both ways: a new plan replaces the old ones it dominates, and is rejected if an
+old plan dominates or equals it. The paper's comparison does neither completely (E7). The plans are
+sorted, so an offer costs a binary search plus the removed plans. Source: pareto, section 3.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Payload = TypeVar("Payload")
 
 
 class Archive(Generic[Payload]):
-    """Undominated (makespan, budget) pairs by rising makespan, each with what it stands for.
+    """Undominated (makespan, budget) pairs by rising makespan, each with a payload.
 
     >>> archive = Archive()
     >>> archive.offer(100.0, 10.0, "old"), archive.offer(100.0, 8.0, "new"), archive.held
@@ -40,12 +41,12 @@ class Archive(Generic[Payload]):
         return tuple(self._held)
 
     def takes(self, makespan_s: float, budget_usd: float) -> bool:
-        """Whether such a plan would be taken: nothing that is held is as good."""
+        """Whether such a plan would be accepted: no archived plan is as good."""
         place = bisect_right(self._makespans_s, makespan_s)
         return not place or is_below(budget_usd, self._budgets_usd[place - 1])
 
     def offer(self, makespan_s: float, budget_usd: float, token: Payload) -> bool:
-        """Take the plan, unless one that is held is as good. Returns whether it was taken."""
+        """Add the plan unless an archived one is as good. Returns whether it was added."""
         if not self.takes(makespan_s, budget_usd):
             return False
         end = place = bisect_left(self._makespans_s, makespan_s)

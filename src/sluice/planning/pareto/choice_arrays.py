@@ -1,7 +1,7 @@
-"""Choices side by side in arrays, of which only those are kept that no other beats.
+"""Choices of a job as NumPy arrays, and the filters for undominated choices.
 
-A job whose tasks are tuned has millions of choices: too many to make an object of each. Here they
-are times, costs and two numbers that say which choice it is.
+A job with tuned tasks has millions of choices, too many for one object each. Here a choice is a
+time, a cost, and the slots and tasks that identify it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ChoiceArrays(NamedTuple):
-    """Choices: seconds, dollars, slots and tasks of the maps, and slots for the reduces."""
+    """Columns of choices: seconds, dollars, slots and tasks of the maps, slots of the reduces."""
 
     seconds: Numbers
     usd: Numbers
@@ -31,7 +31,7 @@ class ChoiceArrays(NamedTuple):
     reduce_slots: Counts
 
     def where(self, chosen: NDArray[bool_] | Counts) -> ChoiceArrays:
-        """Some of them, by position."""
+        """Select choices by mask or position."""
         return ChoiceArrays(
             self.seconds[chosen],
             self.usd[chosen],
@@ -42,24 +42,27 @@ class ChoiceArrays(NamedTuple):
 
 
 def joined(parts: Sequence[ChoiceArrays]) -> ChoiceArrays:
-    """One after the other; at least one."""
+    """Concatenate; needs at least one part."""
     return ChoiceArrays(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def no_choices() -> ChoiceArrays:
-    """None at all."""
+    """Return arrays of length 0."""
     none = np.zeros(0, np.int64)
     return ChoiceArrays(np.zeros(0), np.zeros(0), none, none, none)
 
 
 def undominated_choices(rows: ChoiceArrays) -> ChoiceArrays:
-    """Those that no other beats in time and cost by more than rounding, the fastest first."""
+    """Choices that no other dominates by more than rounding, the fastest first.
+
+    After sorting by time, a choice is undominated if it is cheaper than all before it. O(n log n).
+    """
     rows = rows.where(np.lexsort((rows.usd, rows.seconds)))
     return rows.where(rows.usd < _cheapest_before(rows.usd) * (1 - ROUNDING))
 
 
 def not_dominated_by(rows: ChoiceArrays, by: ChoiceArrays) -> ChoiceArrays:
-    """Those rows that none of the others, undominated and the fastest first, is as good as."""
+    """Rows that no choice in `by` equals or dominates. `by` is undominated, the fastest first."""
     cheapest = np.append(np.inf, by.usd)
     places = np.searchsorted(by.seconds, rows.seconds * (1 + ROUNDING), side="right")
     return rows.where(rows.usd < cheapest[places] * (1 - ROUNDING))

@@ -1,8 +1,8 @@
-"""A sum of money to which and from which is added, exact all the way.
+"""An exact running sum of money, for additions and subtractions.
 
-Every float is a whole number over a power of two, so sums of floats are sums of whole numbers; only
-the total is rounded, once. A sum kept so equals `math.fsum` over what it stands for, whatever its
-history was.
+Every float is an integer over a power of two, so a sum of floats is a sum of integers. Only the
+total is rounded, once. So the total always equals `math.fsum` over the current entries, whatever
+was added and removed before; `fsum` itself cannot remove a term without summing all terms again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sluice.planning.pareto.pricing import PlanEntry
 
 
 class ExactBudget:
-    """The budget of some entries, one replaced by another at a time."""
+    """Budget of a set of entries, updated one entry at a time."""
 
     def __init__(self, entries: Iterable[PlanEntry] = ()) -> None:
         self._total = 0
@@ -27,12 +27,12 @@ class ExactBudget:
         return self._total / (1 << self._bits)
 
     def add(self, entry: PlanEntry) -> None:
-        """Rent and I/O of one more entry."""
+        """Add rent and I/O of an entry."""
         self._count(entry.vm_usd, 1)
         self._count(entry.io_usd, 1)
 
     def replace(self, old: PlanEntry, new: PlanEntry) -> None:
-        """One entry for another."""
+        """Replace an entry with another."""
         self._count(old.vm_usd, -1)
         self._count(old.io_usd, -1)
         self.add(new)

@@ -1,8 +1,8 @@
-"""The plans held against the limits that were set, and a word on where that leaves the user.
+"""Finds plans, and compares them with the user's limits.
 
-The whole frontier is found first and split then: what keeps to all limits, and what is cheaper than
-the least budget named, which is no harm but was not asked for. A plan that costs enough only
-because it is beaten is not listed (E17). Source: pareto, section 4.6.
+The whole frontier is computed first. Then it is split into plans within all limits, and plans below
+the minimum budget, which are useful but were not asked for. A dominated plan is not listed, even if
+its cost reaches the minimum budget (E17). Source: pareto, section 4.6.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sluice.planning.pareto.waves import frontier_in_waves
 
 
 class PlanSearch(Enum):
-    """How plans are looked for."""
+    """Search method for plans."""
 
     EXACT = "exact"
     SLOTS = "slots"
@@ -30,7 +30,7 @@ class PlanSearch(Enum):
 
 
 class PlanStatus(Enum):
-    """Whether there is a plan within the limits, and if not, why."""
+    """Whether a plan satisfies the limits, or else the limit that prevents it."""
 
     OK = "ok"
     BELOW_BUDGET_MIN = "below_budget_min"
@@ -42,12 +42,12 @@ class PlanStatus(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParetoResult:
-    """What a search found.
+    """Result of a search.
 
-    plans: within all limits.  below_budget_min: in time, but cheaper than the least budget.
-    frontier: all of them, also those beyond the limits.
-    fastest_makespan_s, least_budget_usd: what is possible at all; None where nothing fits the cap.
-    missed: no plan was found, though an exact search finds some.
+    plans: plans within all limits.  below_budget_min: in time, but below the minimum budget.
+    frontier: all plans found, also those outside the limits.
+    fastest_makespan_s, least_budget_usd: best possible values; None if no plan fits the VM cap.
+    missed: the search found no plan, but an exact search finds one.
     """
 
     status: PlanStatus
@@ -62,10 +62,10 @@ class ParetoResult:
 def solve_plans(
     problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
 ) -> ParetoResult:
-    """Search, and hold what is found against the limits.
+    """Search for plans and apply the limits.
 
-    in_waves: under a cap on VMs let jobs wait for each other, instead of running all at once.
-    Raises InvalidInput where a greedy search cannot walk.
+    in_waves: under a cap on VMs run jobs in waves instead of all at once.
+    Raises InvalidInput if a greedy search cannot be used.
     """
     found = find_frontier(problem, search, in_waves=in_waves)
     possible = (
@@ -88,7 +88,7 @@ def solve_plans(
 def find_frontier(
     problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
 ) -> Frontier:
-    """The frontier that a search finds; of the limits only the cap on VMs is looked at."""
+    """Return the frontier that a search finds. Of the limits it uses only the cap on VMs."""
     vms_max = problem.limits.vms_max
     if search is PlanSearch.EXACT:
         if vms_max is None:
@@ -127,5 +127,5 @@ def _status(found: Frontier, within: Frontier, below: Frontier, limits: PlanLimi
 
 
 def _at_most(value: float, most: float | None) -> bool:
-    """Whether a value keeps to a limit, but for rounding."""
+    """Whether a value is within a limit, apart from rounding."""
     return most is None or value <= most * (1 + ROUNDING)

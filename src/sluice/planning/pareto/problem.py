@@ -1,4 +1,4 @@
-"""What is asked: jobs as a plan sees them, machines and their prices, and what may be tuned."""
+"""Input of a plan: jobs, VM offers and prices, limits, and tuning options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TUNED_TASKS_MAX = 10**6
 
 
 class TaskTuning(Enum):
-    """Into how many tasks a phase is cut. Source: pareto, section 2 (options), 4.3."""
+    """How the number of tasks of a phase is chosen. Source: pareto, section 2 (options), 4.3."""
 
     FIXED = "fixed"
     SCAN = "scan"
@@ -28,7 +28,7 @@ class TaskTuning(Enum):
 
 
 class BufferTuning(Enum):
-    """How buffer settings are found. Source: pareto, section 4.4."""
+    """How buffer settings are chosen. Source: pareto, section 4.4."""
 
     DEFAULT = "default"
     CLOSED_FORM = "closed form"
@@ -37,7 +37,7 @@ class BufferTuning(Enum):
 
 
 class IoModel(Enum):
-    """What spilling moves: as the paper charges it, or with the merging of spills (E12)."""
+    """I/O model of spills: as in the paper, or with the merging of spills (E12)."""
 
     PAPER = "paper"
     MERGE = "merge"
@@ -45,7 +45,7 @@ class IoModel(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
-    """What may be tuned, and which model is believed. seed: of the random searches for buffers."""
+    """Tuning options and models. seed: for the random searches for buffers."""
 
     tasks: TaskTuning = TaskTuning.FIXED
     buffers: BufferTuning = BufferTuning.DEFAULT
@@ -56,9 +56,9 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPhase:
-    """Tasks of one kind of slot. parts: lengths that follow each other in every task.
+    """Tasks of one phase. parts: lengths of the steps of every task, such as shuffle and work.
 
-    tasks: as given.  tasks_max: the most that tuning may cut the phase into.
+    tasks: as given.  tasks_max: upper limit for tuning the number of tasks.
     """
 
     tasks: int
@@ -68,7 +68,7 @@ class PlannedPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedJob:
-    """A job as a plan sees it: a map phase, then a reduce phase that shuffles first."""
+    """A job of a plan: a map phase, then a reduce phase that shuffles first."""
 
     job_id: JobId
     maps: PlannedPhase
@@ -78,7 +78,7 @@ class PlannedJob:
 
     @classmethod
     def of(cls, job: Job) -> PlannedJob:
-        """The job; raises InvalidInput naming what a plan needs and the job does not tell."""
+        """Convert a job. Raises InvalidInput that names a missing value."""
         return cls(
             job_id=job.job_id,
             maps=_phase(job, SlotKind.MAP, "maps"),
@@ -90,9 +90,9 @@ class PlannedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParetoProblem:
-    """Jobs, the machines that each may choose from, prices, limits, and options.
+    """Jobs, VM offers, prices, limits and options.
 
-    offers: one where all VMs are alike.  has_types: they come from a list, and have names.
+    offers: one if all VMs are equal.  has_types: the offers come from a price list, with names.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -106,7 +106,7 @@ class ParetoProblem:
         if not self.jobs:
             raise InvalidInput("jobs is empty", where="plan", hint="give at least one job")
         if not self.offers:
-            raise InvalidInput("there is no VM to rent", where="plan", hint="offer at least one")
+            raise InvalidInput("there is no VM to rent", where="plan", hint="give at least one VM")
         if self.options.buffers is not BufferTuning.DEFAULT and not any(
             job.output for job in self.jobs
         ):

@@ -1,7 +1,8 @@
-"""Random search, and recursive random search, over a cube of numbers from 0 to 1.
+"""Random search and recursive random search over the unit cube.
 
-Recursive random search explores the whole cube, then looks around the best point found in a box
-that follows every improvement and shrinks where there is none; once it is tiny, exploring goes on.
+Recursive random search first samples the whole cube. Then it samples a box around the best point.
+The box moves to every improvement and shrinks without one; when it is tiny, sampling of the whole
+cube starts again.
 Source: Ye and Kalyanaraman, "A recursive random search algorithm for large-scale network parameter
 configuration", SIGMETRICS 2003, with the parameters given there.
 """
@@ -13,25 +14,25 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-_EXPLORED = 44  # ln(1 - 0.99) / ln(1 - 0.1): one of them is in the best tenth, at 99 %
+_EXPLORED = 44  # ln(1 - 0.99) / ln(1 - 0.1): with 99 %, one sample is in the best tenth
 _TRIES = 3  # ln(1 - 0.99) / ln(1 - 0.8), before the box shrinks
-_FIRST_SHARE = 0.1  # of the cube's volume in the first box
+_FIRST_SHARE = 0.1  # volume of the first box, as a share of the cube
 _SHRINK = 0.5
 _LEAST_SHARE = 0.001
 
 Point = tuple[float, ...]
-Cost = Any  # what compares: a number, or a tuple whose later parts break ties
+Cost = Any  # a comparable value: a number, or a tuple whose later parts break ties
 
 
 class SearchPoint(NamedTuple):
-    """The best point, and its cost."""
+    """A point and its cost."""
 
     cost: Cost
     point: Point
 
 
 class _Tally:
-    """Counts evaluations, and keeps the best."""
+    """Counts evaluations and keeps the best point."""
 
     def __init__(
         self, cost: Callable[[Point], Cost], dimensions: int, draw: random.Random, left: int
@@ -43,7 +44,7 @@ class _Tally:
         return self._at(tuple(self._draw.random() for _ in range(self._dimensions)))
 
     def near(self, centre: Point, share: float) -> SearchPoint:
-        """In the box of that share of the cube around a point, moved to lie within the cube."""
+        """Sample the box around a point with this share of the volume, moved into the cube."""
         side = share ** (1.0 / self._dimensions)
         lows = (min(max(at - side / 2, 0.0), 1.0 - side) for at in centre)
         return self._at(tuple(low + side * self._draw.random() for low in lows))
@@ -59,7 +60,7 @@ class _Tally:
 def random_search(
     cost: Callable[[Point], Cost], dimensions: int, *, draw: random.Random, evaluations: int
 ) -> SearchPoint:
-    """The best of so many uniform draws; the first of equals."""
+    """Return the best of `evaluations` uniform draws; the first of equals."""
     tally = _Tally(cost, dimensions, draw, evaluations)
     while tally.left:
         tally.anywhere()
@@ -70,13 +71,13 @@ def random_search(
 def recursive_random_search(
     cost: Callable[[Point], Cost], dimensions: int, *, draw: random.Random, evaluations: int
 ) -> SearchPoint:
-    """The best that exploring and looking closer find in so many evaluations."""
+    """Return the best point that recursive random search finds in `evaluations` draws."""
     tally = _Tally(cost, dimensions, draw, evaluations)
     thresholds: list[Cost] = []
     while tally.left > 0:
         explored = [tally.anywhere() for _ in range(min(_EXPLORED, tally.left))]
         best = min(explored, key=lambda found: found.cost)
-        # Only what is better than usual is worth a closer look.
+        # Only a start that is better than the median of all starts is worth a local search.
         if not thresholds or best.cost <= sorted(thresholds)[len(thresholds) // 2]:
             _look_closer(tally, best)
         thresholds.append(best.cost)
@@ -97,7 +98,7 @@ def _look_closer(tally: _Tally, centre: SearchPoint) -> None:
 
 
 def scaled(at: float, low: float, high: float) -> float:
-    """A number from 0 to 1 as one from low to high.
+    """Map a number from [0, 1] to [low, high].
 
     >>> scaled(0.25, 10.0, 20.0)
     12.5
@@ -106,7 +107,7 @@ def scaled(at: float, low: float, high: float) -> float:
 
 
 def scaled_to_whole(at: float, low: int, high: int) -> int:
-    """A number from 0 to 1 as a whole number from low to high, each as likely as the others.
+    """Map a number from [0, 1] to an integer from low to high; all are equally likely.
 
     >>> scaled_to_whole(0.99, 1, 4)
     4

@@ -1,8 +1,8 @@
-"""What the maps of a job write to disk, as spills of a buffer that fills up again and again.
+"""Disk I/O of the maps of a job: spills of a buffer that fills repeatedly.
 
-The paper's model charges a last, partly full spill as a full one, so that a buffer larger than the
-output costs more (E12): all that tuning gains under it is this rounding. The `merge` model moves
-the output once where it fits into one spill, and three times where spills must be merged.
+The paper's model charges a last, partly full spill as a full one, so a buffer larger than the
+output costs more (E12). Under it tuning gains only this rounding. The `merge` model moves the
+output once if it fits into one spill, and three times if spills must be merged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MERGED_PASSES = 3.0  # spills are written, read again, and written as one file
 
 
 class MapShare(NamedTuple):
-    """What one map writes: bytes and records."""
+    """Output of one map: bytes and records."""
 
     bytes: float
     records: float
@@ -29,7 +29,7 @@ class MapShare(NamedTuple):
 
 
 class Spills(NamedTuple):
-    """How often one map spills, and what a spill moves, data and metadata together."""
+    """Number of spills of one map, and the bytes of one spill with data and metadata."""
 
     times: float
     filled_bytes: float
@@ -56,7 +56,7 @@ def spills(share: MapShare, setting: BufferSetting) -> Spills:
 
 
 def moved_bytes(share: MapShare, setting: BufferSetting, model: IoModel) -> float:
-    """What one map moves to and from its disk. Source: pareto (13), E12."""
+    """Bytes that one map moves to and from its disk. Source: pareto (13), E12."""
     found = spills(share, setting)
     if model is IoModel.PAPER:
         return found.times * found.filled_bytes

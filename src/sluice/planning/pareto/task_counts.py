@@ -1,13 +1,13 @@
-"""Into how many tasks to cut a phase, for every number of slots that it may have.
+"""Number of tasks of a phase, for every number of slots.
 
-Three ways: the count that is given; the best of all counts up to a limit; the paper's hill climb,
-which starts at one task a slot and stops where the first more no longer helps (E14: it misses the
-best count in most phases, for waves make the curve a saw).
+There are three ways: the given count; the best of all counts up to a limit (scan); the paper's hill
+climb. The climb starts at one task per slot and stops when one more task no longer helps. It misses
+the best count in most phases, because waves make the curve a sawtooth (E14).
 
-Both searches are done for all numbers of slots at once, in arrays, and look only where something
-can change. While the number of waves stays, tasks that never get longer make the phase shorter: so
-on k slots only w*k, w*k + 1 and the limit can be best, and a climb can stop only there. There are
-some limit * log(limit) such places for all k together, where all counts would be its square.
+Both searches handle all numbers of slots at once, in arrays, and evaluate only counts at which
+something can change. With a fixed number of waves, more tasks that never get longer make the phase
+shorter. So on k slots only w*k, w*k + 1 and the limit can be best, and a climb can stop only there.
+For all k together these are about limit * log(limit) counts instead of limit squared.
 Source: pareto, sections 4.1, 4.3.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     Counts = NDArray[int64]
     Seconds = NDArray[float64]
 
-EVALUATIONS_MAX = 100_000_000  # at a count on a number of slots, for one phase
-_FIRST_LOOK = 64
-_FEW_SLOTS = 32  # so narrow waves end at so many places that each climb is made alone
-_TINY = 1e-12  # a length that falls by less may leave the time as it is, by rounding
+EVALUATIONS_MAX = 100_000_000  # pairs of task count and slots, for one phase
+_FIRST_STRIDE = 64
+_FEW_SLOTS = 32  # up to here waves end so often that each climb is done separately
+_TINY = 1e-12  # a smaller relative decrease can vanish by rounding
 
 
 class PhaseChoice(NamedTuple):
-    """A phase on so many slots, cut into so many tasks, and the seconds that it takes."""
+    """Slots and task count of a phase, and its time in seconds."""
 
     time_s: float
     slots: int
@@ -42,25 +42,25 @@ class PhaseChoice(NamedTuple):
 
 
 class PhaseChoices(NamedTuple):
-    """Many cuts of a phase, side by side: seconds, slots in use, tasks."""
+    """Many choices of a phase as arrays: seconds, slots in use, tasks."""
 
     seconds: Seconds
     slots: Counts
     tasks: Counts
 
     def at(self, place: int) -> PhaseChoice:
-        """One of them."""
+        """Return one choice."""
         return PhaseChoice(
             float(self.seconds[place]), int(self.slots[place]), int(self.tasks[place])
         )
 
     def where(self, places: Counts) -> PhaseChoices:
-        """Some of them, by position."""
+        """Select choices by position."""
         return PhaseChoices(self.seconds[places], self.slots[places], self.tasks[places])
 
 
 class PhaseCounts:
-    """One phase, cut into 1 task, 2 tasks and so on up to its limit, timed in arrays."""
+    """Times of one phase for every task count from 1 to its limit, as arrays."""
 
     def __init__(self, times: PhaseTimes) -> None:
         import numpy as np
@@ -79,7 +79,7 @@ class PhaseCounts:
         ]
 
     def times_s(self, counts: Counts, slots: Counts | int) -> Seconds:
-        """Seconds for each of these counts; to the last bit what `PhaseTimes.time_s` says."""
+        """Seconds for each of these counts; bit for bit the result of `PhaseTimes.time_s`."""
         import numpy as np
 
         waves, waves_but_one = -(-counts // slots), -(-(counts - 1) // slots)
@@ -92,14 +92,14 @@ class PhaseCounts:
 
     @property
     def is_never_rising(self) -> bool:
-        """No task gets longer when there are more of them."""
+        """Whether more tasks never make a task longer."""
         import numpy as np
 
         return all(bool((np.diff(lengths) <= 0).all()) for span in self._spans for lengths in span)
 
     @property
     def is_falling(self) -> NDArray[bool_]:
-        """For each count but the last: one task more makes tasks shorter, none longer."""
+        """For each count but the last, whether one more task shortens tasks and lengthens none."""
         import numpy as np
 
         lengths = [part for span in self._spans for part in span]
@@ -109,9 +109,9 @@ class PhaseCounts:
         )
         return falling
 
-    def check_looks(self, looks: int) -> None:
-        """Raises InvalidInput where a search would take too long."""
-        if looks > EVALUATIONS_MAX:
+    def check_evaluations(self, evaluations: int) -> None:
+        """Raise InvalidInput if a search would take too long."""
+        if evaluations > EVALUATIONS_MAX:
             raise InvalidInput(
                 f"tasks_max is {self.limit}, too many counts to try with such lengths",
                 where=self._where,
@@ -120,35 +120,35 @@ class PhaseCounts:
 
 
 def tuned_choices(phase: PhaseCounts, tuning: TaskTuning) -> PhaseChoices:
-    """For 1 slot, 2 slots and so on, all of them in use: the cut that the tuning finds.
+    """Return the choice that the tuning finds for 1 slot, 2 slots and so on, all in use.
 
-    Raises InvalidInput where that would be too many looks.
+    Raises InvalidInput if the search would need too many evaluations.
     """
     tasks = _climbed(phase) if tuning is TaskTuning.HILL else _scanned(phase)
     return PhaseChoices(phase.times_s(tasks, phase.counts), phase.counts, tasks)
 
 
-def best_with_at_most(cuts: PhaseChoices) -> PhaseChoices:
-    """For 1 slot, 2 slots and so on, the fastest cut of at most so many; of equals, on the fewest.
+def best_with_at_most(choices: PhaseChoices) -> PhaseChoices:
+    """For 1 slot, 2 slots and so on, the fastest choice on at most that many; ties to fewer slots.
 
-    More slots may slow a climbed phase down, and a scanned one may be best with slots to spare.
+    More slots can slow a phase down after a climb, and a scan can be best with idle slots.
     """
     import numpy as np
 
-    least = np.minimum.accumulate(cuts.seconds)
+    least = np.minimum.accumulate(choices.seconds)
     is_new = np.ones(len(least), dtype=bool)
     is_new[1:] = least[1:] < least[:-1]
     places = np.maximum.accumulate(np.where(is_new, np.arange(len(least)), 0))
-    return cuts.where(places)
+    return choices.where(places)
 
 
 # --- the best of all counts -----------------------------------------------------------------------
 
 
 def _scanned(phase: PhaseCounts) -> Counts:
-    """For each number of slots the count, at least as many, that is done first."""
+    """For each number of slots, the fastest task count that fills them."""
     if not phase.is_never_rising:
-        phase.check_looks(phase.limit**2 // 2)
+        phase.check_evaluations(phase.limit**2 // 2)
         return _scanned_whole(phase)
     return _scanned_by_waves(phase)
 
@@ -164,7 +164,10 @@ def _scanned_whole(phase: PhaseCounts) -> Counts:
 
 
 def _scanned_by_waves(phase: PhaseCounts) -> Counts:
-    """Few slots one by one, for all their waves; many slots together, wave by wave."""
+    """Few slots one by one, for all their waves; many slots together, wave by wave.
+
+    The pivot is the square root of the limit: then neither loop has more than that many rounds.
+    """
     import numpy as np
 
     limit, pivot = phase.limit, isqrt(phase.limit)
@@ -192,7 +195,7 @@ def _scanned_by_waves(phase: PhaseCounts) -> Counts:
 
 
 def _climbed(phase: PhaseCounts) -> Counts:
-    """For each number of slots the count at which the climb stops. Source: pareto, Algorithm 4."""
+    """For each number of slots, the count at which the climb stops. Source: pareto, Algorithm 4."""
     import numpy as np
 
     tasks = phase.counts.copy()
@@ -204,8 +207,8 @@ def _climbed(phase: PhaseCounts) -> Counts:
 
 
 def _climbed_alone(phase: PhaseCounts, slots: int) -> int:
-    """The same for one number of slots, in ever longer strides."""
-    tasks, stride = slots, _FIRST_LOOK
+    """The climb for one number of slots, in strides that double."""
+    tasks, stride = slots, _FIRST_STRIDE
     while True:
         ahead = phase.counts[tasks - 1 : tasks + stride]
         seconds = phase.times_s(ahead, slots)
@@ -218,8 +221,10 @@ def _climbed_alone(phase: PhaseCounts, slots: int) -> int:
 
 
 def _climb_together(phase: PhaseCounts, tasks: Counts, slots: Counts) -> None:
-    """The same for many numbers of slots, in `tasks` itself, from one place to the next at which a
-    climb can stop: where a wave ends or begins, or where tasks do not get shorter.
+    """The climb for many numbers of slots; updates `tasks`.
+
+    It jumps to the next count at which a climb can stop: the end or begin of a wave, or a count
+    after which tasks do not get shorter.
     """
     import numpy as np
 
@@ -227,10 +232,10 @@ def _climb_together(phase: PhaseCounts, tasks: Counts, slots: Counts) -> None:
     holds = np.where(phase.is_falling, phase.limit, steps)
     holds = np.append(np.minimum.accumulate(holds[::-1])[::-1], phase.limit)
     climbing = np.arange(len(slots))
-    looks = 0
+    evaluations = 0
     while len(climbing):
-        looks += len(climbing)
-        phase.check_looks(looks)
+        evaluations += len(climbing)
+        phase.check_evaluations(evaluations)
         now, width = tasks[climbing], slots[climbing]
         beyond = now % width
         ends = np.where(beyond <= 1, now, now + width - beyond)

@@ -1,9 +1,12 @@
-"""All undominated plans when all jobs together may use only so many VMs at once.
+"""The exact frontier of plans under a cap on the VMs of all jobs together.
 
-For each makespan T at which some job gains an entry: the cheapest entries of at most T that fit,
-by a dynamic program over jobs and VMs in use (a knapsack with one choice from each group). Most T
-are settled without it: a price on every VM beyond the cap gives a bound from below (Lagrange), and
-where that is no cheaper than what is faster, nothing is to be found. Exact.
+For each makespan T at which some job gets a new entry, the cheapest entries with time at most T
+that fit the cap are found by dynamic programming over jobs and VMs. This is a multiple-choice
+knapsack; it costs O(entries * cap) for each T.
+
+Most T need no dynamic program. A price on every VM above the cap gives a lower bound on the budget
+(Lagrangian relaxation). If this bound is not below the budget of a faster plan, then no plan at T
+can be on the frontier. The bound only skips work, so the result stays exact.
 Source: pareto, section 4.5.
 """
 
@@ -29,7 +32,7 @@ _HALVINGS = 40
 
 
 def frontier_under_cap(problem: ParetoProblem, vms_max: int) -> Frontier:
-    """The exact frontier with at most `vms_max` VMs in use. Empty where no plan fits."""
+    """Return the exact frontier with at most `vms_max` VMs in use; empty if no plan fits."""
     staircases = [
         staircase_in_vms(job_entries(problem, JobPricing(problem, number), vms_max))
         for number in range(len(problem.jobs))
@@ -47,7 +50,7 @@ def frontier_under_cap(problem: ParetoProblem, vms_max: int) -> Frontier:
 
 
 class JobChoices:
-    """What a job may take by some time: entries by rising VMs and falling cost."""
+    """Entries of one job up to some time, by rising VMs and falling cost."""
 
     def __init__(self) -> None:
         self.vms: list[int] = []
@@ -55,7 +58,7 @@ class JobChoices:
         self.entries: list[PlanEntry] = []
 
     def offer(self, entry: PlanEntry) -> bool:
-        """Take it, unless one of at most as many VMs costs no more; tells whether it did."""
+        """Add the entry unless one with at most its VMs costs no more. Returns whether added."""
         usd = entry.cost_usd
         place = bisect_right(self.vms, entry.vms)
         if place and not is_below(usd, self.usd[place - 1]):
@@ -69,24 +72,24 @@ class JobChoices:
         return True
 
     def priced_usd(self, vm_usd: float) -> float:
-        """The least cost if every VM costs so much more."""
+        """Least cost if every VM costs `vm_usd` more."""
         return min(usd + vm_usd * vms for usd, vms in zip(self.usd, self.vms, strict=True))
 
     def priced_vms(self, vm_usd: float) -> int:
-        """How many VMs that takes, the fewest of equals."""
+        """VMs of the cheapest entry if every VM costs `vm_usd` more; of equals the fewest."""
         priced = zip(self.usd, self.vms, strict=True)
         return min((usd + vm_usd * vms, vms) for usd, vms in priced)[1]
 
 
 def staircase_in_vms(entries: Iterator[PlanEntry]) -> Staircase:
-    """The entries that no other beats in time, cost and VMs, all three, by rising time."""
+    """The entries that are undominated in time, cost and VMs together, by rising time."""
     options = JobChoices()
     in_time = sorted(entries, key=lambda entry: (entry.time_s, entry.cost_usd, entry.vms))
     return tuple(entry for entry in in_time if options.offer(entry))
 
 
 def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Iterator[PlanEntries]:
-    """For each time at which more is possible than before, the cheapest entries that fit."""
+    """Yield, for each time with a new entry that can matter, the cheapest entries that fit."""
     events = sorted(
         (entry.time_s, job, step)
         for job, staircase in enumerate(staircases)
@@ -99,7 +102,7 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
         for _, job, step in group:
             entry = staircases[job][step]
             if options[job].offer(entry):
-                bound.gained(job, entry)
+                bound.add_choice(job, entry)
         if not bound.is_open or not is_below(bound.usd(), lowest_usd):
             continue
         if not bound.is_slack:
@@ -112,7 +115,11 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
 
 
 class _Bound:
-    """No choice that fits costs less than the cheapest one with a price on VMs beyond the cap."""
+    """Lagrangian lower bound on the budget of entries that fit the cap.
+
+    For any VM price >= 0, the least priced cost of all jobs minus price * cap is such a bound: a
+    choice that fits pays at most price * cap for its VMs.
+    """
 
     def __init__(self, options: Sequence[JobChoices], vms_max: int) -> None:
         self._options = options
@@ -123,32 +130,36 @@ class _Bound:
 
     @property
     def is_open(self) -> bool:
-        """Every job has an option, and the least of all fit together."""
+        """Whether every job has an entry, and the smallest entries fit together."""
         return sum(self._least) <= self._vms_max
 
     @property
     def is_slack(self) -> bool:
-        """The cheapest of all fit together, so that the cap does not count."""
-        return sum(own.vms[-1] for own in self._options) <= self._vms_max
+        """Whether the cheapest entries of all jobs fit, so that the cap has no effect."""
+        return sum(choices.vms[-1] for choices in self._options) <= self._vms_max
 
-    def gained(self, job: int, entry: PlanEntry) -> None:
-        """A job has gained an option; what that replaced had been no better at any price."""
+    def add_choice(self, job: int, entry: PlanEntry) -> None:
+        """Update for a new entry of a job. The entries it replaced were no better at any price."""
         priced_usd = entry.cost_usd + self._vm_usd * entry.vms
         self._priced_usd[job] = min(self._priced_usd[job], priced_usd)
         self._least[job] = min(self._least[job], entry.vms)
 
-    def look_again(self, job: int) -> None:
-        """All options of a job have another price."""
+    def reprice(self, job: int) -> None:
+        """Recompute the values of a job after the VM price changed."""
         self._priced_usd[job] = self._options[job].priced_usd(self._vm_usd)
         self._least[job] = self._options[job].vms[0]
 
     def usd(self) -> float:
-        """The bound, a little lower for what summing in another order may change."""
+        """The bound, lowered slightly to allow for rounding of sums in another order."""
         total_usd = math.fsum(self._priced_usd) - self._vm_usd * self._vms_max
         return total_usd - 1e-9 * abs(total_usd)
 
     def sharpen(self) -> None:
-        """Find the price of a VM for which the bound is highest: where as many are taken as fit."""
+        """Find the VM price with the highest bound, by bisection.
+
+        The bound is concave in the price. Its slope is the VMs taken minus the cap, so the maximum
+        is at the price at which the taken VMs just fit.
+        """
         low, high = 0.0, 1.0
         while self._taken(high) > self._vms_max:
             high *= 4.0
@@ -162,42 +173,47 @@ class _Bound:
                 high = middle
         self._vm_usd = high
         for job in range(len(self._options)):
-            self.look_again(job)
+            self.reprice(job)
 
     def _taken(self, vm_usd: float) -> int:
-        return sum(own.priced_vms(vm_usd) for own in self._options)
+        return sum(choices.priced_vms(vm_usd) for choices in self._options)
 
 
 def cheapest(options: Sequence[JobChoices], vms_max: int) -> PlanEntries:
-    """One option of each job, the cheapest together that fit; the least of each do."""
-    if sum(own.vms[-1] for own in options) <= vms_max:
-        return tuple(own.entries[-1] for own in options)
-    spare = vms_max - sum(own.vms[0] for own in options)
+    """Return one entry per job: the cheapest set that fits. The smallest entries must fit."""
+    if sum(choices.vms[-1] for choices in options) <= vms_max:
+        return tuple(choices.entries[-1] for choices in options)
+    spare = vms_max - sum(choices.vms[0] for choices in options)
     taken: list[PlanEntry] = []
-    for own, choices in zip(reversed(options), reversed(_choices(options, spare)), strict=True):
-        number = int(choices[spare])
-        taken.append(own.entries[number])
-        spare -= own.vms[number] - own.vms[0]
+    positions = _best_positions(options, spare)
+    for choices, by_spare in zip(reversed(options), reversed(positions), strict=True):
+        number = int(by_spare[spare])
+        taken.append(choices.entries[number])
+        spare -= choices.vms[number] - choices.vms[0]
     return tuple(reversed(taken))
 
 
-def _choices(options: Sequence[JobChoices], spare: int) -> list[NDArray[int32]]:
-    """For each job, by VMs that it and those before it may use beyond their least: its option."""
+def _best_positions(options: Sequence[JobChoices], spare: int) -> list[NDArray[int32]]:
+    """Dynamic program over the spare VMs, those above the smallest entries of all jobs.
+
+    Returns for each job the position of its entry, by the spare VMs that it and the jobs before
+    it may use.
+    """
     import numpy as np
 
     best: NDArray[float64] = np.zeros(spare + 1)
-    told = []
-    for own in options:
-        least = best + own.usd[0]
-        choices = np.zeros(spare + 1, dtype=np.int32)
-        for number in range(1, len(own.vms)):
-            extra = own.vms[number] - own.vms[0]
+    positions = []
+    for choices in options:
+        least = best + choices.usd[0]
+        by_spare = np.zeros(spare + 1, dtype=np.int32)
+        for number in range(1, len(choices.vms)):
+            extra = choices.vms[number] - choices.vms[0]
             if extra > spare:
                 break
-            usd = best[: spare + 1 - extra] + own.usd[number]
+            usd = best[: spare + 1 - extra] + choices.usd[number]
             is_better = usd < least[extra:]
             np.copyto(least[extra:], usd, where=is_better)
-            np.copyto(choices[extra:], number, where=is_better)
-        told.append(choices)
+            np.copyto(by_spare[extra:], number, where=is_better)
+        positions.append(by_spare)
         best = least
-    return told
+    return positions
