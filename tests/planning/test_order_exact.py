@@ -162,7 +162,7 @@ def test_enumeration_breaks_ties_by_the_other_measure_and_then_by_the_dictionary
 def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
     with pytest.raises(InvalidInput, match=r"39,916,800 orders.*exact search"):
         enumerate_orders(context(benchmarks(11)), Objective.TCT)
-    with pytest.raises(InvalidInput, match="no single measure"):
+    with pytest.raises(InvalidInput, match="not a single measure"):
         enumerate_orders(context(benchmarks(2)), Objective.BOTH)
 
 

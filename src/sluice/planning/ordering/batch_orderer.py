@@ -1,8 +1,8 @@
-"""MROrder's ordering engine: the jobs of one round, put in order.
+"""MROrder's ordering engine: the order of the jobs of one round.
 
-Up to `exact_jobs_max` jobs every order is simulated on an empty cluster (SIM); beyond, a rule puts
-them in order (ALG): Johnson's for the makespan, shortest first for total completion time. Source:
-ordering spec, section 6.
+Up to `exact_jobs_max` jobs, every order is simulated on an empty cluster (SIM). With more jobs a
+rule orders them (ALG): Johnson's rule for the makespan, shortest first for the total completion
+time. Source: ordering spec, section 6.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 
 _UNKNOWN = ConstantLengths(UNKNOWN_S, UNKNOWN_S)
-_PLAIN_ORDERS_MAX = 10_000  # simulated before the compiled search is worth loading
+_PLAIN_ORDERS_MAX = (
+    10_000  # after this many simulated orders the compiled kernels are worth loading
+)
 
 
 class BatchOrderer:
     """MROrder's ordering engine. objective: "makespan" or "tct".
 
-    Calling it gives positions of the jobs, in the order in which to release them.
+    A call returns the positions of the jobs in release order.
     """
 
     def __init__(self, objective: str, exact_jobs_max: int) -> None:
         self._objective = objective
         self._exact_jobs_max = exact_jobs_max
-        self._orders = 0  # simulated so far, in all rounds
+        self._orders = 0  # simulated orders of all rounds
 
     def __call__(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
         batch = Workload(cluster=None, jobs=tuple(map(_measured, jobs)), source="mrorder")
         try:
             posed = problem_of(batch, map_slots=map_slots, reduce_slots=reduce_slots)
         except InvalidInput:
-            return self._by_work(jobs, map_slots, reduce_slots)  # of more than two phases
+            return self._by_work(jobs, map_slots, reduce_slots)  # a job has more than two phases
         if len(jobs) <= self._exact_jobs_max:
             return self._simulated(posed)
         return (rules.tct if self._objective == "tct" else rules.mk_jr)(loads_of(posed))
@@ -57,7 +59,7 @@ class BatchOrderer:
         return enumerate_orders(context, Objective(self._objective)).best.order
 
     def _by_work(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:
-        """The rule on work alone, for jobs of any shape."""
+        """Apply the rule to the amounts of work alone, for jobs with any phases."""
         works = [slot_work(job) for job in jobs]
         if self._objective == "tct":
             return sorted(range(len(jobs)), key=lambda i: works[i].span_s(map_slots, reduce_slots))
@@ -67,7 +69,7 @@ class BatchOrderer:
 
 
 def _measured(job: Job) -> Job:
-    """The job, with a length for tasks that nobody has measured."""
+    """Return the job with a default length for unmeasured tasks."""
     if all(phase.lengths is not None for phase in job.phases):
         return job
     phases = (replace(phase, lengths=phase.lengths or _UNKNOWN) for phase in job.phases)

@@ -1,4 +1,4 @@
-"""One branch and bound: its tree laid out for the kernels, walked on, and asked what it knows."""
+"""One branch-and-bound search: the arrays of its tree, and the loop that runs the kernel."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 
 _CHUNK_S = 0.02
-_CHUNK = 16  # nodes at once, where evaluations are counted
+_CHUNK = 16  # nodes per kernel call under a budget of evaluations
 
 
 class BranchAndBound:
-    """A tree whose root is open. Values are those of the aim."""
+    """A search tree, with its root opened. Values are those of the weighted objective."""
 
     def __init__(
         self, context: SearchContext, best: EvaluatedOrder, goal: WeightedObjective
@@ -44,12 +44,12 @@ class BranchAndBound:
 
     @property
     def is_done(self) -> bool:
-        """Whether no better order can be left."""
+        """Whether the tree is exhausted, so that no better order exists."""
         return self._depth < 0
 
     @property
     def lower(self) -> float:
-        """What no order can beat, as far as the tree is walked."""
+        """Lower bound on all orders: the least bound of the open nodes, or the best value."""
         if self.is_done:
             return float(self._tree.best[0])
         value = float(self._context.kernels.lowest_open(self._tree, self._context.jobs))
@@ -57,7 +57,7 @@ class BranchAndBound:
 
     @property
     def best(self) -> EvaluatedOrder:
-        """The best order that it knows."""
+        """The best order found so far."""
         order = self._context.order(self._tree.best_order)
         if order == self._best.order:
             return self._best
@@ -65,7 +65,7 @@ class BranchAndBound:
         return EvaluatedOrder(order=order, makespan_s=makespan_s, total_s=total_s)
 
     def learn(self, best: EvaluatedOrder) -> None:
-        """Cut by the value of an order that was found elsewhere, if it is better."""
+        """Use the value of an order that was found elsewhere for pruning, if it is better."""
         value = best.value(self._aim)
         if value < self._tree.best[0]:
             self._best = best
@@ -74,8 +74,8 @@ class BranchAndBound:
             for place, job in enumerate(best.order):
                 self._tree.best_order[place] = job
 
-    def walk(self, until: float, patience_s: float | None = None) -> bool:
-        """Walk on until all is done or that share of the limit, or the patience, is spent."""
+    def search(self, until: float, patience_s: float | None = None) -> bool:
+        """Search until done, or until a share of the budget or `patience_s` is spent."""
         budget = self._context.budget
         began_s = budget.elapsed_s
         while not self.is_done and budget.share < until:
@@ -99,7 +99,7 @@ class BranchAndBound:
 
 @cache
 def _make_ready(kernels: Kernels) -> None:
-    """Have the kernels compiled, if they are to be, before they are timed."""
+    """Run one node, so that compiled kernels are compiled before the search is timed."""
     alone = OrderingProblem(
         map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),)
     )
@@ -110,15 +110,15 @@ def _make_ready(kernels: Kernels) -> None:
     kernels.lowest_open(tree, 1)
 
 
-def _twins(context: SearchContext) -> list[int]:
-    """By job, the last one before it that is the same but for its name; -1 for none."""
+def _equal_before(context: SearchContext) -> list[int]:
+    """By job, the last earlier job with the same tasks; -1 for none."""
     last: dict[object, int] = {}
-    twins = []
+    positions = []
     for number, job in enumerate(context.problem.jobs):
-        look = (job.maps, job.reduces)
-        twins.append(last.get(look, -1))
-        last[look] = number
-    return twins
+        tasks = (job.maps, job.reduces)
+        positions.append(last.get(tasks, -1))
+        last[tasks] = number
+    return positions
 
 
 def _node(context: SearchContext, goal: WeightedObjective) -> SearchNode:
@@ -133,7 +133,7 @@ def _node(context: SearchContext, goal: WeightedObjective) -> SearchNode:
         johnson=integers(rules.mk_jr(loads)),
         by_maps=integers(sorted(loads.jobs, key=lambda job: loads.maps[job])),
         by_work=integers(rules.tct(loads)),
-        twin=integers(_twins(context)),
+        equal_before=integers(_equal_before(context)),
         map_work_s=floats([loads.s(work) for work in loads.maps]),
         reduce_work_s=floats([loads.s(work) for work in loads.reduces]),
         span_s=floats([loads.s(span) for span in loads.reduce_span]),

@@ -1,7 +1,7 @@
-"""The cut sweep: orders between the least total completion and the least makespan.
+"""The cut sweep: orders between the least total completion time and the least makespan.
 
-For every q the first q jobs in TCT order come first, then the rest by MK_JR; what no other of these
-beats in both measures is shown to the user, who may choose. Source: ordering spec, section 10.3.
+For every cut q, the first q jobs in TCT order come first, then the rest by MK_JR. The orders that
+are undominated in both measures are the frontier. Source: ordering spec, section 10.3.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _PLACES_MAX = 10**7  # jobs times cuts
 
 
 def cut_sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[EvaluatedOrder, ...]:
-    """The frontier, least makespan first.
+    """Return the frontier, least makespan first.
 
-    cuts_max: of more jobs than that, so many cuts are picked evenly; fewer of very many jobs.
+    cuts_max: with more jobs, this many cuts are picked evenly, and fewer for very many jobs.
     """
     shortest = rules.tct(context.loads)
     cuts = max(2, min(context.jobs + 1, cuts_max, _PLACES_MAX // context.jobs))
@@ -32,7 +32,7 @@ def cut_sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[Eval
 
 
 def frontier(tried: list[EvaluatedOrder]) -> tuple[EvaluatedOrder, ...]:
-    """Those that no other one beats, least makespan first; of equals the first."""
+    """The undominated orders, least makespan first; of equals the first."""
     kept: list[EvaluatedOrder] = []
     for each in sorted(tried, key=lambda one: (one.makespan_s, one.total_s)):
         if not kept or each.total_s < kept[-1].total_s:

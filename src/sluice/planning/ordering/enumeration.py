@@ -1,4 +1,4 @@
-"""The best order by trying all of them: the thesis's SIM.
+"""The best order by full enumeration; the thesis calls it SIM.
 
 Source: ordering spec, section 6 (SIM, with its rule for ties) and section 11 (its limit).
 """
@@ -28,9 +28,9 @@ class EnumerationResult:
 
 
 def enumerate_orders(context: SearchContext, objective: Objective) -> EnumerationResult:
-    """Try all orders. Of equally good ones the better in the other measure wins, then the first.
+    """Evaluate all orders. Ties go to the better order in the other measure, then to the first.
 
-    Raises InvalidInput for more than JOBS_MAX jobs, and for `both`, which has no one measure.
+    Raises InvalidInput for more than JOBS_MAX jobs, and for `both`, which is not a single measure.
     """
     if context.jobs > JOBS_MAX:
         raise InvalidInput(
@@ -42,7 +42,7 @@ def enumerate_orders(context: SearchContext, objective: Objective) -> Enumeratio
         )
     if objective is Objective.BOTH:
         raise InvalidInput(
-            "`both` is no single measure", where="enumeration", hint="give makespan or tct"
+            "`both` is not a single measure", where="enumeration", hint="give makespan or tct"
         )
     if context.expects_s(math.factorial(context.jobs)) > 1:
         context.use_compiled()

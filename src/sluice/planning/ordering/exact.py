@@ -1,9 +1,9 @@
-"""The best order with a proof, or the best one found with an honest gap.
+"""The best order with a proof, or the best order found with a lower bound.
 
-First the root is opened, which bounds all orders; then the best order by formula is polished by a
-short walk; then branch and bound goes on until it is done or the budget is spent. What is
-open by then says how much better an order could still be. `both` needs the best of each measure
-first. Source: ordering spec, section 10.2.
+First branch and bound runs for a short time; small problems are solved then. Next a short annealing
+improves the best order, because a better value prunes more of the tree. Then branch and bound
+continues until it is done or the budget is spent. The open nodes give a lower bound on all orders.
+`both` first needs the best value of each measure. Source: ordering spec, section 10.2.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from sluice.planning.ordering.objectives import (
 )
 from sluice.planning.ordering.search_context import SearchContext
 
-BRANCHED_JOBS_MAX = 64  # beyond, a node costs more than it tells; the bounds by formula remain
-_GLANCE_S, _GLANCE_FEW_S = 0.02, 0.3  # of plain search, before kept machine code is loaded
-_FEW_JOBS = 8  # that are mostly done in the second glance
-_PATIENCE_S = 1.5  # of plain search, before one is compiled; and what that must save
-_BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of what is left: at once, then to find a better order
+BRANCHED_JOBS_MAX = 64  # with more jobs a tree search proves nothing in time; formulas give bounds
+_TRIAL_S, _TRIAL_FEW_S = 0.02, 0.3  # plain search before cached machine code is loaded
+_FEW_JOBS = 8  # plain search mostly solves this many jobs within _TRIAL_FEW_S
+_PATIENCE_S = 1.5  # plain search before kernels are compiled, and the least time that must remain
+_BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of the remaining budget: first tree search, annealing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The best order found, whether nothing is better, and what no order can beat.
+    """The best order found, whether it is optimal, and a lower bound on all orders.
 
     lower: in the measure that was minimised.
     """
@@ -44,7 +44,7 @@ class Proof:
 
 
 def candidates(context: SearchContext) -> list[EvaluatedOrder]:
-    """The orders by formula, with their values."""
+    """Evaluate the orders by formula."""
     orders = [
         rule(context.loads) for rule in (rules.mk_jr, rules.tct, rules.mk_tct_jr, rules.input_order)
     ]
@@ -52,7 +52,7 @@ def candidates(context: SearchContext) -> list[EvaluatedOrder]:
 
 
 def best_of(tried: Sequence[EvaluatedOrder], goal: WeightedObjective) -> EvaluatedOrder:
-    """The one with the least value; of equals the one whose other measure is less."""
+    """Return the order with the least value; of equals the better one in the other measure."""
     return min(
         tried, key=lambda one: (one.value(goal), goal.guide_value(one.makespan_s, one.total_s))
     )
@@ -61,7 +61,7 @@ def best_of(tried: Sequence[EvaluatedOrder], goal: WeightedObjective) -> Evaluat
 def proof_of(
     context: SearchContext, best: EvaluatedOrder, goal: WeightedObjective, lower: float
 ) -> Proof:
-    """What is known when nothing beats `lower`: if the best is down to it, that is the proof."""
+    """Make the proof for a lower bound; the best order is optimal if it reaches the bound."""
     value = best.value(goal)
     is_proved = value <= floor_of(context, best, goal, lower)
     return Proof(best=best, is_proved=is_proved, lower=value if is_proved else min(lower, value))
@@ -70,12 +70,12 @@ def proof_of(
 def floor_of(
     context: SearchContext, near: EvaluatedOrder, goal: WeightedObjective, lower: float
 ) -> float:
-    """A value so near to the lower bound that nothing lies between. near: of its magnitude."""
+    """A value that is optimal given the lower bound. near: an order of similar value."""
     return lower + tolerance(goal, near.value(goal), context.step_s)
 
 
 def formula_bound(context: SearchContext, goal: WeightedObjective) -> float:
-    """What no order can beat, by the bounds that are formulas."""
+    """Lower bound on all orders from the closed formulas."""
     known = safe_bounds(context.loads, context.loads.jobs)
     return goal.value(known.makespan_lower_s, known.tct_lower_s)
 
@@ -83,7 +83,7 @@ def formula_bound(context: SearchContext, goal: WeightedObjective) -> float:
 def exact(
     context: SearchContext, objective: Objective, draw: random.Random, *, until: float = 1.0
 ) -> Proof:
-    """The best order for an objective, within that share of the context's limit."""
+    """Return the best order for an objective within the share `until` of the budget."""
     tried = candidates(context)
     if objective is not Objective.BOTH:
         goal = weighted_objective(objective, tried[0].makespan_s, tried[0].total_s)
@@ -105,7 +105,7 @@ def _proved(
     draw: random.Random,
     until: float,
 ) -> Proof:
-    """Branch and bound, plain at first."""
+    """Run branch and bound, first with the plain kernels."""
     lower = formula_bound(context, goal)
     if context.jobs > BRANCHED_JOBS_MAX:
         context.use_compiled()
@@ -118,32 +118,36 @@ def _proved(
         context.use_compiled()
     tree = BranchAndBound(context, start, goal)
     if is_timed:
-        tree = _walked_plain(context, tree, goal, until)
-    if not tree.walk(_further(context, until, _BRANCHED_SHARE)):
+        tree = _searched_plain(context, tree, goal, until)
+    if not tree.search(_further(context, until, _BRANCHED_SHARE)):
         _polish(context, tree, goal, draw, _further(context, until, _POLISH_SHARE))
-        tree.walk(until)
+        tree.search(until)
     proof = proof_of(context, tree.best, goal, max(lower, tree.lower))
     return replace(proof, is_proved=proof.is_proved or tree.is_done)
 
 
 def _further(context: SearchContext, until: float, part: float) -> float:
-    """The share of the limit that is spent when that part of what is left is."""
+    """The spent share of the budget after `part` of the remaining budget is used."""
     share = context.budget.share
     return share + part * max(0.0, until - share)
 
 
 def _evaluations_worth(context: SearchContext) -> int:
-    """What the limit allows, each node counted as one evaluation for each job."""
+    """Evaluations that the budget allows, if a node counts as one evaluation per job."""
     return (context.budget.evaluations_max or 0) * context.jobs
 
 
-def _walked_plain(
+def _searched_plain(
     context: SearchContext, tree: BranchAndBound, goal: WeightedObjective, until: float
 ) -> BranchAndBound:
-    """Branch for a moment as it is; if that is not enough, take up the compiled kernels."""
-    glance_s = _GLANCE_FEW_S if context.jobs <= _FEW_JOBS else _GLANCE_S
-    for patience_s, kept in ((glance_s, ("evaluate", "branch")), (_PATIENCE_S, ())):
-        if context.kernels.is_compiled or tree.walk(until, patience_s):
+    """Search with plain kernels for a short time; if that is not enough, use compiled ones.
+
+    Loading cached machine code takes half a second and compiling takes ten, so small problems are
+    solved sooner without either.
+    """
+    trial_s = _TRIAL_FEW_S if context.jobs <= _FEW_JOBS else _TRIAL_S
+    for patience_s, kept in ((trial_s, ("evaluate", "branch")), (_PATIENCE_S, ())):
+        if context.kernels.is_compiled or tree.search(until, patience_s):
             break
         left_s = context.budget.left_s(until)
         is_worth_it = left_s is None or left_s > (0 if kept else _PATIENCE_S)
@@ -159,7 +163,7 @@ def _polish(
     draw: random.Random,
     until: float,
 ) -> None:
-    """A walk from the best order known, before branching goes on in earnest."""
+    """Improve the best order by annealing, so that the tree search prunes more."""
     best = tree.best
     floor = floor_of(context, best, goal, max(tree.lower, formula_bound(context, goal)))
     tree.learn(anneal(context, best, goal, draw, until=until, floor=floor))

@@ -1,4 +1,4 @@
-"""Shops: a problem laid out for the kernels, plain or compiled, and what becomes of an order."""
+"""Converts a problem to the sequences that kernels need, and returns the outcome of an order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sluice.planning.ordering.kernels.fifo_model import FlowArrays, JobRuns, Job
 from sluice.planning.ordering.kernels.slot_groups import SlotGroups
 from sluice.planning.ordering.problem import OrderingProblem, checked_order
 
-_RUN_S, _GROUP_S = 6e-6, 3e-7  # of plain evaluation: for each run, and each group of slots in it
-_LONG_S = 2.0  # plain, by when compiled kernels are worth loading
+_RUN_S, _GROUP_S = 6e-6, 3e-7  # time of a plain evaluation: per task run, and per slot group in it
+_LONG_S = 2.0  # an expected plain time above this is worth loading the compiled kernels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderOutcome:
-    """What becomes of an order. By job, in input order, instants in seconds.
+    """Instants of all jobs under an order, in seconds, by job in input order.
 
-    began_s, ended_s: its first task's start and its last one's end.
-    mapped_s: the end of its last map, None without maps.
-    reducing_s: the start of its first reduce, None without reduces.
+    began_s, ended_s: start of the first task and end of the last one.
+    mapped_s: end of the last map, None without maps.
+    reducing_s: start of the first reduce, None without reduces.
     """
 
     makespan_s: float
@@ -33,7 +33,7 @@ class OrderOutcome:
 
 
 def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
-    """Run the jobs in an order. Raises InvalidInput where it is no permutation.
+    """Evaluate an order. Raises InvalidInput if it is not a permutation.
 
     >>> from sluice.planning.ordering.workloads import benchmarks
     >>> outcome_of(benchmarks(9), range(9)).makespan_s
@@ -64,7 +64,7 @@ def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
 
 
 def expected_s(flow: FlowArrays) -> float:
-    """Seconds that one evaluation takes plain, roughly."""
+    """Rough estimate of the seconds that one plain evaluation takes."""
     runs = len(flow.work.tasks)
     groups = sum(min(int(slots), runs) for slots in flow.slots) / 2
     return runs * (_RUN_S + _GROUP_S * groups)
@@ -77,7 +77,7 @@ def _known(at_s: Sequence[float], has: Sequence[bool]) -> tuple[float | None, ..
 
 
 def flow_arrays_of(problem: OrderingProblem, kernels: Kernels) -> FlowArrays:
-    """The problem in sequences of the kernels' kind, with room to run it in."""
+    """Convert the problem to sequences for these kernels, with working memory."""
     lengths_s: list[float] = []
     tasks: list[int] = []
     first = [0]
@@ -101,7 +101,7 @@ def flow_arrays_of(problem: OrderingProblem, kernels: Kernels) -> FlowArrays:
 
 
 def pool_for(slots: int, runs: int, kernels: Kernels) -> SlotGroups:
-    """Room for all groups that there can be: each run splits at most one."""
+    """Allocate slot groups for the largest possible number: each run splits at most one group."""
     groups = min(max(1, slots), runs + 1)
     return SlotGroups(
         at_s=kernels.floats([0.0] * (2 * groups + 2)),

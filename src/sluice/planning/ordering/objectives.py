@@ -1,17 +1,17 @@
-"""What a search minimises: the makespan, the total completion time, or both at once."""
+"""Objectives of a search: the makespan, the total completion time, or both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-_TIE = 1e-3  # what the other measure counts beside the makespan, share for share
-_ROUNDING = 1e-9  # values nearer to each other than this share are one value
-_STEPS_MAX = 1e7  # beyond, the steps between possible values are lost in rounding
+_TIE = 1e-3  # weight of the total completion time as a tie breaker of the makespan
+_ROUNDING = 1e-9  # values with a smaller relative difference are equal
+_STEPS_MAX = 1e7  # with more steps than this, one step is lost in rounding
 
 
 class Objective(Enum):
-    """What the user wants to be least."""
+    """Measure to minimise."""
 
     MAKESPAN = "makespan"
     TCT = "tct"
@@ -20,10 +20,11 @@ class Objective(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedObjective:
-    """A weighted sum of makespan and total completion, and a hint of the other one.
+    """Weights of makespan and total completion time.
 
-    makespan, total: the weights of what is minimised.  way_makespan, way_total: the weights by
-    which a walk goes, so that it drifts to the better of orders that are equally good.
+    makespan, total: weights of the value to minimise.  guide_makespan, guide_total: weights that
+    guide annealing. They contain a little of the other measure, because many orders have the same
+    makespan and the search needs a direction among them.
     """
 
     makespan: float
@@ -32,20 +33,20 @@ class WeightedObjective:
     guide_total: float
 
     def value(self, makespan_s: float, total_s: float) -> float:
-        """What is minimised."""
+        """The value to minimise."""
         return self.makespan * makespan_s + self.total * total_s
 
     def guide_value(self, makespan_s: float, total_s: float) -> float:
-        """What the walk goes by."""
+        """The value that guides annealing."""
         return self.guide_makespan * makespan_s + self.guide_total * total_s
 
 
 def weighted_objective(
     objective: Objective, makespan_s: float, total_s: float
 ) -> WeightedObjective:
-    """The aim for an objective.
+    """Return the weights for an objective.
 
-    makespan_s, total_s: of `both`, the least known of each; otherwise just their magnitude.
+    makespan_s, total_s: for `both`, the least known value of each; otherwise only their magnitude.
     """
     if objective is Objective.MAKESPAN:
         return WeightedObjective(
@@ -60,10 +61,10 @@ def weighted_objective(
 
 
 def tolerance(goal: WeightedObjective, value: float, step_s: float) -> float:
-    """By how much a value must be below another to be a better one.
+    """Return how much lower a value must be to count as better.
 
-    step_s: every instant is a whole multiple of it, so that of one measure by itself nothing lies
-    between two multiples.
+    step_s: every instant is an integer multiple of it. So a single measure has no value between
+    two multiples, and a bound above the lower multiple already proves the higher one.
     """
     is_single = goal.makespan == 0 or goal.total == 0
     if is_single and step_s * _STEPS_MAX >= value:

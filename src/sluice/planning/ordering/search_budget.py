@@ -1,7 +1,7 @@
-"""What a search may spend, in seconds or in evaluations, and what it has spent.
+"""Budget of a search in seconds or evaluations, and the spent part of it.
 
-The clock is handed in: planning reads none of its own. A search that counts evaluations alone goes
-the same way each time.
+The caller passes the clock, because planning must not read one. A search that is limited only by
+evaluations gives the same result each time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Clock = Callable[[], float]
 
 
 class SearchBudget:
-    """Counts from when it is made. seconds, evaluations: limits, None for none."""
+    """Counts from its creation. seconds, evaluations: limits, None for no limit."""
 
     def __init__(
         self, clock: Clock, *, seconds: float | None = None, evaluations: int | None = None
@@ -26,12 +26,12 @@ class SearchBudget:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since it was made, without those outside."""
+        """Seconds since creation, without the time inside `outside`."""
         return self._clock() - self._began_s
 
     @property
     def share(self) -> float:
-        """The spent part of what may be spent; above 1 where more was spent."""
+        """Spent share of the budget; above 1 if it is exceeded."""
         shares = [0.0]
         if self.evaluations_max is not None:
             shares.append(self.evaluations / max(1, self.evaluations_max))
@@ -40,18 +40,18 @@ class SearchBudget:
         return max(shares)
 
     def left_s(self, until: float) -> float | None:
-        """Seconds up to a share of the limit; None without one."""
+        """Seconds left up to a share of the limit; None without a limit."""
         return None if self.seconds is None else self.seconds * until - self.elapsed_s
 
     def left_evaluations(self, until: float) -> int | None:
-        """Evaluations up to a share of the limit, at least 1; None without one."""
+        """Evaluations left up to a share of the limit, at least 1; None without a limit."""
         if self.evaluations_max is None:
             return None
         return max(1, int(self.evaluations_max * until) - self.evaluations)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """What happens inside of this takes no time: making ready is no search."""
+        """Time inside this context is not counted; use it to compile kernels."""
         before_s = self._clock()
         yield
         self._began_s += self._clock() - before_s

@@ -1,7 +1,7 @@
-"""The ways to an order, by name: formulas, a sweep, exact, a search, and `auto` that picks.
+"""The ordering methods by name: formulas, cut sweep, exact, search, and `auto`.
 
-A method that is a formula has one answer; the others go by an objective, and `exact` and `search`
-by a budget. Source: ordering spec, sections 5 and 10.
+A formula gives one order. The other methods minimise an objective, and `exact` and `search` use a
+budget. Source: ordering spec, sections 5 and 10.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from sluice.planning.ordering.objectives import Objective, WeightedObjective, we
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_context import SearchContext
 
-_SURE_JOBS, _HOPEFUL_JOBS = 9, 13  # up to which exact is done in no time, or probably done
-_HOPE = 0.5  # the share of the budget that auto gives it
-_WORTH_S = 0.5  # of search, for the compiled kernels to be worth loading
+_SURE_JOBS, _LIKELY_JOBS = 9, 13  # exact certainly or probably ends up to this many jobs
+_EXACT_SHARE = 0.5  # share of the budget that `auto` gives to exact
+_WORTH_S = 0.5  # a search of at least this time is worth loading the compiled kernels
 _FEW_JOBS = 8
-_A_FEW = 5  # orders, which every method looks at
+_ORDERS_MIN = 5  # orders that every method evaluates
 
 
 class OrderingMethod(Enum):
-    """The names under which the methods are asked for."""
+    """Names of the methods."""
 
     INPUT = "input"
     REVERSE = "reverse"
@@ -61,12 +61,13 @@ FORMULAS: Mapping[OrderingMethod, Callable[[Loads], JobOrdering]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderingResult:
-    """What a method came to.
+    """Result of a method.
 
-    picked: the method that did it, where `auto` was asked.
-    is_proved: whether no order is better in the objective.  lower: what no order can beat, in the
-    measure of the objective; None for `both`, whose measure depends on what is known.
-    frontier: of a sweep, least makespan first.
+    picked: the method used; it differs from `method` for `auto`.
+    is_proved: whether no order is better in the objective.
+    lower: lower bound on all orders, in the measure of the objective; None for `both`, because its
+    measure depends on the best known values.
+    frontier: orders of a cut sweep, least makespan first.
     """
 
     method: OrderingMethod
@@ -81,8 +82,8 @@ class OrderingResult:
 def solve(
     context: SearchContext, method: OrderingMethod, objective: Objective, draw: random.Random
 ) -> OrderingResult:
-    """The order that a method gives. The context's meter limits exact, search and auto."""
-    if context.expects_s(_A_FEW) > _WORTH_S:
+    """Return the order of a method. The context's budget limits exact, search and auto."""
+    if context.expects_s(_ORDERS_MIN) > _WORTH_S:
         context.use_compiled()
     picked = _pick(context) if method is OrderingMethod.AUTO else method
     frontier = None
@@ -90,7 +91,7 @@ def solve(
         frontier = cut_sweep(context)
         proof = _checked(context, objective, frontier)
     elif picked is OrderingMethod.EXACT:
-        proof = _exact(context, objective, draw, is_hope=method is OrderingMethod.AUTO)
+        proof = _exact(context, objective, draw, may_fail=method is OrderingMethod.AUTO)
     elif picked is OrderingMethod.SEARCH:
         proof = search(context, objective, draw)
     else:
@@ -108,16 +109,16 @@ def solve(
 
 def _pick(context: SearchContext) -> OrderingMethod:
     """Exact for few jobs, else the search."""
-    return OrderingMethod.EXACT if context.jobs <= _HOPEFUL_JOBS else OrderingMethod.SEARCH
+    return OrderingMethod.EXACT if context.jobs <= _LIKELY_JOBS else OrderingMethod.SEARCH
 
 
 def _exact(
-    context: SearchContext, objective: Objective, draw: random.Random, *, is_hope: bool
+    context: SearchContext, objective: Objective, draw: random.Random, *, may_fail: bool
 ) -> Proof:
-    """Exact; where that is but a hope, the search has the rest of the budget."""
-    if not is_hope or context.jobs <= _SURE_JOBS:
+    """Run exact; if it may fail, give it a part of the budget and the rest to search."""
+    if not may_fail or context.jobs <= _SURE_JOBS:
         return exact(context, objective, draw)
-    proof = exact(context, objective, draw, until=_HOPE)
+    proof = exact(context, objective, draw, until=_EXACT_SHARE)
     if proof.is_proved:
         return proof
     searched = search(context, objective, draw, more=(proof.best,))
@@ -130,12 +131,12 @@ def _exact(
 def _checked(
     context: SearchContext, objective: Objective, tried: tuple[EvaluatedOrder, ...]
 ) -> Proof:
-    """The best of some orders, and whether the bounds by formula happen to prove it."""
+    """Return the best of some orders, and whether the bounds by formula prove it optimal."""
     goal = weighted_objective(
         objective, min(one.makespan_s for one in tried), min(one.total_s for one in tried)
     )
     proof = proof_of(context, best_of(tried, goal), goal, formula_bound(context, goal))
-    return _with_doubt(proof, objective)
+    return _without_proof(proof, objective)
 
 
 def search(
@@ -145,24 +146,24 @@ def search(
     *,
     more: tuple[EvaluatedOrder, ...] = (),
 ) -> Proof:
-    """The best order of a walk that takes the rest of the budget. more: orders known already."""
+    """Return the best order of annealing with the rest of the budget. more: known orders."""
     tried = [*more, *candidates(context)]
     first = weighted_objective(Objective.MAKESPAN, tried[0].makespan_s, tried[0].total_s)
     second = weighted_objective(Objective.TCT, tried[0].makespan_s, tried[0].total_s)
     began = min(context.budget.share, 1.0)
     if objective is not Objective.BOTH:
         goal = first if objective is Objective.MAKESPAN else second
-        return _walked(context, tried, goal, draw, until=1.0)
-    tried.append(_walked(context, tried, first, draw, until=began + (1 - began) * 0.2).best)
-    tried.append(_walked(context, tried, second, draw, until=began + (1 - began) * 0.5).best)
+        return _annealed(context, tried, goal, draw, until=1.0)
+    tried.append(_annealed(context, tried, first, draw, until=began + (1 - began) * 0.2).best)
+    tried.append(_annealed(context, tried, second, draw, until=began + (1 - began) * 0.5).best)
     tried += cut_sweep(context, cuts_max=_affordable(context, until=began + (1 - began) * 0.7))
     best = min(one.makespan_s for one in tried), min(one.total_s for one in tried)
-    return _with_doubt(
-        _walked(context, tried, weighted_objective(objective, *best), draw, 1.0), objective
+    return _without_proof(
+        _annealed(context, tried, weighted_objective(objective, *best), draw, 1.0), objective
     )
 
 
-def _walked(
+def _annealed(
     context: SearchContext,
     tried: list[EvaluatedOrder],
     goal: WeightedObjective,
@@ -179,7 +180,7 @@ def _walked(
 
 
 def _affordable(context: SearchContext, until: float) -> int:
-    """How many orders can be evaluated up to that share of the limit, CUTS_MAX at most."""
+    """Number of orders that can be evaluated up to a share of the limit, at most CUTS_MAX."""
     before_s = context.budget.elapsed_s
     context.values(rules.tct(context.loads))
     each_s = context.budget.elapsed_s - before_s
@@ -189,7 +190,7 @@ def _affordable(context: SearchContext, until: float) -> int:
 
 
 def _enough(jobs: int) -> int | None:
-    """Steps after which a walk has seen all orders of a few jobs, many of them twice."""
+    """Annealing steps after which all orders of a few jobs have very likely been seen."""
     return 4 * math.factorial(jobs) if jobs < _FEW_JOBS else None
 
 
@@ -200,8 +201,8 @@ def _use_compiled_if_worth_it(context: SearchContext, until: float) -> None:
         context.use_compiled()
 
 
-def _with_doubt(proof: Proof, objective: Objective) -> Proof:
-    """What is best of `both` depends on the best of each, which is not known here."""
+def _without_proof(proof: Proof, objective: Objective) -> Proof:
+    """For `both`, drop the proof: its measure depends on optimal values that are unknown here."""
     if objective is not Objective.BOTH:
         return proof
     return Proof(best=proof.best, is_proved=False, lower=proof.lower)

@@ -1,4 +1,4 @@
-"""The thesis's workloads: nine benchmarks, and a synthetic one after Facebook's of 2010.
+"""Workloads of the thesis: nine benchmarks, and a synthetic one based on Facebook's of 2010.
 
 Source: ordering spec, section 9 (tables 3.2 and 3.3 of the thesis) with the resolutions of section
 7: times are lognormal in milliseconds, one draw for each job and phase; a job has 5 to 25 % as
@@ -45,7 +45,7 @@ MAP_MS, REDUCE_MS = (9.9511, 1.6764), (12.375, 1.6262)  # mean and deviation of 
 
 
 def benchmarks(jobs: int, *, first: int = 0) -> OrderingProblem:
-    """So many benchmark jobs on the thesis's cluster, the table gone through again and again."""
+    """Benchmark jobs on the thesis's cluster; the table is repeated as often as needed."""
     rows = [BENCHMARKS[(first + number) % len(BENCHMARKS)] for number in range(jobs)]
     return _on_the_cluster(
         OrderedJob(
@@ -58,9 +58,9 @@ def benchmarks(jobs: int, *, first: int = 0) -> OrderingProblem:
 
 
 def facebook(jobs: int, draw: random.Random) -> OrderingProblem:
-    """So many jobs of the synthetic workload on the thesis's cluster, in a random order.
+    """Jobs of the synthetic workload on the thesis's cluster, in a random order.
 
-    Each 50 jobs have the sizes of table 3.3; of a part of 50, some are picked.
+    Each group of 50 jobs has the sizes of table 3.3; a partial group is a random part of it.
     """
     sizes = [size for _ in range(-(-jobs // FACEBOOK_JOBS)) for size in _sizes(draw)]
     draw.shuffle(sizes)
@@ -74,7 +74,7 @@ def _on_the_cluster(jobs: Iterable[OrderedJob]) -> OrderingProblem:
 
 
 def _sizes(draw: random.Random) -> list[int]:
-    """Maps of 50 jobs."""
+    """Map counts of 50 jobs."""
     small = [draw.randint(1, SMALL_MAPS_MAX) for _ in range(SMALL_JOBS)]
     return [*small, *(size for sizes in BINS for size in sizes)]
 
@@ -88,7 +88,7 @@ def _facebook_job(name: str, maps: int, draw: random.Random) -> OrderedJob:
 
 
 def varied(problem: OrderingProblem, spread: float, draw: random.Random) -> OrderingProblem:
-    """The same jobs with every task longer or shorter by up to that share of its length."""
+    """The same jobs, with every task length changed by up to the share `spread`."""
 
     def tasks(runs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
         return tuple(

@@ -1,13 +1,14 @@
 """Branch and bound over orders, as kernels: depth first over prefixes of an order.
 
-A node is a prefix; its children are the jobs that may come next, tried in the order of their
-bounds, of equal ones the shorter job first. A child is cut where its bound is not below the best
-value found so far by more than the tolerance: by then no order behind it can be better. Of jobs
-that are alike the one that stands first in the input goes first. Nothing else is cut: slots that
-are free earlier do not dominate, for with priorities among reduces an earlier start can end
-later (Graham's anomalies).
+A node is a prefix. Its children are the jobs that can come next, sorted by their bounds, on a tie
+the shorter job first. Depth first finds good orders early and needs memory for one path only.
 
-The walk can be left after any number of nodes and taken up again: all it knows is in its `SearchTree`.
+A child is pruned if its bound is not below the best value by more than the tolerance, because then
+no order behind it can be better. Of equal jobs only the input order is searched. Nothing else is
+pruned. In particular, a prefix whose slots are all free earlier than those of another does not
+dominate it: with priorities among reduces an earlier start can end later (Graham's anomalies).
+
+The search can stop after any number of nodes and continue later; its state is in `SearchTree`.
 Source: ordering spec, section 10.2.
 """
 
@@ -24,13 +25,13 @@ from sluice.planning.ordering.kernels.slot_groups import reset
 
 
 class SearchTree(NamedTuple):
-    """Where the walk is. Rows have a place for each job, and there is one for each depth.
+    """State of the search. There is one row for each depth, with an entry for each job.
 
-    child, value, horizon_s: by row, the jobs that may come next, most promising first, with the
-    bounds and horizons of the prefixes that they end.
-    width, place: by depth, how many there are, and which is next.
-    best: the best value, and by how much another must be below it.  best_order: what has it.
-    counts: depth (-1 when all is done), and nodes opened.
+    child, value, horizon_s: by row, the jobs that can come next, least bound first, with the
+    bounds and horizons of the prefixes that end with them.
+    width, place: by depth, number of children, and index of the next one.
+    best: the best value, and the tolerance.  best_order: the order with that value.
+    counts: depth (-1 when the search is done), and number of opened nodes.
     """
 
     child: MutableSequence[int]
@@ -44,7 +45,7 @@ class SearchTree(NamedTuple):
 
 
 def branch(node: SearchNode, states: PrefixStates, tree: SearchTree, nodes: int) -> int:
-    """Open up to so many more nodes. Returns the depth that is left, -1 when all is done."""
+    """Open up to `nodes` more nodes. Returns the present depth, -1 when the search is done."""
     jobs = len(node.order)
     counts = tree.counts
     until = counts[1] + nodes
@@ -68,7 +69,7 @@ def branch(node: SearchNode, states: PrefixStates, tree: SearchTree, nodes: int)
 
 
 def lowest_open(tree: SearchTree, jobs: int) -> float:
-    """The least bound of what is not walked yet; infinite where all is."""
+    """Least bound of the open nodes; infinite if there are none."""
     least = math.inf
     for depth in range(tree.counts[0] + 1):
         if tree.place[depth] < tree.width[depth]:
@@ -77,12 +78,12 @@ def lowest_open(tree: SearchTree, jobs: int) -> float:
 
 
 def _is_open(tree: SearchTree, value: float) -> bool:
-    """Whether something better can be behind that bound."""
+    """Whether a node with this bound can contain a better order."""
     return value < tree.best[0] - tree.best[1]
 
 
 def _begin(node: SearchNode, states: PrefixStates) -> None:
-    """Nothing is placed: all slots are free, and nobody is in line."""
+    """Start with the empty prefix: all slots are free, and the queue is empty."""
     reset(node.flow.maps, node.flow.slots[0])
     reset(node.flow.reduces, node.flow.slots[1])
     for number in range(3):
@@ -91,7 +92,7 @@ def _begin(node: SearchNode, states: PrefixStates) -> None:
 
 
 def _step_down(node: SearchNode, states: PrefixStates, tree: SearchTree, at: int) -> None:
-    """Place a child behind the prefix, run it up to the horizon, and open the node."""
+    """Append a child to the prefix, run it up to its horizon, and open the node."""
     depth, job = tree.counts[0], tree.child[at]
     node.order[depth] = job
     node.is_placed[job] = 1
@@ -105,14 +106,14 @@ def _step_down(node: SearchNode, states: PrefixStates, tree: SearchTree, at: int
 
 
 def _open(node: SearchNode, states: PrefixStates, tree: SearchTree) -> None:
-    """Find the children that are worth a try, and sort them by their bounds."""
+    """Find the children that are not pruned, sorted by their bounds."""
     jobs, depth = len(node.order), tree.counts[0]
     tree.width[depth] = 0
     tree.place[depth] = 0
     for place in range(jobs):
         job = node.by_work[place]
-        twin = node.twin[job]
-        if node.is_placed[job] == 1 or (twin >= 0 and node.is_placed[twin] == 0):
+        equal_before = node.equal_before[job]
+        if node.is_placed[job] == 1 or (equal_before >= 0 and node.is_placed[equal_before] == 0):
             continue
         node.order[depth] = job
         node.is_placed[job] = 1
@@ -129,7 +130,7 @@ def _open(node: SearchNode, states: PrefixStates, tree: SearchTree) -> None:
 
 
 def _whole_value(node: SearchNode, tree: SearchTree) -> float:
-    """The value of the whole order, whose last job's maps were run; kept if it is the best."""
+    """Value of the complete order, after the last job's maps were run; stored if it is the best."""
     jobs = len(node.order)
     enqueue(node.flow, node.order, jobs - 1)
     run_reduces(node.flow, node.order, math.inf)
@@ -148,7 +149,7 @@ def _whole_value(node: SearchNode, tree: SearchTree) -> float:
 
 
 def _add_child(tree: SearchTree, row: int, job: int, value: float, horizon_s: float) -> None:
-    """Put a child in its place in the row that begins there."""
+    """Insert a child into the sorted row that begins at `row`."""
     depth = tree.counts[0]
     at = row + tree.width[depth]
     while at > row and tree.value[at - 1] > value:

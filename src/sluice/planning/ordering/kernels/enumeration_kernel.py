@@ -1,7 +1,7 @@
-"""All orders, one after the other: the thesis's SIM, and the referee of cleverer searches.
+"""Full enumeration of orders: the thesis's SIM, and the reference for the other searches.
 
-Of orders that are equally good in the measure the one better in the other measure wins, and of
-those the one that comes first in the dictionary. Source: ordering spec, section 6.
+Orders are tried in lexicographic order. Ties in the measure go to the better order in the other
+measure, then to the lexicographically first. Source: ordering spec, section 6.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
 
 
 class EnumerationState(NamedTuple):
-    """What the orders so far came to.
+    """State of the enumeration.
 
-    order: the next one to try.  best_order: the best so far.
+    order: the next order to try.  best_order: the best order so far.
     best: its measure, and its other measure.  worst: the greatest makespan and total so far.
     """
 
@@ -28,10 +28,10 @@ class EnumerationState(NamedTuple):
 def evaluate_orders(
     flow: FlowArrays, extremes: EnumerationState, by_total: int, orders: int
 ) -> int:
-    """Try so many orders from the present one on, in the order of the dictionary.
+    """Evaluate up to `orders` orders, from the present one on, in lexicographic order.
 
-    by_total: 1 to minimise total completion, 0 for the makespan.
-    Returns 1 when the last one of all was tried.
+    by_total: 1 to minimise total completion, 0 to minimise the makespan.
+    Returns 1 after the last order.
     """
     for _ in range(orders):
         last_s, total_s = evaluate(flow, extremes.order)
@@ -52,7 +52,7 @@ def evaluate_orders(
 
 
 def next_order(order: MutableSequence[int]) -> int:
-    """Make it the next order in the dictionary; 0 where it is the last one."""
+    """Change `order` to the lexicographically next one; returns 0 if it is the last."""
     pivot = len(order) - 2
     while pivot >= 0 and order[pivot] > order[pivot + 1]:
         pivot -= 1

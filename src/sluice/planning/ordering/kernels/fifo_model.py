@@ -1,14 +1,15 @@
-"""What becomes of jobs in an order: the FIFO slot model, a phase at a time.
+"""The FIFO slot model: start and end instants of jobs in a given order, phase by phase.
 
-Theory of operation. Maps never wait for anything, so that map slots take the maps of all jobs as
-one long row, in order. When a job's last map ends, its reduces become ready. A reduce slot that is
-free takes a reduce of the ready job that stands first in the order; between two instants at
-which a job becomes ready that is one job until it is done. A job that becomes ready while one
-behind it runs takes the slots as they come free.
+Theory of operation. Maps wait for nothing but slots, so the map slots take the maps of all jobs in
+one sequence, in order. When the last map of a job ends, its reduces become ready. A free reduce
+slot takes a reduce of the first ready job in the order. Between two instants at which jobs become
+ready this is the same job until all its reduces have started. A job that becomes ready while a
+later one runs takes the slots as they become free; running tasks are not stopped.
 
-An order is a sequence of job indices. A phase is a row of *runs*, tasks of equal length that follow
-each other: one run where all tasks take the average, up to one a task where lengths are listed.
-The functions of this module are kernels, see `filling`. Source: ordering spec, section 3.
+An order is a sequence of job indices. A phase is a sequence of *runs*, which are tasks of equal
+length that follow each other: one run if all tasks have the average length, up to one run per task
+if lengths are listed. So the cost depends on runs and slot groups, not on tasks.
+The functions of this module are kernels, see `slot_groups`. Source: ordering spec, section 3.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sluice.planning.ordering.kernels.sort_and_heap import pop_first, push, sort
 
 
 class JobRuns(NamedTuple):
-    """Runs of all jobs: maps of job j are runs first[2j] to first[2j+1] - 1, then its reduces."""
+    """Task runs of all jobs: runs first[2j] to first[2j+1] - 1 are job j's maps, then reduces."""
 
     length_s: Sequence[float]
     tasks: Sequence[int]
@@ -30,7 +31,7 @@ class JobRuns(NamedTuple):
 
 
 class JobTimes(NamedTuple):
-    """Instants by job: first map started, last map ended (0 without), first reduce, last task."""
+    """Instants by job: first map start, last map end (0 without), first reduce start, last end."""
 
     began_s: MutableSequence[float]
     ready_s: MutableSequence[float]
@@ -39,12 +40,12 @@ class JobTimes(NamedTuple):
 
 
 class ReduceQueue(NamedTuple):
-    """The jobs that wait for reduce slots.
+    """The jobs that wait for reduce slots, by their positions in the order.
 
-    coming: `counts[0]` positions in the order of readiness, not ready yet from `counts[1]` on.
-    waiting: a heap of the positions that are ready, `counts[2]` of them.
-    run, left: by position, the run that is next, and how many of its tasks have not started.
-    first_behind: the first position among those that are still to come, by place in `coming`.
+    pending: `counts[0]` positions by ready instant; those from index `counts[1]` on are not ready.
+    waiting: a heap of the `counts[2]` positions that are ready.
+    run, left: by position, the next run, and how many of its tasks have not started.
+    pending_min: by index in `pending`, the least position from there on.
     """
 
     pending: MutableSequence[int]
@@ -56,7 +57,7 @@ class ReduceQueue(NamedTuple):
 
 
 class FlowArrays(NamedTuple):
-    """Work, slots of each kind, and room to run the work in."""
+    """Task runs, slots of each kind, and working memory."""
 
     work: JobRuns
     slots: Sequence[int]
@@ -67,9 +68,9 @@ class FlowArrays(NamedTuple):
 
 
 def evaluate(flow: FlowArrays, order: Sequence[int]) -> tuple[float, float]:
-    """Run all jobs of an order: the last of their ends and the sum of their ends, seconds.
+    """Run all jobs of an order. Returns the last end and the sum of all ends, in seconds.
 
-    The instants stand in the course of the flow.
+    Stores the instants of the jobs in `flow.times`.
     """
     jobs = len(order)
     reset(flow.maps, flow.slots[0])
@@ -87,20 +88,20 @@ def evaluate(flow: FlowArrays, order: Sequence[int]) -> tuple[float, float]:
     return last_s, total_s
 
 
-def run_maps(work: JobRuns, job: int, pool: SlotGroups, times: JobTimes) -> None:
-    """Start all maps of a job; the pool is as the jobs before it have left it."""
+def run_maps(work: JobRuns, job: int, groups: SlotGroups, times: JobTimes) -> None:
+    """Start all maps of a job; the slots are as the earlier jobs left them."""
     first, end = work.first[2 * job], work.first[2 * job + 1]
     times.ready_s[job] = 0.0
     if first < end:
-        times.began_s[job] = pool.at_s[pool.ends[0]]
+        times.began_s[job] = groups.at_s[groups.ends[0]]
     for run in range(first, end):
-        _, last_s = start_tasks(pool, work.tasks[run], work.length_s[run], math.inf)
+        _, last_s = start_tasks(groups, work.tasks[run], work.length_s[run], math.inf)
         times.ready_s[job] = max(times.ready_s[job], last_s)
     times.ended_s[job] = times.ready_s[job]
 
 
 def fill_queue(flow: FlowArrays, order: Sequence[int], jobs: int) -> None:
-    """Put the first jobs of an order in line for their reduces, by the instants of readiness."""
+    """Fill the queue with the first `jobs` jobs of an order, sorted by ready instant."""
     work, queue, ready_s = flow.work, flow.queue, flow.times.ready_s
     count = 0
     for position in range(jobs):
@@ -115,11 +116,11 @@ def fill_queue(flow: FlowArrays, order: Sequence[int], jobs: int) -> None:
     queue.counts[0] = count
     queue.counts[1] = 0
     queue.counts[2] = 0
-    _note_first_behind(queue, jobs)
+    _update_pending_min(queue, jobs)
 
 
 def enqueue(flow: FlowArrays, order: Sequence[int], position: int) -> None:
-    """Put one more job in line; those before it may have begun."""
+    """Add one more job to the queue; earlier jobs may already run."""
     work, queue, ready_s = flow.work, flow.queue, flow.times.ready_s
     counts = queue.counts
     job = order[position]
@@ -133,11 +134,11 @@ def enqueue(flow: FlowArrays, order: Sequence[int], position: int) -> None:
             place -= 1
         queue.pending[place] = position
         counts[0] += 1
-    _note_first_behind(queue, position + 1)
+    _update_pending_min(queue, position + 1)
 
 
-def _note_first_behind(queue: ReduceQueue, jobs: int) -> None:
-    """Of those still to come, note who stands first; beyond the last, nobody."""
+def _update_pending_min(queue: ReduceQueue, jobs: int) -> None:
+    """Update `pending_min`; after the last pending job it is `jobs`, which no position reaches."""
     count = queue.counts[0]
     queue.pending_min[count] = jobs
     for place in range(count - 1, queue.counts[1] - 1, -1):
@@ -145,34 +146,35 @@ def _note_first_behind(queue: ReduceQueue, jobs: int) -> None:
 
 
 def run_reduces(flow: FlowArrays, order: Sequence[int], until_s: float) -> None:
-    """Start the reduces that start before an instant; who has more to start is still in line."""
-    pool, queue, ready_s = flow.reduces, flow.queue, flow.times.ready_s
+    """Start the reduces that start before `until_s`; unfinished jobs stay in the queue."""
+    groups, queue, ready_s = flow.reduces, flow.queue, flow.times.ready_s
     counts = queue.counts
     while counts[2] > 0 or counts[1] < counts[0]:
-        now_s = pool.at_s[pool.ends[0]]
+        now_s = groups.at_s[groups.ends[0]]
         if counts[2] == 0:
             now_s = max(now_s, ready_s[order[queue.pending[counts[1]]]])
         if now_s >= until_s:
             break
-        idle_until(pool, now_s)
+        idle_until(groups, now_s)
         while counts[1] < counts[0] and ready_s[order[queue.pending[counts[1]]]] <= now_s:
             counts[2] = push(queue.waiting, counts[2], queue.pending[counts[1]])
             counts[1] += 1
         before_s = until_s
+        # Only a pending job with an earlier position can interrupt the first waiting job.
         if queue.pending_min[counts[1]] < queue.waiting[0]:
             before_s = min(until_s, ready_s[order[queue.pending[counts[1]]]])
         _run_first(flow, order, before_s)
 
 
 def _run_first(flow: FlowArrays, order: Sequence[int], before_s: float) -> None:
-    """Start reduces of the job that waits first, while that is before an instant."""
-    work, queue, pool, times = flow.work, flow.queue, flow.reduces, flow.times
+    """Start reduces of the first waiting job that start before `before_s`."""
+    work, queue, groups, times = flow.work, flow.queue, flow.reduces, flow.times
     position = queue.waiting[0]
     job = order[position]
     run = queue.run[position]
     if run == work.first[2 * job + 1] and queue.left[position] == work.tasks[run]:
-        times.reducing_s[job] = pool.at_s[pool.ends[0]]
-    left, last_s = start_tasks(pool, queue.left[position], work.length_s[run], before_s)
+        times.reducing_s[job] = groups.at_s[groups.ends[0]]
+    left, last_s = start_tasks(groups, queue.left[position], work.length_s[run], before_s)
     times.ended_s[job] = max(times.ended_s[job], last_s)
     queue.left[position] = left
     if left > 0:

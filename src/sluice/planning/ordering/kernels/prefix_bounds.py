@@ -1,21 +1,21 @@
-"""What no order with a given prefix can beat: the bounds of branch and bound, as kernels.
+"""Lower bounds on all orders with a given prefix, for branch and bound, as kernels.
 
-Theory of operation. The maps of a prefix are settled: nobody behind can touch them. Its reduces are
-settled up to the *horizon*, the earliest instant at which a job behind could be ready; from there
-on a job behind may slip in before one of the prefix. So the prefix is run up to the horizon,
-and from the slots as they are then:
+Theory of operation. The maps of a prefix are final: later jobs cannot change them. Its reduces are
+final up to the *horizon*, the earliest instant at which a later job can be ready. After it a later
+job can start before reduces of the prefix. So the prefix is run up to the horizon, and three bounds
+start from the slots at that time:
 
-- *next*: each job of the rest, placed next, cannot have its maps done earlier than so, nor be done
-  itself before its reduces have run through;
-- *maps*: when the k-th job of the rest has its maps done, at least the k least map works are
-  done, on the slots as they come free; after that, reduces as in Johnson's order (makespan) or
-  each job's own (total);
-- *reduces*: when the k-th job is done, at least the k least reduce works are.
+- *next*: a remaining job cannot have its maps done earlier than if it came next, and cannot end
+  before its reduces have run after that;
+- *maps*: when the k-th remaining job has its maps done, at least the k smallest map works are done
+  on the slots as they become free. Then follow the reduces, in Johnson's order for the makespan, or
+  each job's own reduces for the total;
+- *reduces*: when the k-th job is done, at least the k smallest reduce works are done.
 
-Each is a bound by itself; of the k-th smallest instant the greatest counts. The instant before
-which work w cannot be done, on slots free from f_1 .. f_S on, is the t where all max(0, t - f_i)
-add up to w.
-Source: ordering spec, section 10.2, its three bounds sharpened by the slots' own free instants.
+Each is a valid bound on the k-th smallest instant, so the greatest of them is valid too. Work w on
+slots that are free from f_1 .. f_S cannot be done before the t at which the sum of all
+max(0, t - f_i) is w: before t there are not enough slot-seconds.
+Source: ordering spec, section 10.2; its three bounds are sharpened by the slots' free instants.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from sluice.planning.ordering.kernels.slot_groups import SlotGroups, copy_groups
 
 
 class SearchNode(NamedTuple):
-    """A prefix, what is known of all jobs, and room to work in.
+    """A prefix, constants of all jobs, and working memory.
 
-    order: the prefix comes first in it.  is_placed: by job, 1 for those in the prefix.
-    goal: weights of makespan and of total completion in what is minimised.
-    johnson, by_maps, by_work: all jobs, by Johnson's rule, by map work, by all work.
-    twin: by job, the one like it that goes before it, or -1.
-    map_work_s, reduce_work_s: by job, slot-seconds.  span_s: what its reduces take at least.
-    mapped_s: by job of the rest, the end of its maps if it came next.
-    left_s: by job, reduce work that is still to start.
-    ends_s, works_s: sorted instants and works.
+    order: begins with the prefix.  is_placed: by job, 1 for jobs of the prefix.
+    goal: weights of makespan and total completion in the value to minimise.
+    johnson, by_maps, by_work: all jobs, sorted by Johnson's rule, by map work, by all work.
+    equal_before: by job, the last earlier job that is equal to it, or -1.
+    map_work_s, reduce_work_s: by job, slot-seconds.  span_s: least time of its reduces.
+    mapped_s: by remaining job, end of its maps if it came next.
+    left_s: by job, reduce work that has not started.
+    ends_s, works_s: sorted instants and works.  scratch: slots to try a job's maps on.
     """
 
     flow: FlowArrays
@@ -49,7 +49,7 @@ class SearchNode(NamedTuple):
     johnson: Sequence[int]
     by_maps: Sequence[int]
     by_work: Sequence[int]
-    twin: Sequence[int]
+    equal_before: Sequence[int]
     map_work_s: Sequence[float]
     reduce_work_s: Sequence[float]
     span_s: Sequence[float]
@@ -60,12 +60,12 @@ class SearchNode(NamedTuple):
 
 
 def prefix_bound(node: SearchNode, depth: int) -> tuple[float, float]:
-    """The least value of an order that begins with the first `depth` jobs, and their horizon.
+    """Lower bound on orders that begin with the first `depth` jobs, and their horizon.
 
-    The flow is at the moment that the prefix without its last job had left behind, but that job's
-    maps were run. It is left at the moment of the whole prefix: run up to the horizon.
+    Before the call, the flow has the state of the prefix without its last job, plus the maps of
+    that job. After it, the flow has the state of the whole prefix, run up to the horizon.
     """
-    horizon_s = _look_ahead(node)
+    horizon_s = _earliest_ready_s(node)
     _run_to(node, depth, horizon_s)
     value = 0.0
     if node.goal[0] > 0.0:
@@ -76,8 +76,8 @@ def prefix_bound(node: SearchNode, depth: int) -> tuple[float, float]:
     return value, horizon_s
 
 
-def _look_ahead(node: SearchNode) -> float:
-    """When the first of the rest could be ready; when each could, if it came next, is noted."""
+def _earliest_ready_s(node: SearchNode) -> float:
+    """Earliest ready instant of the remaining jobs; stores in `mapped_s` that of each job."""
     work = node.flow.work
     horizon_s = math.inf
     for job in range(len(node.order)):
@@ -93,7 +93,7 @@ def _look_ahead(node: SearchNode) -> float:
 
 
 def _run_to(node: SearchNode, depth: int, horizon_s: float) -> None:
-    """Run the prefix's reduces that start before the horizon; note what work is left by job."""
+    """Run the prefix's reduces that start before the horizon; store the work left by job."""
     queue = node.flow.queue
     enqueue(node.flow, node.order, depth - 1)
     run_reduces(node.flow, node.order, horizon_s)
@@ -102,13 +102,13 @@ def _run_to(node: SearchNode, depth: int, horizon_s: float) -> None:
         if node.is_placed[job] == 0:
             node.left_s[job] = node.reduce_work_s[job]
     for place in range(queue.counts[2]):
-        _note_left(node, queue.waiting[place])
+        _store_left(node, queue.waiting[place])
     for place in range(queue.counts[1], queue.counts[0]):
-        _note_left(node, queue.pending[place])
+        _store_left(node, queue.pending[place])
 
 
-def _note_left(node: SearchNode, position: int) -> None:
-    """The reduce work that a job of the prefix has still to start."""
+def _store_left(node: SearchNode, position: int) -> None:
+    """Store the reduce work of a prefix job that has not started."""
     work, queue, job = node.flow.work, node.flow.queue, node.order[position]
     left_s = queue.left[position] * work.length_s[queue.run[position]]
     for run in range(queue.run[position] + 1, work.first[2 * job + 2]):
@@ -117,7 +117,7 @@ def _note_left(node: SearchNode, position: int) -> None:
 
 
 def _end_s(node: SearchNode, position: int, horizon_s: float) -> float:
-    """When a job of the prefix ends: exactly if all of it has started, else at the earliest."""
+    """End of a prefix job: exact if all its tasks have started, else a lower bound."""
     flow, queue, job = node.flow, node.flow.queue, node.order[position]
     if node.left_s[job] <= 0.0:
         return flow.times.ended_s[job]
@@ -128,7 +128,7 @@ def _end_s(node: SearchNode, position: int, horizon_s: float) -> float:
 
 
 def _last_end_s(node: SearchNode, depth: int, horizon_s: float) -> float:
-    """A bound on the makespan."""
+    """Lower bound on the makespan."""
     last_s = _johnson_s(node)
     left_s = 0.0
     for place in range(depth):
@@ -141,9 +141,10 @@ def _last_end_s(node: SearchNode, depth: int, horizon_s: float) -> float:
 
 
 def _johnson_s(node: SearchNode) -> float:
-    """The makespan of the rest in Johnson's order, as if work flowed, on the map slots as they are.
+    """Fluid makespan of the remaining jobs in Johnson's order, on the map slots as they are.
 
-    Work beyond the least of the rest needs at least its even share; the least one, what it needs.
+    The smallest map work starts on the slots as they become free. All further work takes at least
+    its even share of the slots. Johnson's order is optimal for the fluid model, so this is a bound.
     """
     map_slots, reduce_slots = node.flow.slots[0], node.flow.slots[1]
     least_s = math.inf
@@ -163,7 +164,7 @@ def _johnson_s(node: SearchNode) -> float:
 
 
 def _total_by_maps_s(node: SearchNode, depth: int, horizon_s: float) -> float:
-    """A bound on the sum of ends: the rest's maps shortest first, and each one's own reduces."""
+    """Lower bound on the sum of ends: maps shortest first, then each job's own reduces."""
     count = 0
     total_s = 0.0
     for place in range(depth):
@@ -184,7 +185,7 @@ def _total_by_maps_s(node: SearchNode, depth: int, horizon_s: float) -> float:
 
 
 def _total_by_reduces_s(node: SearchNode, depth: int, horizon_s: float) -> float:
-    """A bound on the sum of ends: all reduce work that is left, shortest first."""
+    """Lower bound on the sum of ends: all remaining reduce work, shortest first."""
     count = 0
     total_s = 0.0
     for place in range(depth):
@@ -209,13 +210,13 @@ def _total_by_reduces_s(node: SearchNode, depth: int, horizon_s: float) -> float
 
 
 def level_s(pool: SlotGroups, from_s: float, work_s: float) -> float:
-    """The instant before which so many slot-seconds cannot be done, on slots free as in the pool.
+    """Earliest instant at which `work_s` slot-seconds can be done on these slots.
 
-    from_s: nothing is done before.
+    from_s: no work is done before this instant.
     """
     at_s = from_s
     slots = 0
-    if work_s <= 0.0:  # what takes no slot waits for none
+    if work_s <= 0.0:  # no work needs no slot, so it does not wait for one
         return from_s
     for group in range(pool.ends[0], pool.ends[1]):
         next_s = max(from_s, pool.at_s[group])
@@ -230,7 +231,7 @@ def level_s(pool: SlotGroups, from_s: float, work_s: float) -> float:
 
 
 def _add_sorted(numbers: MutableSequence[float], count: int, number: float) -> int:
-    """Insert a number into the first so many, least first; how many there are now."""
+    """Insert a number into the first `count` sorted numbers; returns the new count."""
     place = count
     while place > 0 and numbers[place - 1] > number:
         numbers[place] = numbers[place - 1]

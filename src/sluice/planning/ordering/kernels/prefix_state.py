@@ -1,8 +1,8 @@
-"""PrefixState of a flow, kept by depth: what a prefix leaves behind, taken up again for each child.
+"""States of the FIFO model after each prefix, stored by depth and restored for each child.
 
-A moment is all that is settled when a prefix was run: both kinds of slots, who is in line for
-reduces and how far each has got, and the ends so far. Readiness is not in it, for a prefix's own
-does not change while its children are tried.
+A state has both kinds of slots, the reduce queue with the progress of each job, and the ends so
+far. Ready instants are not stored, because those of the prefix do not change while its children are
+tried. Restoring costs O(jobs + groups); running the prefix again would cost all its tasks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from sluice.planning.ordering.kernels.slot_groups import SlotGroups
 
 
 class PrefixStates(NamedTuple):
-    """By depth and kind of slot, groups; by depth, four rows of the line and its counts; ends."""
+    """Stored states.
+
+    at_s, slots, groups: slot groups, by depth and slot kind.
+    queue: three counts and four rows of the reduce queue, by depth.  ended_s: ends, by depth.
+    """
 
     at_s: MutableSequence[float]
     slots: MutableSequence[int]
@@ -25,9 +29,9 @@ class PrefixStates(NamedTuple):
 
 
 def save_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -> None:
-    """Remember the present moment under a depth."""
-    _keep_pool(states, flow.maps, 2 * depth)
-    _keep_pool(states, flow.reduces, 2 * depth + 1)
+    """Store the present state for a depth."""
+    _save_groups(states, flow.maps, 2 * depth)
+    _save_groups(states, flow.reduces, 2 * depth + 1)
     queue = flow.queue
     base = depth * (4 * jobs + 3)
     for number in range(3):
@@ -42,9 +46,9 @@ def save_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -
 
 
 def restore_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -> None:
-    """Let the flow be as it was remembered."""
-    _take_up_pool(states, flow.maps, 2 * depth)
-    _take_up_pool(states, flow.reduces, 2 * depth + 1)
+    """Restore the state of a depth."""
+    _restore_groups(states, flow.maps, 2 * depth)
+    _restore_groups(states, flow.reduces, 2 * depth + 1)
     queue = flow.queue
     base = depth * (4 * jobs + 3)
     for number in range(3):
@@ -59,20 +63,20 @@ def restore_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int
         flow.times.ended_s[job] = states.ended_s[depth * jobs + job]
 
 
-def _keep_pool(states: PrefixStates, pool: SlotGroups, row: int) -> None:
+def _save_groups(states: PrefixStates, source: SlotGroups, row: int) -> None:
     base = row * (len(states.at_s) // len(states.groups))
-    first = pool.ends[0]
-    groups = pool.ends[1] - first
+    first = source.ends[0]
+    groups = source.ends[1] - first
     for group in range(groups):
-        states.at_s[base + group] = pool.at_s[first + group]
-        states.slots[base + group] = pool.slots[first + group]
+        states.at_s[base + group] = source.at_s[first + group]
+        states.slots[base + group] = source.slots[first + group]
     states.groups[row] = groups
 
 
-def _take_up_pool(states: PrefixStates, pool: SlotGroups, row: int) -> None:
+def _restore_groups(states: PrefixStates, target: SlotGroups, row: int) -> None:
     base = row * (len(states.at_s) // len(states.groups))
     for group in range(states.groups[row]):
-        pool.at_s[group] = states.at_s[base + group]
-        pool.slots[group] = states.slots[base + group]
-    pool.ends[0] = 0
-    pool.ends[1] = states.groups[row]
+        target.at_s[group] = states.at_s[base + group]
+        target.slots[group] = states.slots[base + group]
+    target.ends[0] = 0
+    target.ends[1] = states.groups[row]

@@ -1,14 +1,15 @@
-"""Slots of one kind as groups of equal free instants, and tasks given to them wave by wave.
+"""Slots of one kind as groups with equal free instants, and list scheduling of tasks on them.
 
-Theory of operation. Slots are alike, so all that can matter is how many of them are free from when:
-a list of groups (instant, slots), earliest first. Tasks start one after the other; the next one
-always takes the slot that is free first. The slots that are free before the first of them would
-come back form the *window*. When more tasks are left than the window has slots, each of them
-takes one, and the window moves on by one length as it is; many such cycles are made at once, so
-that a phase costs its changes and not its tasks.
+Theory of operation. All slots are equal, so the state is only how many slots are free from which
+instant: a list of groups (instant, slots), earliest first. Tasks start one after another, and the
+next task always takes the slot that is free first. The *window* is the set of slots that are free
+before the first of them would be free again. While more tasks remain than the window has slots,
+each of its slots takes one task, and the whole window moves by one task length. Many such cycles
+are done in one step, so the cost of a phase depends on the number of groups and not of tasks. A
+heap of slots would cost O(log slots) for every task.
 
-Every end is `start + length`, rounded as floating point rounds it. The simulator makes its ends by
-one addition a task; so does `advanced`, in effect, and the two are equal to the last bit.
+Every end is `start + length` in floating point. The simulator adds once per task. `advanced` gives
+the same rounded sums, so both agree bit for bit.
 
 The functions of this module are kernels: plain Python over sequences, which `compilation` compiles.
 Source: ordering spec, section 10.1.
@@ -20,14 +21,14 @@ import math
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-_FEW = 8  # additions that are as quickly made as avoided
+_FEW = 8  # up to this many additions a loop is as fast as the jump
 
 
 class SlotGroups(NamedTuple):
-    """Groups of slots: from `at_s[i]` on, `slots[i]` of them are free, for ends[0] <= i < ends[1].
+    """Slot groups: `slots[i]` slots are free from `at_s[i]` on, for ends[0] <= i < ends[1].
 
-    at_s, slots: with room for twice as many groups as there can be, so that groups join at the end
-    without moving the others.  moved_at_s, moved_slots: groups on their way there.
+    at_s, slots: have twice the length that the groups need, so that groups can be appended without
+    moving the others.  moved_at_s, moved_slots: working memory for groups that move.
     """
 
     at_s: MutableSequence[float]
@@ -38,7 +39,7 @@ class SlotGroups(NamedTuple):
 
 
 def reset(pool: SlotGroups, slots: int) -> None:
-    """All slots are free from 0 on."""
+    """Make all slots free from instant 0 on."""
     pool.at_s[0] = 0.0
     pool.slots[0] = slots
     pool.ends[0] = 0
@@ -46,7 +47,7 @@ def reset(pool: SlotGroups, slots: int) -> None:
 
 
 def copy_groups(source: SlotGroups, target: SlotGroups) -> None:
-    """The target's groups become those of the source."""
+    """Copy the groups of the source to the target."""
     first = source.ends[0]
     groups = source.ends[1] - first
     for group in range(groups):
@@ -57,7 +58,7 @@ def copy_groups(source: SlotGroups, target: SlotGroups) -> None:
 
 
 def idle_until(pool: SlotGroups, until_s: float) -> None:
-    """Slots that are free earlier stay idle up to an instant."""
+    """Keep slots that are free earlier idle up to an instant."""
     first, end = pool.ends[0], pool.ends[1]
     idle = 0
     while first < end and pool.at_s[first] <= until_s:
@@ -70,11 +71,11 @@ def idle_until(pool: SlotGroups, until_s: float) -> None:
 
 
 def advanced(at_s: float, length_s: float, times: int) -> float:
-    """`at_s` after `length_s` was added to it so many times, each sum rounded.
+    """`at_s` after adding `length_s` to it `times` times, with each sum rounded.
 
-    Between two powers of two all sums are multiples of one unit, so that each addition adds the
-    same multiple (from the second on, where the length lies midway between two of them and
-    is rounded to the even one): it is multiplied instead of added.
+    Between two powers of two all sums are multiples of one unit, so each addition adds the same
+    multiple of it, and a multiplication can replace the additions. The first addition can differ:
+    a length midway between two multiples is rounded to the even one.
 
     >>> advanced(0.1, 0.7, 3) == 0.1 + 0.7 + 0.7 + 0.7
     True
@@ -83,7 +84,7 @@ def advanced(at_s: float, length_s: float, times: int) -> float:
         first_s = at_s + length_s
         second_s = first_s + length_s
         step_s = (second_s + length_s) - second_s
-        if step_s <= 0.0:  # too short to be seen beside the instant
+        if step_s <= 0.0:  # the length is below the precision of the instant
             return second_s
         top_s = math.ldexp(1.0, math.frexp(first_s)[1])
         jumps = 0
@@ -103,9 +104,9 @@ def advanced(at_s: float, length_s: float, times: int) -> float:
 def start_tasks(
     pool: SlotGroups, tasks: int, length_s: float, before_s: float
 ) -> tuple[int, float]:
-    """Start tasks of one length on the slots that are free first, while that is before an instant.
+    """Start tasks of one length on the slots that are free first, if they start before `before_s`.
 
-    Returns how many are left, and when the last of those that started ends; -1 where none did.
+    Returns the number of tasks left, and the end of the last started task, -1 if none started.
     """
     at_s, slots, ends = pool.at_s, pool.slots, pool.ends
     last_s = -1.0
@@ -133,9 +134,9 @@ def start_tasks(
 
 
 def _cycles(last_s: float, length_s: float, most: int, until_s: float) -> int:
-    """How often a window may move before its last group would start at `until_s` or later.
+    """Number of cycles of a window before its last group would start at `until_s` or later.
 
-    last_s: when that group starts for the first time, which is before; so at least once.
+    last_s: first start of that group. It is before `until_s`, so the result is at least 1.
     """
     if until_s == math.inf:
         return most
@@ -149,9 +150,9 @@ def _cycles(last_s: float, length_s: float, most: int, until_s: float) -> int:
 
 
 def _move(pool: SlotGroups, window: int, staying: int, length_s: float, cycles: int) -> None:
-    """The groups before `window` take a task each, so many times; order is kept.
+    """Give each slot of the groups before `window` one task per cycle; the order is kept.
 
-    staying: slots of the last of these groups that take none.
+    staying: slots of the last of these groups that take no task.
     """
     at_s, slots, ends = pool.at_s, pool.slots, pool.ends
     first, began_s = ends[0], at_s[window - 1]
@@ -176,7 +177,7 @@ def _move(pool: SlotGroups, window: int, staying: int, length_s: float, cycles: 
 
 
 def _join(pool: SlotGroups, moved: int) -> None:
-    """Merge the moved groups into the others, from the last to the first; equal ones become one."""
+    """Merge the moved groups into the others, from the last to the first; equal instants join."""
     at_s, slots, ends = pool.at_s, pool.slots, pool.ends
     if ends[1] + moved > len(at_s):
         _to_front(pool)
@@ -201,7 +202,7 @@ def _join(pool: SlotGroups, moved: int) -> None:
 
 
 def _to_front(pool: SlotGroups) -> None:
-    """Make room at the end."""
+    """Move the groups to the front of the arrays."""
     first = pool.ends[0]
     groups = pool.ends[1] - first
     for group in range(groups):

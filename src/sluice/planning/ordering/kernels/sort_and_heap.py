@@ -1,7 +1,7 @@
-"""Who is ready when, and who of the ready ones stands first: a merge sort and a heap, as kernels.
+"""A merge sort and a heap for the reduce queue, as kernels.
 
-The sort is a natural one: positions are nearly in the order of their readiness already, and what
-is in order costs one pass.
+The merge sort is a natural one: it merges runs that are already sorted. Positions are nearly sorted
+by their ready instants, and a sorted sequence costs one pass. numba has no stable sort on lists.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import MutableSequence, Sequence
 
 
 def push(heap: MutableSequence[int], size: int, number: int) -> int:
-    """Put a number into the heap (least first); its new size."""
+    """Add a number to the min-heap; returns the new size."""
     place = size
     while place > 0 and heap[(place - 1) // 2] > number:
         heap[place] = heap[(place - 1) // 2]
@@ -20,7 +20,7 @@ def push(heap: MutableSequence[int], size: int, number: int) -> int:
 
 
 def pop_first(heap: MutableSequence[int], size: int) -> int:
-    """Take the least number out of the heap; its new size."""
+    """Remove the least number from the heap; returns the new size."""
     size -= 1
     number = heap[size]
     place, child = 0, 1
@@ -42,9 +42,9 @@ def sort_by_instant(
     at_s: Sequence[float],
     spare: MutableSequence[int],
 ) -> None:
-    """Sort the first so many positions by the instants of their jobs; ties stay as they stand.
+    """Sort the first `count` positions by the instants of their jobs; ties keep their order.
 
-    spare: room for as many.
+    spare: working memory of the same length.
     """
     merged = 2
     while merged > 1:
@@ -63,7 +63,7 @@ def sort_by_instant(
 def _end_of_rise(
     positions: Sequence[int], start: int, count: int, order: Sequence[int], at_s: Sequence[float]
 ) -> int:
-    """The end of the part that begins at `start` and is in order already."""
+    """End of the sorted run that begins at `start`."""
     end = start + 1
     while end < count and at_s[order[positions[end - 1]]] <= at_s[order[positions[end]]]:
         end += 1
@@ -79,7 +79,7 @@ def _merge(
     at_s: Sequence[float],
     spare: MutableSequence[int],
 ) -> None:
-    """Make one rise of two neighbours."""
+    """Merge two neighbouring sorted runs."""
     for place in range(start, middle):
         spare[place] = positions[place]
     left, right, place = start, middle, start
