@@ -194,7 +194,7 @@ def test_what_is_no_permutation_is_refused(order):
     [
         ("cluster: {map_slots: 2, reduce_slots: 2}, jobs: []", "jobs is empty"),
         ("cluster: {map_slots: 2}, jobs: [{id: a, reduces: {tasks: 1, avg_s: 2}}]",
-         "reduce_slots is 0, and job 'a'"),
+         "reduce_slots is 0, but job 'a'"),
         ("jobs: [{id: a, maps: {tasks: 1, avg_s: 2}}]", "cluster is missing"),
         ("cluster: {map_slots: 2}, jobs: [{id: a, profile: p}]", "job 'a'.*no profile 'p'"),
     ],
