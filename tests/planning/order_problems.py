@@ -28,7 +28,7 @@ G6 = ((1, 1), [(1, 5, 1, 2), (1, 1, 1, 6), (1, 9, 1, 7), (1, 3, 1, 8), (1, 10, 1
 
 
 def problem(slots, rows):
-    """Jobs J0, J1 ... with tasks all alike."""
+    """Jobs J0, J1, ... with equal tasks."""
     return OrderingProblem(
         map_slots=slots[0],
         reduce_slots=slots[1],
@@ -53,7 +53,7 @@ def values(made, order):
 
 
 def all_values(made, kernels=None):
-    """The same by order, of all orders."""
+    """The same for all orders, by order."""
     kernels = kernels or plain_kernels()
     flow = flow_arrays_of(made, kernels)
     jobs = range(len(made.jobs))
@@ -64,20 +64,20 @@ def all_values(made, kernels=None):
 
 
 def context(made, *, seconds=None, evaluations=10**9, may_compile=False, clock=lambda: 0.0):
-    """Where to search; by default plain, without a clock, until it is done."""
+    """A search context; by default with plain kernels, no clock, and no limit."""
     budget = SearchBudget(clock, seconds=seconds, evaluations=evaluations)
     return SearchContext(made, budget, may_compile=may_compile)
 
 
 def solved(made, method, objective="makespan", *, seed=0, **budget):
-    """What a method comes to."""
+    """The result of a method."""
     place = context(made, **budget)
     return solve(place, OrderingMethod(method), Objective(objective), random.Random(seed))
 
 
 @st.composite
 def runs(draw, *, tasks_max, listed_max=5):
-    """Tasks all alike, or each with a length of its own."""
+    """Equal tasks, or one length for each task."""
     if draw(st.integers(0, 3)) == 0:
         return tuple(
             (1, length) for length in draw(st.lists(lengths_s, min_size=1, max_size=listed_max))
@@ -98,7 +98,7 @@ def ordered_jobs(draw, *, name, tasks_max):
 
 @st.composite
 def problems(draw, *, jobs_min=1, jobs_max=5, tasks_max=12, slots_max=7):
-    """Random problems; sometimes two of the jobs are alike."""
+    """Random problems; sometimes two jobs are equal."""
     count = draw(st.integers(jobs_min, jobs_max))
     made = [draw(ordered_jobs(name=f"J{number}", tasks_max=tasks_max)) for number in range(count)]
     if count > 1 and draw(st.integers(0, 3)) == 0:

@@ -1,4 +1,4 @@
-"""Compiled kernels come and go without changing an answer, or keeping anybody from one."""
+"""Compiled kernels never change a result, and a failure of the compiler prevents none."""
 
 import random
 import sys
@@ -36,7 +36,7 @@ def test_without_numba_there_is_the_plain_search(monkeypatch):
 
 
 def test_a_compiler_that_fails_leaves_the_plain_search(monkeypatch):
-    """A full disk, a spoilt cache, a numba that does not know this Python."""
+    """For example a full disk, a broken cache, or an unsupported Python version."""
 
     def fail(*_):
         raise OSError(28, "No space left on device")
@@ -48,17 +48,17 @@ def test_a_compiler_that_fails_leaves_the_plain_search(monkeypatch):
         return replace(plain_kernels(), is_compiled=True, evaluate=fail)
 
     monkeypatch.setattr(search_context, "compiled_kernels", broken)
-    told: list[str] = []
+    reported: list[str] = []
     place = context(facebook(12, random.Random(0)), may_compile=True, evaluations=60)
-    place.on_progress = told.append
+    place.on_progress = reported.append
 
     assert not place.use_compiled()
     assert [True, False] == tried
-    assert ["compiling the search, once"] * 2 == told
+    assert ["compiling the search, once"] * 2 == reported
     assert solve(place, OrderingMethod.SEARCH, Objective.TCT, random.Random(0)).best.total_s > 0
 
 
-def test_where_nothing_can_be_kept_everything_is_compiled_anew():
+def test_without_a_cache_everything_is_compiled_again():
     """Numba raises RuntimeError where it finds no folder for its machine code."""
     asked = []
 
@@ -75,7 +75,7 @@ def test_where_nothing_can_be_kept_everything_is_compiled_anew():
 
 
 def test_copies_call_each_other_and_not_the_originals():
-    """What is compiled must not fall back into what is not; here the compiler is a counter."""
+    """Compiled code must not call plain code; here the compiler only counts calls."""
     called = []
 
     def njit(**_):
@@ -99,7 +99,7 @@ def test_copies_call_each_other_and_not_the_originals():
     assert {"evaluate", "run_maps", "start_tasks", "fill_queue", "run_reduces"} <= set(called)
 
 
-def test_the_digest_tells_one_set_of_kernels_from_another():
+def test_the_digest_distinguishes_sets_of_kernels():
     functions = dict(kernel_functions())
     before = compilation._digest(functions)
     functions["start_tasks"] = functions["advanced"]
@@ -108,7 +108,7 @@ def test_the_digest_tells_one_set_of_kernels_from_another():
     assert before != compilation._digest(functions)
 
 
-def test_what_was_never_compiled_is_not_kept():
+def test_kernels_that_were_never_compiled_are_not_cached():
     assert not is_kept(plain_kernels().evaluate)
     assert not is_kept(object())
 

@@ -1,4 +1,4 @@
-"""The sweep, the walk, and `auto`. Source: ordering spec, sections 10.3 and 10.4."""
+"""Cut sweep, annealing, and `auto`. Source: ordering spec, sections 10.3 and 10.4."""
 
 import random
 from collections import Counter
@@ -29,7 +29,7 @@ unit = st.floats(0, 1, exclude_max=True)
 @settings(max_examples=40, deadline=None)
 @given(problems(jobs_max=7))
 def test_a_sweep_gives_a_frontier_between_the_two_rules(made):
-    """Nobody on it is beaten in both measures, neither there nor by the rules at its ends."""
+    """No order on it is dominated, by the others or by the rules at its ends."""
     known = loads_of(made)
     frontier = solved(made, "sweep").frontier
     pairs = [(point.makespan_s, point.total_s) for point in frontier]
@@ -79,8 +79,8 @@ def test_the_same_seed_and_evaluations_give_the_same_answer(method, objective):
     assert answers[0] == answers[1]
 
 
-def test_a_walk_betters_the_total_of_a_workload():
-    """What annealing is for: 300 steps gain against every rule."""
+def test_annealing_improves_the_total_of_a_workload():
+    """300 steps are better than every rule."""
     made = facebook(30, random.Random(6))
     known = loads_of(made)
     best_rule = min(values(made, rule(known))[1] for rule in (rules.tct, rules.mk_tct_jr))
@@ -88,8 +88,8 @@ def test_a_walk_betters_the_total_of_a_workload():
     assert solved(made, "search", "tct", evaluations=400).best.total_s < 0.99 * best_rule
 
 
-def test_a_walk_stops_where_nothing_can_be_better():
-    """With one job of each phase in flow-flow form Johnson's order is the bound itself."""
+def test_annealing_stops_at_the_lower_bound():
+    """In flow-shop form the makespan of Johnson's order equals the bound."""
     made = problem((1, 1), [(1, 3, 1, 4), (1, 5, 1, 2), (1, 1, 1, 6)])
     place = context(made)
 
@@ -99,7 +99,7 @@ def test_a_walk_stops_where_nothing_can_be_better():
     assert place.budget.evaluations <= 4
 
 
-def test_auto_proves_what_is_small_and_searches_what_is_large():
+def test_auto_proves_small_problems_and_searches_large_ones():
     assert OrderingMethod.EXACT is solved(problem(*EXAMPLE_A), "auto").picked
     large = solved(benchmarks(14), "auto", "tct", evaluations=50)
 
@@ -107,8 +107,8 @@ def test_auto_proves_what_is_small_and_searches_what_is_large():
     assert not large.is_proved
 
 
-def test_a_walk_of_a_chilled_budget_ends_at_its_share():
-    """The limit is kept to the step, also in parts."""
+def test_annealing_ends_at_its_share_of_the_budget():
+    """The limit is exact to the step, also for a share of it."""
     made = benchmarks(12)
     place = context(made, evaluations=200)
     start = evaluated(place, tuple(range(12)))
@@ -118,7 +118,7 @@ def test_a_walk_of_a_chilled_budget_ends_at_its_share():
 
 
 @given(unit, unit, unit, st.integers(2, 60))
-def test_a_step_leads_from_one_place_to_another(kind, place, other, jobs):
+def test_a_step_picks_two_different_positions(kind, place, other, jobs):
     start, end = pick_places(kind, place, other, jobs)
 
     assert start != end
@@ -127,7 +127,7 @@ def test_a_step_leads_from_one_place_to_another(kind, place, other, jobs):
 
 
 @given(st.integers(2, 12), st.data(), st.booleans())
-def test_a_step_is_taken_back_by_its_reverse(jobs, data, is_swap):
+def test_the_reverse_step_undoes_a_step(jobs, data, is_swap):
     order = list(range(jobs))
     start, end = data.draw(st.sampled_from([(a, b) for a in order for b in order if a != b]))
 
@@ -138,7 +138,7 @@ def test_a_step_is_taken_back_by_its_reverse(jobs, data, is_swap):
     assert order == list(range(jobs))
 
 
-def test_walking_reaches_every_place():
+def test_steps_reach_every_position():
     draw = random.Random(0)
     steps = Counter(
         pick_places(draw.random(), draw.random(), draw.random(), 6) for _ in range(5000)
@@ -147,8 +147,8 @@ def test_walking_reaches_every_place():
     assert 30 == len(steps)
 
 
-def test_nothing_between_two_steps_is_better():
-    """Whole seconds: 1086.2 below 1087 leaves nothing between; of both measures anything may be."""
+def test_no_value_between_two_steps_is_better():
+    """In whole seconds 1086.2 proves 1087. With `both`, any value is possible."""
     makespan = weighted_objective(Objective.MAKESPAN, 100, 300)
     both = WeightedObjective(makespan=1, total=1, guide_makespan=1, guide_total=1)
 
@@ -172,7 +172,7 @@ def test_the_facebook_workload_has_the_sizes_of_the_table():
         assert job.maps[0][1] == round(job.maps[0][1], 3) >= 0.001
 
 
-def test_the_benchmarks_go_round_the_table():
+def test_more_benchmarks_repeat_the_table():
     names = [job.name for job in benchmarks(10).jobs]
 
     assert ("Wordcount-1", "Wordcount-10") == (names[0], names[9])
@@ -188,7 +188,7 @@ def test_tasks_vary_around_their_length():
     assert len(set(lengths)) > 100
 
 
-def test_kernels_are_there_once_by_name():
+def test_each_kernel_exists_once_by_name():
     assert {"evaluate", "anneal_steps", "branch", "evaluate_orders", "start_tasks"} <= set(
         kernel_functions()
     )
@@ -197,7 +197,7 @@ def test_kernels_are_there_once_by_name():
 
 @pytest.mark.slow
 def test_compiled_kernels_give_the_plain_answers():
-    """To the last bit: formula by formula, walk by walk, node by node."""
+    """Equal bit for bit: for formulas, annealing steps and nodes."""
     required("numba")
     fast = compiled_kernels()
     assert fast is not None

@@ -1,12 +1,12 @@
-"""The exact frontier against every combination there is, one by one."""
+"""The exact frontier against all combinations."""
 
 import math
 import random
 from dataclasses import replace
 
 import pytest
-from tests.planning.pareto_referee import all_plans, are_alike, undominated
-from tests.planning.pareto_worlds import random_problem
+from tests.planning.pareto_problems import random_problem
+from tests.planning.pareto_reference import all_plans, are_alike, undominated
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.plan_search import PlanSearch, find_frontier
@@ -27,7 +27,7 @@ def check_against_enumeration(number):
 
 
 def test_the_frontier_is_that_of_full_enumeration():
-    """All billing modes, task tunings, I/O models, types of VM and caps; by seed."""
+    """All billing modes, task tunings, I/O models, VM types and caps, by seed."""
     for number in QUICK:
         check_against_enumeration(number)
 
@@ -38,8 +38,8 @@ def test_the_frontier_is_that_of_full_enumeration_on_two_thousand_workloads():
         check_against_enumeration(number)
 
 
-def test_the_random_workloads_reach_what_they_are_meant_to():
-    """A referee that sees only easy cases proves nothing."""
+def test_the_random_workloads_cover_the_hard_cases():
+    """A comparison on easy cases alone would prove nothing."""
     problems = [random_problem(random.Random(number)) for number in QUICK]
     frontiers = [find_frontier(problem, PlanSearch.EXACT) for problem in problems]
 
@@ -74,8 +74,8 @@ def test_a_greedy_search_never_beats_the_exact_one(search):
 
 @pytest.mark.parametrize("search", list(PlanSearch))
 @pytest.mark.parametrize("in_waves", [False, True])
-def test_a_plan_comes_to_what_its_own_choices_come_to(search, in_waves):
-    """Priced again, choice by choice, makespan and budget are the same numbers."""
+def test_a_plan_has_the_time_and_cost_of_its_choices(search, in_waves):
+    """Pricing every choice again gives the same makespan and budget."""
     for number in FEW:
         problem = random_problem(random.Random(number))
         if len(problem.offers) > 1 and search is not PlanSearch.EXACT:

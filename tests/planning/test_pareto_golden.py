@@ -1,7 +1,7 @@
-"""The worked examples of the pareto spec, section 6, and the rules they stand for."""
+"""Worked examples of the pareto spec, section 6, and the rules that they show."""
 
 import pytest
-from tests.planning.pareto_worlds import JOB_A, JOB_B, offer, phase, problem_of
+from tests.planning.pareto_problems import JOB_A, JOB_B, offer, phase, problem_of
 
 from sluice.estimate.bounds import SingleWave
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
@@ -42,7 +42,7 @@ def test_g1_a_phase_takes_the_mean_of_its_two_estimates(tasks, slots, avg_s, max
     assert mean_s == times(ConstantLengths(avg_s, max_s), tasks).time_s(tasks, slots)
 
 
-def test_a_single_wave_takes_its_longest_task_if_asked_to():
+def test_an_exact_single_wave_takes_its_longest_task():
     """Erratum E3."""
     exact = times(ConstantLengths(5.0, 9.0), 3, single_wave=SingleWave.EXACT)
 
@@ -57,7 +57,7 @@ def test_a_single_wave_takes_its_longest_task_if_asked_to():
         ((5, 4), 3, 3000.0, 3.0, 2.5),
     ],
 )
-def test_g2_what_job_a_comes_to(slots, vms, time_s, hourly_usd, exact_usd):
+def test_g2_time_and_cost_of_job_a(slots, vms, time_s, hourly_usd, exact_usd):
     for billing_s, usd in ((3600.0, hourly_usd), (0.0, exact_usd)):
         pricing = JobPricing(problem_of(JOB_A, billing_s=billing_s), 0)
         entry = pricing.entry(JobChoice(offer(2, 2, 1.0), slots[0], slots[1], 5, 4, None))
@@ -96,7 +96,7 @@ def test_g3_two_jobs():
         ({"deadline_s": 3000.0, "budget_usd_max": 4.0}, PlanStatus.OK, 1, 0),
     ],
 )
-def test_g3_limits_and_what_is_said_of_them(limits, status, plans, below):
+def test_g3_limits_and_their_status(limits, status, plans, below):
     answer = solve_plans(problem_of(JOB_A, JOB_B, **limits), PlanSearch.EXACT)
 
     assert (answer.status, len(answer.plans)) == (status, plans)
@@ -121,8 +121,8 @@ def test_g3_a_cap_on_vms(vms_max, wanted):
     assert (answer.fastest_makespan_s is None) == (not wanted)
 
 
-def test_g3_where_vms_are_too_few_the_paper_lets_jobs_wait():
-    """One VM: B first, for it is shorter, then A; 2400 s and 5100 s after each other."""
+def test_g3_with_too_few_vms_jobs_run_in_waves():
+    """On one VM B runs first, because it is shorter, then A: 2400 s plus 5100 s."""
     problem = problem_of(JOB_A, JOB_B, vms_max=1)
     frontier = find_frontier(problem, PlanSearch.EXACT, in_waves=True)
 
@@ -147,8 +147,8 @@ def test_g4_the_slowest_job_cannot_be_sped_up(search, usd):
 @pytest.mark.parametrize(
     ("search", "is_met"), [(PlanSearch.SLOTS, True), (PlanSearch.SLOTS_PRINTED, False)]
 )
-def test_of_equally_good_slots_the_free_rule_takes_the_one_that_needs_no_vm(search, is_met):
-    """And the printed one the reduce slot, which here needs a second VM (E9)."""
+def test_on_a_tie_the_slots_policy_takes_the_slot_that_needs_no_vm(search, is_met):
+    """The printed policy takes the reduce slot, which needs a second VM here (E9)."""
     job = PlannedJob(job_id="J", maps=phase(3, 10.0), reduces=phase(3, 10.0))
     found = find_frontier(problem_of(job, vm=(2, 1), billing_s=0.0), search)
     choices = [found.plan(number).entries[0].choice for number in range(len(found))]
@@ -167,14 +167,14 @@ def test_g5_cheaper_and_faster():
     assert {found.plan(n).entries[0].vms for n in range(len(found))} == {7, 4, 3, 2, 1}
 
 
-def test_g6_the_boundary_of_an_hour():
+def test_g6_a_time_at_the_hour_boundary():
     prices = Prices(vm_hour_usd=1.0)
 
     assert (prices.rent_usd(3600.0), prices.rent_usd(3600.0000001)) == (1.0, 1.0)
     assert prices.rent_usd(3601.0) == 2.0
 
 
-def test_g7_three_spills_where_a_better_setting_wastes_nothing():
+def test_g7_three_spills_although_another_setting_wastes_nothing():
     share, setting = MapShare(60e6, 600_000.0), BufferSetting()
     best = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
 
@@ -209,26 +209,26 @@ def test_g10_the_hypervolume_of_two_points():
     assert hypervolume([(3000.0, 5.0), (5000.0, 2.0)], (4000.0, 4.0)) == 0.0
 
 
-def test_an_hour_saved_has_its_price():
+def test_the_price_of_a_saved_hour():
     assert hour_saved_usd([(3000.0, 4.0), (3300.0, 3.0)]) == [12.0, None]
     assert hour_saved_usd([]) == []
 
 
-def test_the_knee_lies_deepest_below_the_line_between_the_ends():
+def test_the_knee_is_farthest_below_the_line_between_the_ends():
     assert knee([(1.0, 9.0), (2.0, 8.0)]) is None
     assert knee([(1.0, 9.0), (2.0, 3.0), (8.0, 2.0), (9.0, 1.0)]) == 1
     assert knee([(1.0, 9.0), (8.0, 8.0), (9.0, 1.0)]) is None
 
 
-def test_fixed_counts_need_few_looks_however_many_tasks_there_are():
-    """A million tasks have some thousand lengths, of which the undominated are fewer still."""
+def test_fixed_counts_need_few_evaluations_for_any_number_of_tasks():
+    """A million tasks have about a thousand different times, and fewer undominated ones."""
     job = PlannedJob(job_id="J", maps=phase(10**6, 3.0), reduces=phase(10**4, 2.0))
     (staircase,) = staircases(problem_of(job, billing_s=0.0))
 
     assert 100 < len(staircase) < 1000
 
 
-def test_tuning_tasks_shortens_a_job_or_leaves_it():
+def test_tuning_tasks_never_lengthens_a_job():
     lengths = (WorkLengths(2.0, 3000.0, 2.0),)
     side = PlannedPhase(tasks=6, tasks_max=9, parts=lengths)
     job = PlannedJob(job_id="J", maps=side, reduces=side)
@@ -243,8 +243,8 @@ def test_tuning_tasks_shortens_a_job_or_leaves_it():
     assert fastest[TaskTuning.SCAN] < fastest[TaskTuning.FIXED]
 
 
-def test_jobs_choose_among_types_of_vm():
-    """The long job pays for the quick type, the short one does not."""
+def test_jobs_choose_among_vm_types():
+    """The long job uses the faster type, the short job does not."""
     from dataclasses import replace
 
     job = PlannedJob(job_id="C", maps=phase(1, 500.0), reduces=phase(1, 100.0))

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 import pytest
-from tests.planning.pareto_referee import all_plans, are_alike, undominated
+from tests.planning.pareto_reference import all_plans, are_alike, undominated
 
 from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.reporting.reproductions import REPRODUCTIONS

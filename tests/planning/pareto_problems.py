@@ -21,13 +21,13 @@ BILLINGS_S = (3600.0, 600.0, 1.0, 0.0)
 
 
 def phase(tasks, avg_s, max_s=None, *, tasks_max=None):
-    """A phase of constant lengths."""
+    """A phase with constant lengths."""
     lengths = ConstantLengths(avg_s, avg_s if max_s is None else max_s)
     return PlannedPhase(tasks=tasks, tasks_max=tasks_max or tasks, parts=(lengths,))
 
 
 def problem_of(*jobs, vm=(2, 2), usd=1.0, billing_s=3600.0, options=None, **limits):
-    """A problem with VMs that are all alike."""
+    """A problem with one VM type."""
     return ParetoProblem(
         jobs=jobs,
         offers=(offer(vm[0], vm[1], usd),),
@@ -50,7 +50,7 @@ JOB_B = PlannedJob(job_id="B", maps=phase(3, 900.0), reduces=phase(1, 600.0))
 
 
 def random_problem(draw, *, tuning=None, is_capped=None, jobs_max=3):
-    """One to three small jobs, whatever the options; few enough allocations to try them all."""
+    """One to three small jobs with any options, small enough for full enumeration."""
     tuning = tuning or draw.choice(list(TaskTuning))
     jobs = draw.randint(1, jobs_max)
     limit = _limit(tuning, jobs)
@@ -85,7 +85,7 @@ def _wave(draw):
 
 
 def _limit(tuning, jobs):
-    """Tasks of a phase at most, so that the product over jobs stays at a million."""
+    """Most tasks of a phase, so that there are at most a million combinations."""
     if tuning is TaskTuning.SCAN:
         return {1: 16, 2: 6, 3: 4}[jobs]
     return {1: 30, 2: 16, 3: 8}[jobs]

@@ -1,11 +1,11 @@
-"""The choice under a cap on VMs, and the bound that saves most of the work, by brute force."""
+"""Choices under a cap on VMs, and the bound that skips most work, against brute force."""
 
 import itertools
 import math
 import random
 
 import pytest
-from tests.planning.pareto_worlds import offer
+from tests.planning.pareto_problems import offer
 
 from sluice.planning.pareto.pricing import JobChoice, PlanEntry
 from sluice.planning.pareto.vm_cap import JobChoices, _Bound, cheapest
@@ -18,7 +18,7 @@ def entry(vms, usd):
 
 
 def random_options(draw):
-    """One to four entries, more VMs costing less."""
+    """One to four entries; entries with more VMs cost less."""
     options = JobChoices()
     for _ in range(draw.randint(1, 4)):
         options.offer(entry(draw.randint(1, 9), float(draw.randint(1, 30))))
@@ -51,8 +51,8 @@ def test_the_cheapest_entries_that_fit_are_those_of_all_combinations(seed):
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_the_bound_never_exceeds_what_is_possible(seed):
-    """Before it is sharpened and after; and sharpening only lifts it."""
+def test_the_bound_never_exceeds_the_optimum(seed):
+    """This holds before and after `sharpen`, and `sharpen` never lowers the bound."""
     draw = random.Random(seed)
     jobs = [random_options(draw) for _ in range(draw.randint(1, 4))]
     bound = _Bound(jobs, vms_max := draw.randint(1, 30))
@@ -68,7 +68,7 @@ def test_the_bound_never_exceeds_what_is_possible(seed):
         assert bound.usd() <= wanted
 
 
-def test_options_are_those_that_none_beats():
+def test_choices_keep_only_undominated_entries():
     options = JobChoices()
 
     taken = [

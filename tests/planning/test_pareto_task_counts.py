@@ -1,12 +1,12 @@
-"""Task counts for all numbers of slots at once, against one look at a time."""
+"""Task counts for all numbers of slots at once, against one evaluation at a time."""
 
 import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.planning.pareto_referee import all_plans, are_alike, undominated
-from tests.planning.pareto_worlds import problem_of, random_problem
+from tests.planning.pareto_problems import problem_of, random_problem
+from tests.planning.pareto_reference import all_plans, are_alike, undominated
 
 from sluice.estimate.bounds import SingleWave
 from sluice.model.errors import InvalidInput
@@ -25,7 +25,7 @@ from sluice.planning.pareto.task_counts import PhaseCounts, best_with_at_most, t
 
 
 def climbed(times, slots):
-    """The paper's Algorithm 4, as it is printed."""
+    """The paper's Algorithm 4, as printed."""
     tasks = slots
     while tasks < times.phase.tasks_max and times.time_s(tasks + 1, slots) < times.time_s(
         tasks, slots
@@ -66,7 +66,7 @@ def random_times(number):
 
 
 @pytest.mark.parametrize("number", range(120))
-def test_all_climbs_at_once_stop_where_each_alone_does(number):
+def test_simultaneous_climbs_stop_where_single_climbs_stop(number):
     times = random_times(number)
     choices = tuned_choices(PhaseCounts(times), TaskTuning.HILL)
 
@@ -88,7 +88,7 @@ def test_the_best_of_few_counts_is_the_best_of_all(number):
 @pytest.mark.parametrize("number", range(60))
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
 def test_times_in_arrays_are_the_same_numbers(number, tuning):
-    """To the last bit: where times tie, a climb stops, and rounding must not decide otherwise."""
+    """Equal bit for bit: a climb stops at a tie, so rounding must not change it."""
     times = random_times(number)
     choices = tuned_choices(PhaseCounts(times), tuning)
 
@@ -98,7 +98,7 @@ def test_times_in_arrays_are_the_same_numbers(number, tuning):
 
 
 @pytest.mark.parametrize("number", range(60))
-def test_slots_may_be_left_idle_where_that_is_faster(number):
+def test_slots_stay_idle_if_that_is_faster(number):
     choices = tuned_choices(PhaseCounts(random_times(number)), TaskTuning.HILL)
     best = best_with_at_most(choices)
 
@@ -118,15 +118,15 @@ def big_job(limit, lengths, output=None):
 
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
 @pytest.mark.parametrize("lengths", [ConstantLengths(3.0, 4.0), WorkLengths(2.0, 3e4, 1000.0)])
-def test_tens_of_thousands_of_counts_are_no_reason_to_give_up(tuning, lengths):
+def test_tens_of_thousands_of_counts_are_supported(tuning, lengths):
     problem = problem_of(big_job(50_000, lengths), options=PlanOptions(tasks=tuning))
 
     assert len(find_frontier(problem, PlanSearch.EXACT)) >= 1
 
 
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
-def test_a_job_makes_room_for_another_though_it_gets_slower_and_no_cheaper(tuning):
-    """By the hour, one VM for 3650 s costs what two cost for 2750 s; there are three for two."""
+def test_a_job_gives_vms_to_another_even_if_it_gets_slower_and_no_cheaper(tuning):
+    """Hourly, one VM for 3650 s costs as much as two for 2750 s; two jobs have three VMs."""
     maps = PlannedPhase(tasks=1, tasks_max=2, parts=(WorkLengths(0.0, 3600.0),))
     reduces = PlannedPhase(tasks=1, tasks_max=1, parts=(ConstantLengths(50.0, 50.0),))
     jobs = [PlannedJob(job_id=name, maps=maps, reduces=reduces) for name in "ab"]
@@ -138,8 +138,8 @@ def test_a_job_makes_room_for_another_though_it_gets_slower_and_no_cheaper(tunin
 
 
 @pytest.mark.parametrize("tuning", [TaskTuning.SCAN, TaskTuning.HILL])
-def test_under_a_cap_slower_and_dearer_entries_with_fewer_vms_count(tuning):
-    """A job may have to make room for another; without a price of I/O, all is done in one array."""
+def test_under_a_cap_slower_and_dearer_entries_with_fewer_vms_matter(tuning):
+    """A job may have to give VMs to another. Without an I/O price all is done in one array."""
     for number in range(60):
         problem = random_problem(random.Random(number), tuning=tuning, is_capped=True)
         jobs = tuple(replace(job, output=None) for job in problem.jobs)
@@ -162,7 +162,7 @@ WORK = MapOutput(bytes=6e9, records=6e5)
         (big_job(10**5, WorkLengths(2.0, 3e4, 2.0), WORK), TaskTuning.HILL),
     ],
 )
-def test_what_would_take_too_long_is_refused_by_job_and_field(job, tuning):
+def test_input_that_would_take_too_long_is_refused_by_job_and_field(job, tuning):
     problem = problem_of(job, options=PlanOptions(tasks=tuning))
     priced = _with_io_price(problem)
 

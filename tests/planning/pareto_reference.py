@@ -1,4 +1,4 @@
-"""The slow and plain way to all undominated plans: every combination of every allocation.
+"""Reference for undominated plans: all combinations of all allocations.
 
 Written from the equations alone, with no line of the planner's but the buffer setting, whose closed
 form has a referee of its own.
@@ -32,7 +32,7 @@ def phase_s(parts, tasks, slots, *, is_exact=False):
 
 
 def counts(phase, slots, tuning):
-    """Task counts that go with so many slots."""
+    """Task counts to try on these slots."""
     if tuning is TaskTuning.FIXED:
         return [phase.tasks]
     if tuning is TaskTuning.SCAN:
@@ -71,7 +71,7 @@ def paid_hours(time_s, billing_s):
 
 
 def allocations(job, problem):
-    """(time, cost, VMs) of every allowed allocation of one job."""
+    """Yield (time, cost, VMs) of every allowed allocation of one job."""
     tuning = problem.options.tasks
     is_exact = problem.options.single_wave.value == "exact"
     found = []
@@ -93,7 +93,7 @@ def allocations(job, problem):
 
 
 def all_plans(problem):
-    """(makespan, budget) of every combination that the cap on VMs allows."""
+    """Yield (makespan, budget) of every combination that fits the cap on VMs."""
     makespans, budgets, vms = (np.zeros(1) for _ in range(3))
     for job in problem.jobs:
         time_s, usd, own_vms = allocations(job, problem).T
@@ -106,7 +106,7 @@ def all_plans(problem):
 
 
 def undominated(makespans, budgets):
-    """The points that none beats by more than rounding, fastest first."""
+    """The points that no other dominates by more than rounding, the fastest first."""
     kept: list[tuple[float, float]] = []
     for place in np.lexsort((budgets, makespans)):
         time_s, usd = float(makespans[place]), float(budgets[place])
@@ -116,7 +116,7 @@ def undominated(makespans, budgets):
 
 
 def are_alike(ours, theirs, tolerance=1e-9):
-    """Whether both fronts are one: each point of either is matched or beaten by the other."""
+    """Whether both fronts are equal: each point of one is equalled or dominated in the other."""
     return all(
         any(t <= time_s * (1 + tolerance) and u <= usd * (1 + tolerance) for t, u in other)
         for one, other in ((ours, theirs), (theirs, ours))
