@@ -22,10 +22,10 @@ import highspy
 import numpy as np
 from bench._figures import Spent, verdict
 
-from sluice.planning.capacity.greedy import allot, certificate_gap_usd
-from sluice.planning.capacity.instances import Sort, draw_classes, draw_rent
-from sluice.planning.capacity.integer import whole
-from sluice.planning.capacity.problem import Allotment, Problem
+from sluice.planning.capacity.instances import InstanceKind, draw_classes, draw_rent
+from sluice.planning.capacity.integer import solve_integer
+from sluice.planning.capacity.problem import CapacityProblem, CapacitySolution
+from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
 
 CLASSES = (1_000, 10_000, 100_000, 1_000_000)
 BESIDE_SOLVER = (1_000, 10_000)
@@ -37,11 +37,11 @@ SOLVER_S_MAX = 60.0
 T = TypeVar("T")
 
 
-def instance(classes: int, seed: int = 1) -> Problem:
+def instance(classes: int, seed: int = 1) -> CapacityProblem:
     """A tight problem; the same each time."""
     draw = np.random.default_rng(seed)
     rent = draw_rent(draw, 1.0)
-    problem = draw_classes(draw, classes, rent, Sort.TIGHT).problem(rent)
+    problem = draw_classes(draw, classes, rent, InstanceKind.TIGHT).problem(rent)
     reserved = 0.8 * problem.needed_vms(problem.jobs_max)
     return replace(problem, rent=replace(rent, reserved_vms=reserved))
 
@@ -60,12 +60,12 @@ def _once(work: Callable[[], T]) -> tuple[T, Spent]:
     return answer, Spent(time.perf_counter() - wall_s, time.process_time() - cpu_s)
 
 
-def cost_usd(problem: Problem, answer: Allotment) -> float:
+def cost_usd(problem: CapacityProblem, answer: CapacitySolution) -> float:
     """Rent and penalties together."""
     return answer.objective_usd + float((problem.penalty_usd * problem.jobs_max).sum())
 
 
-def solver_of(problem: Problem, *, is_whole: bool) -> highspy.Highs:
+def solver_of(problem: CapacityProblem, *, is_whole: bool) -> highspy.Highs:
     """The same program for HiGHS, handed over at once."""
     rent, count = problem.rent, len(problem.vms_per_job)
     program = highspy.HighsLp()
@@ -94,7 +94,7 @@ def solver_of(problem: Problem, *, is_whole: bool) -> highspy.Highs:
     return solver
 
 
-def solved(problem: Problem, *, is_whole: bool) -> tuple[float, bool, Spent]:
+def solved(problem: CapacityProblem, *, is_whole: bool) -> tuple[float, bool, Spent]:
     """Objective, whether it is proven, and the time; the model's making is not counted."""
     solver = solver_of(problem, is_whole=is_whole)
     _, spent = _once(solver.run)
@@ -107,7 +107,7 @@ def greedy_question() -> bool:
     ok, before_s = True, None
     for classes in CLASSES:
         problem = instance(classes)
-        answer, spent = timed(lambda problem=problem: allot(problem))  # type: ignore[misc]  # bound at once
+        answer, spent = timed(lambda problem=problem: solve_relaxation(problem))  # type: ignore[misc]  # bound at once
         gap = abs(certificate_gap_usd(problem, answer)) / cost_usd(problem, answer)
         assert gap < 1e-12, gap
         fits = spent.cpu_s < GREEDY_S_MAX.get(classes, np.inf)
@@ -124,7 +124,7 @@ def greedy_question() -> bool:
     return ok
 
 
-def beside_solver(problem: Problem, answer: Allotment, spent: Spent) -> None:
+def beside_solver(problem: CapacityProblem, answer: CapacitySolution, spent: Spent) -> None:
     """HiGHS on the same program; both must agree."""
     objective, is_proven, took = solved(problem, is_whole=False)
     assert is_proven
@@ -139,8 +139,8 @@ def beside_solver(problem: Problem, answer: Allotment, spent: Spent) -> None:
 def whole_question() -> bool:
     """Whole jobs and machines: time, proven gap, and HiGHS's own search beside it."""
     problem = instance(WHOLE_CLASSES)
-    relaxed = allot(problem)
-    answer, spent = timed(lambda: whole(problem, relaxed), rounds=3)
+    relaxed = solve_relaxation(problem)
+    answer, spent = timed(lambda: solve_integer(problem, relaxed), rounds=3)
     cost = cost_usd(problem, answer)
     gap = (answer.objective_usd - relaxed.objective_usd) / cost
     needed = problem.needed_vms(answer.jobs)

@@ -28,16 +28,16 @@ from bench._figures import verdict
 from ortools.sat.python import cp_model
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Objective, aim_at
-from sluice.planning.ordering.annealing import anneal, found
+from sluice.planning.ordering.annealing import anneal, evaluated
 from sluice.planning.ordering.bounds import safe_bounds
-from sluice.planning.ordering.branched import Branching
-from sluice.planning.ordering.compilation import Kernels, compiled, plain
+from sluice.planning.ordering.branch_and_bound import BranchAndBound
+from sluice.planning.ordering.compilation import Kernels, compiled_kernels, plain_kernels
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.meter import Meter
-from sluice.planning.ordering.methods import Method, solve
-from sluice.planning.ordering.problem import Problem
+from sluice.planning.ordering.objectives import Objective, weighted_objective
+from sluice.planning.ordering.problem import OrderingProblem
+from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import benchmarks, facebook
 
 SEEDS = 5
@@ -52,18 +52,20 @@ COMPILED_RATIO_MIN, HEAP_RATIO_MIN = 20, 1.0
 # --- 1. evaluation --------------------------------------------------------------------------------
 
 
-def walk_rate(problem: Problem, kernels: Kernels, seconds: float) -> float:
+def walk_rate(problem: OrderingProblem, kernels: Kernels, seconds: float) -> float:
     """Orders evaluated a second of CPU, the draws of the walk included; the best of three."""
     rates = []
     for _ in range(3):
-        arena = SearchContext(problem, Meter(time.process_time, seconds=seconds), kernels=kernels)
-        aim = aim_at(Objective.TCT, 1.0, 1.0)
-        anneal(arena, found(arena, rules.tct(arena.loads)), aim, random.Random(1))
-        rates.append(arena.meter.evaluations / arena.meter.elapsed_s)
+        context = SearchContext(
+            problem, SearchBudget(time.process_time, seconds=seconds), kernels=kernels
+        )
+        goal = weighted_objective(Objective.TCT, 1.0, 1.0)
+        anneal(context, evaluated(context, rules.tct(context.loads)), goal, random.Random(1))
+        rates.append(context.budget.evaluations / context.budget.elapsed_s)
     return max(rates)
 
 
-def heap_rate(problem: Problem, seconds: float) -> float:
+def heap_rate(problem: OrderingProblem, seconds: float) -> float:
     """The same of a plain loop, task by task."""
     order = list(range(len(problem.jobs)))
     draw = random.Random(1)
@@ -75,7 +77,7 @@ def heap_rate(problem: Problem, seconds: float) -> float:
     return done / (time.process_time() - start_s)
 
 
-def by_heap(problem: Problem, order: Sequence[int]) -> list[float]:
+def by_heap(problem: OrderingProblem, order: Sequence[int]) -> list[float]:
     """When jobs end, by job: what people write first. Slots in a heap, ready jobs in another."""
     slots = [0.0] * problem.map_slots
     ended_s = [0.0] * len(order)
@@ -112,14 +114,14 @@ def by_heap(problem: Problem, order: Sequence[int]) -> list[float]:
 
 def evaluation() -> bool:
     """Rates by workload; whether they are within the budget."""
-    fast = compiled()
+    fast = compiled_kernels()
     assert fast is not None, "the extra `fast` is not installed"
     ok, before = True, None
     for jobs in (9, 50, 150, 400):
         problem = benchmarks(9) if jobs == 9 else facebook(jobs, random.Random(jobs))
         assert_equal(problem)
         rate = walk_rate(problem, fast, 0.7)
-        slow, heap = walk_rate(problem, plain(), 0.3), heap_rate(problem, 0.5)
+        slow, heap = walk_rate(problem, plain_kernels(), 0.3), heap_rate(problem, 0.5)
         growth = f", {before / rate:.1f} times as long" if before else ""
         fits = (jobs != 50 or rate / slow >= COMPILED_RATIO_MIN) and slow / heap >= HEAP_RATIO_MIN
         ok, before = ok and fits, rate
@@ -132,17 +134,17 @@ def evaluation() -> bool:
     return ok
 
 
-def assert_equal(problem: Problem) -> None:
+def assert_equal(problem: OrderingProblem) -> None:
     """The heap and both kinds of kernels agree to the last bit."""
     order = list(range(len(problem.jobs)))
     random.Random(2).shuffle(order)
     expected = by_heap(problem, order)
-    for kernels in (plain(), compiled()):
+    for kernels in (plain_kernels(), compiled_kernels()):
         assert kernels is not None
-        arena = SearchContext(problem, Meter(time.perf_counter), kernels=kernels)
-        last_s, _ = arena.values(order)
+        context = SearchContext(problem, SearchBudget(time.perf_counter), kernels=kernels)
+        last_s, _ = context.values(order)
         assert last_s == max(expected), (last_s, max(expected))
-        assert list(map(float, arena.flow.course.ended_s)) == expected
+        assert list(map(float, context.flow.course.ended_s)) == expected
 
 
 def problem_name(jobs: int) -> str:
@@ -161,10 +163,10 @@ def proof() -> bool:
         for may_compile in (True, False):
             took_s = []
             for _ in range(3):
-                meter = Meter(time.perf_counter, seconds=30.0)
-                arena = SearchContext(benchmarks(9), meter, may_compile=may_compile)
-                answer = solve(arena, Method.EXACT, objective, random.Random(0))
-                took_s.append(meter.elapsed_s)
+                budget = SearchBudget(time.perf_counter, seconds=30.0)
+                context = SearchContext(benchmarks(9), budget, may_compile=may_compile)
+                answer = solve(context, OrderingMethod.EXACT, objective, random.Random(0))
+                took_s.append(budget.elapsed_s)
                 value = answer.best.makespan_s
                 value = value if objective is Objective.MAKESPAN else answer.best.total_s
                 assert answer.is_proved, answer
@@ -183,15 +185,15 @@ def proof() -> bool:
 
 def compile_once() -> None:
     """What is kept of the compiled search is then there, as it is but for the very first time."""
-    arena = SearchContext(benchmarks(2), Meter(time.perf_counter))
-    assert arena.use_compiled()
-    Branching(arena, found(arena, (0, 1)), aim_at(Objective.TCT, 1.0, 1.0))
+    context = SearchContext(benchmarks(2), SearchBudget(time.perf_counter))
+    assert context.use_compiled()
+    BranchAndBound(context, evaluated(context, (0, 1)), weighted_objective(Objective.TCT, 1.0, 1.0))
 
 
 # --- 3. search ------------------------------------------------------------------------------------
 
 
-def cp_sat_order(problem: Problem, seconds: float) -> tuple[int, ...]:
+def cp_sat_order(problem: OrderingProblem, seconds: float) -> tuple[int, ...]:
     """The least total completion of the flow-flow model (3.4), as far as CP-SAT gets."""
     loads = loads_of(problem)
     jobs = loads.jobs
@@ -228,10 +230,10 @@ def cp_sat_order(problem: Problem, seconds: float) -> tuple[int, ...]:
     return tuple(sorted(jobs, key=lambda job: solver.value(starts[0][job])))
 
 
-def searched(problem: Problem, objective: Objective, seed: int) -> tuple[float, float]:
+def searched(problem: OrderingProblem, objective: Objective, seed: int) -> tuple[float, float]:
     """Makespan and total after a second."""
-    arena = SearchContext(problem, Meter(time.perf_counter, seconds=SEARCH_S))
-    best = solve(arena, Method.SEARCH, objective, random.Random(seed)).best
+    context = SearchContext(problem, SearchBudget(time.perf_counter, seconds=SEARCH_S))
+    best = solve(context, OrderingMethod.SEARCH, objective, random.Random(seed)).best
     return best.makespan_s, best.total_s
 
 
@@ -242,15 +244,15 @@ def search() -> bool:
         gaps, rule_gaps, gains, over_tct, peers = [], [], [], [], []
         for seed in range(SEEDS):
             problem = facebook(jobs, random.Random(seed))
-            arena = SearchContext(problem, Meter(time.perf_counter))
-            known = arena.loads
+            context = SearchContext(problem, SearchBudget(time.perf_counter))
+            known = context.loads
             lower_s = safe_bounds(known, known.jobs).makespan_lower_s
             gaps.append(searched(problem, Objective.MAKESPAN, seed)[0] / lower_s - 1)
-            rule_gaps.append(arena.values(rules.mk_jr(known))[0] / lower_s - 1)
+            rule_gaps.append(context.values(rules.mk_jr(known))[0] / lower_s - 1)
             total_s = searched(problem, Objective.TCT, seed)[1]
-            gains.append(1 - total_s / arena.values(rules.mk_tct_jr(known))[1])
-            over_tct.append(1 - total_s / arena.values(rules.tct(known))[1])
-            peers.append(arena.values(cp_sat_order(problem, SEARCH_S))[1] / total_s)
+            gains.append(1 - total_s / context.values(rules.mk_tct_jr(known))[1])
+            over_tct.append(1 - total_s / context.values(rules.tct(known))[1])
+            peers.append(context.values(cp_sat_order(problem, SEARCH_S))[1] / total_s)
         fits = fmean(gaps) <= GAP_MAX and fmean(gains) >= GAIN_MIN and fmean(peers) >= 1
         ok = ok and fits
         print(

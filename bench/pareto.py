@@ -20,9 +20,9 @@ import time
 
 from bench._figures import Spent, best_of, verdict
 
-from sluice.planning.pareto.answer import Search, searched
 from sluice.planning.pareto.frontier import Frontier
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.plan_search import PlanSearch, find_frontier
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.reproductions.pareto.measures import volume_ratio
 from sluice.reproductions.pareto.peers import PEERS
 from sluice.reproductions.pareto.workloads import WORKLOADS
@@ -36,15 +36,15 @@ GROWTH_MAX = 20.0
 ROUNDING = 1e-9
 
 
-def exact(problem: Problem, rounds: int) -> tuple[Frontier, Spent]:
+def exact(problem: ParetoProblem, rounds: int) -> tuple[Frontier, Spent]:
     """The frontier, and the best time of some rounds."""
 
     def once() -> Spent:
         began = time.perf_counter(), time.process_time()
-        searched(problem, Search.EXACT)
+        find_frontier(problem, PlanSearch.EXACT)
         return Spent(time.perf_counter() - began[0], time.process_time() - began[1])
 
-    return searched(problem, Search.EXACT), best_of(rounds, once)
+    return find_frontier(problem, PlanSearch.EXACT), best_of(rounds, once)
 
 
 def assert_right() -> None:

@@ -36,8 +36,8 @@ from examples.volumes import write_volumes
 
 import sluice
 from sluice.api.calibrate import calibrate_runs
-from sluice.estimate.calibration import Accuracy, Comparison
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.calibration import Accuracy, RunComparison
+from sluice.estimate.uncertainty import PredictionInterval
 from sluice.model.history import PastRun
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.reporting.formatting import share, signed
@@ -237,7 +237,11 @@ def table(report: CalibrationReport, strangers: Mapping[str, float]) -> Iterator
     for (job, size, slots), runs in by_setting(report).items():
         first = runs[0]
         told = first.interval
-        span = f"{told.low_s:.2f}–{told.high_s:.2f} s" if isinstance(told, Interval) else str(told)
+        span = (
+            f"{told.low_s:.2f}–{told.high_s:.2f} s"
+            if isinstance(told, PredictionInterval)
+            else str(told)
+        )
         took = ", ".join(f"{one.actual_s:.2f}" + ("" if one.is_inside else "*") for one in runs)
         assert first.predicted_s is not None, "it was never run at another setting"
         error = first.predicted_s / median(one.actual_s for one in runs) - 1
@@ -248,9 +252,9 @@ def table(report: CalibrationReport, strangers: Mapping[str, float]) -> Iterator
         )
 
 
-def by_setting(report: CalibrationReport) -> dict[tuple[str, int, int], list[Comparison]]:
+def by_setting(report: CalibrationReport) -> dict[tuple[str, int, int], list[RunComparison]]:
     """The runs of each left-out setting, jobs in their order, small before large."""
-    found: dict[tuple[str, int, int], list[Comparison]] = defaultdict(list)
+    found: dict[tuple[str, int, int], list[RunComparison]] = defaultdict(list)
     for one in report.calibration.comparisons:
         slots = one.setting.phases[0].slots
         found[one.profile, one.setting.input_bytes, slots].append(one)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluice.bootstrap.profiles import with_past_lengths
 from sluice.engines.mapreduce.layout import prepare
-from sluice.estimate.measured import relative_error
+from sluice.estimate.phase_measure import relative_error
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import NOTHING, duration
 from sluice.reporting.run.result import RunResult

@@ -10,7 +10,7 @@ from tests.runs import completions_s, map_reduce, simulate, totals
 
 from sluice.api import simulate as api
 from sluice.model.workload import Workload
-from sluice.planning.ordering.batches import SimOrAlg
+from sluice.planning.ordering.batch_orderer import BatchOrderer
 
 ARRIVALS = (
     map_reduce("A", 4, 5.0, 2, 6.0, at_s=0.0),
@@ -78,15 +78,15 @@ def test_a_small_round_is_put_in_the_best_order_there_is(shapes, maps, reduces, 
         return (both if objective == "makespan" else both[::-1]), order
 
     best = min(permutations(range(len(jobs))), key=cost)
-    assert best == tuple(SimOrAlg(objective, 7)(jobs, maps, reduces))
+    assert best == tuple(BatchOrderer(objective, 7)(jobs, maps, reduces))
 
 
 def test_a_large_round_is_ordered_by_the_rule():
     works = [(5, 2), (1, 6), (9, 7), (3, 8), (10, 4)]
     jobs = [map_reduce(f"j{i}", 1, float(m), 1, float(r)) for i, (m, r) in enumerate(works)]
 
-    assert [1, 3, 2, 4, 0] == list(SimOrAlg("makespan", 4)(jobs, 1, 1))
-    assert [0, 1, 3, 4, 2] == list(SimOrAlg("tct", 0)(jobs, 1, 1))
+    assert [1, 3, 2, 4, 0] == list(BatchOrderer("makespan", 4)(jobs, 1, 1))
+    assert [0, 1, 3, 4, 2] == list(BatchOrderer("tct", 0)(jobs, 1, 1))
 
 
 def test_jobs_of_any_shape_and_without_lengths_are_ordered_all_the_same():
@@ -99,9 +99,9 @@ def test_jobs_of_any_shape_and_without_lengths_are_ordered_all_the_same():
     again = replace(long.phases[0], name="map-2", after=(1,))
     steps = replace(long, job_id="steps", phases=(*long.phases, again))
 
-    assert [2, 1, 0] == list(SimOrAlg("tct", 7)([long, unknown, short], 2, 1))
-    assert [1, 0] == list(SimOrAlg("tct", 7)([steps, short], 2, 1))
-    assert [1, 0] == list(SimOrAlg("makespan", 7)([steps, short], 2, 1))
+    assert [2, 1, 0] == list(BatchOrderer("tct", 7)([long, unknown, short], 2, 1))
+    assert [1, 0] == list(BatchOrderer("tct", 7)([steps, short], 2, 1))
+    assert [1, 0] == list(BatchOrderer("makespan", 7)([steps, short], 2, 1))
 
 
 def test_a_policy_of_ones_own_takes_the_place_of_a_name():
@@ -120,7 +120,7 @@ def test_as_many_jobs_as_the_threshold_are_simulated_and_one_more_is_not():
     jobs = [map_reduce("a", 3, 3.0, 1, 16.0), map_reduce("b", 6, 6.0, 6, 4.0)]
 
     def makespan_s(exact_jobs_max):
-        order = SimOrAlg("makespan", exact_jobs_max)(jobs, 3, 7)
+        order = BatchOrderer("makespan", exact_jobs_max)(jobs, 3, 7)
         return max(completions_s(simulate(totals(3, 7), [jobs[index] for index in order])))
 
     assert [19, 31] == [makespan_s(2), makespan_s(1)]

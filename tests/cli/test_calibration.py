@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import sluice
-from tests.estimate.made_runs import World, draws, settings
+from tests.estimate.made_runs import MachineModel, draws, settings
 
 import sluice as package
 from sluice.store.profiles import Profiles
@@ -31,7 +31,7 @@ def history(home):
     here, rng = settings(slots=(1, 2, 4), sizes_mb=(40, 80)), draws(1)
     with Profiles.open() as profiles:
         for name, map_s in [("long", 4.0), ("middle", 2.0), ("short", 0.5), ("tiny", 0.2)]:
-            profiles.add(World(noise=0.1, map_s=map_s).runs(here, rng, profile=name))
+            profiles.add(MachineModel(noise=0.1, map_s=map_s).runs(here, rng, profile=name))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_calibrate_of_an_empty_store_says_what_to_do(home):
 
 def test_few_runs_have_a_prediction_and_no_interval_and_are_told_why(home):
     with Profiles.open() as profiles:
-        profiles.add(World().runs(settings(slots=(1, 2), sizes_mb=(40,)), draws(1)))
+        profiles.add(MachineModel().runs(settings(slots=(1, 2), sizes_mb=(40,)), draws(1)))
     _, told = document("calibrate")
     (run, _) = told["profiles"]["made"]["runs"]
 

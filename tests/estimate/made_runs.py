@@ -1,4 +1,4 @@
-"""Past runs of a job that never ran, on a machine whose laws are known to the test alone."""
+"""Synthetic past runs, from a machine model that only the tests know."""
 
 import math
 import random
@@ -11,14 +11,14 @@ MB = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
-    """What a machine and a job are like.
+class MachineModel:
+    """Model of a machine and a job.
 
-    processors: beyond them tasks side by side slow each other down, in proportion.
-    map_s: of one map alone; reduce_s_per_mb: of each reduce, for its share of the input.
-    start_s, gap_s: before the first task, and before each task.
-    noise: standard deviation of the logarithm of everything a run takes, from run to run.
-    ragged: the same from task to task.
+    processors: more concurrent tasks than this slow each other down, in proportion.
+    map_s: length of a map that runs alone.  reduce_s_per_mb: the same of a reduce, for each MB.
+    start_s, gap_s: idle time before the first task, and before each task.
+    noise: standard deviation of the logarithm of all times of a run, from run to run.
+    task_noise: the same, from task to task.
     """
 
     processors: int = 2
@@ -29,10 +29,10 @@ class World:
     start_s: float = 0.5
     gap_s: float = 0.05
     noise: float = 0.0
-    ragged: float = 0.1
+    task_noise: float = 0.1
 
     def run(self, run_id, slots, input_mb, rng, profile="made"):
-        """One run with so many slots of each kind, reading so much."""
+        """One run with `slots` slots of each kind and `input_mb` of input."""
         luck = math.exp(rng.gauss(0.0, self.noise))
         maps = max(1, input_mb // self.split_mb)
         alone_s = [self.map_s, self.reduce_s_per_mb * input_mb / max(1, self.reduces)]
@@ -67,14 +67,14 @@ class World:
         )
 
     def _phase(self, tasks, slots, alone_s, began_at_s, rng):
-        beside = min(tasks, slots)
-        slow = max(1.0, beside / self.processors)
+        concurrent = min(tasks, slots)
+        slow = max(1.0, concurrent / self.processors)
         free_at_s = [began_at_s] * slots
         heapify(free_at_s)
         timeline = []
         for _ in range(tasks):
             start_s = heappop(free_at_s) + self.gap_s
-            length_s = alone_s * slow * math.exp(rng.gauss(0.0, self.ragged))
+            length_s = alone_s * slow * math.exp(rng.gauss(0.0, self.task_noise))
             heappush(free_at_s, start_s + length_s)
             timeline.append(
                 PastTask(started_at_s=start_s, finished_at_s=start_s + length_s, node="node-1")
@@ -91,16 +91,16 @@ class World:
 
 
 def settings(slots=(1, 2, 3, 4), sizes_mb=(220, 440)):
-    """All pairs."""
+    """All pairs of slots and input sizes."""
     return [(count, size) for size in sizes_mb for count in slots]
 
 
 def without_timeline(run):
-    """The same run as a log tells it that knows only averages and longest tasks."""
+    """The same run, as in a log with only average and longest tasks."""
     phases = tuple(replace(phase, timeline=()) for phase in run.phases)
     return replace(run, phases=phases)
 
 
 def draws(seed):
-    """A generator of its own for each test."""
+    """Random generator; each test has its own seed."""
     return random.Random(seed)

@@ -1,4 +1,4 @@
-"""Estimates of phases and jobs: the worked examples of the specs, and a greedy referee."""
+"""Estimates of phases and jobs: worked examples of the specs, and a simple reference."""
 
 import math
 from heapq import heapify, heapreplace
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sluice.estimate.bounds import (
     Bound,
-    Estimate,
-    Lengths,
+    DurationEstimate,
+    LengthSummary,
     SharedJob,
     SingleWave,
     makespan_bounds_s,
@@ -29,7 +29,7 @@ durations = st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40)
 
 
 def greedy_s(lengths_s, slots):
-    """The referee: each task to the slot that is free first."""
+    """Reference: each task goes to the slot that is free first."""
     free_at_s = [0.0] * slots
     heapify(free_at_s)
     for length_s in lengths_s:
@@ -50,7 +50,7 @@ def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
     """Pareto spec, section 6, G1."""
     assert low_s == phase_low_s(tasks, slots, avg_s)
     assert up_s == phase_up_s(tasks, slots, avg_s, max_s)
-    assert Estimate(low_s, up_s) == phase_estimate(tasks, slots, avg_s, max_s)
+    assert DurationEstimate(low_s, up_s) == phase_estimate(tasks, slots, avg_s, max_s)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
     ],
 )
 def test_pareto_g2(map_slots, reduce_slots, low_s, up_s, mean_s):
-    """Pareto spec, section 6, G2; the last two rows are what its VMs policy visits."""
+    """Pareto spec, section 6, G2; its VMs policy visits the last two rows."""
     maps = Phase(name="map", kind=SlotKind.MAP, tasks=5, lengths=ConstantLengths(600, 900))
     reduces = Phase(
         name="reduce", kind=SlotKind.REDUCE, tasks=4, lengths=ConstantLengths(1200, 1500)
@@ -87,10 +87,10 @@ def test_capacity_g1(bound, xi_map_s, xi_reduce_s, xi_fixed_s, map_containers, r
     job = SharedJob(
         map_tasks=100,
         reduce_tasks=40,
-        map=Lengths(40, 50),
-        first_shuffle=Lengths(16, 20),
-        shuffle=Lengths(80, 100),
-        reduce=Lengths(24, 30),
+        map=LengthSummary(40, 50),
+        first_shuffle=LengthSummary(16, 20),
+        shuffle=LengthSummary(80, 100),
+        reduce=LengthSummary(24, 30),
     )
     law = job.law(bound)
 
@@ -107,22 +107,22 @@ def test_a_shuffle_has_the_tasks_and_slots_of_its_reduces():
         fetch=ConstantLengths(2, 3),
     )
 
-    assert Estimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
+    assert DurationEstimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
 
 
-def test_a_phase_that_nobody_measured_is_refused_by_name():
-    with pytest.raises(InvalidInput, match="phase 'map': the lengths of its tasks are not known"):
+def test_an_unmeasured_phase_is_refused_by_name():
+    with pytest.raises(InvalidInput, match="phase 'map': the task lengths are unknown"):
         planned_phase(Phase(name="map", kind=SlotKind.MAP, tasks=3), 2)
 
 
-def test_one_wave_takes_as_long_as_its_longest_task_where_that_is_asked_for():
-    """Pareto erratum E3: without the option it is overestimated by an average."""
-    assert Estimate(9.0, 9.0) == phase_estimate(3, 3, 5.0, 9.0, SingleWave.EXACT)
-    assert Estimate(5.0, 14.0) == phase_estimate(3, 3, 5.0, 9.0)
+def test_exact_single_wave_takes_as_long_as_its_longest_task():
+    """Pareto erratum E3: without the option the estimate is one average too high."""
+    assert DurationEstimate(9.0, 9.0) == phase_estimate(3, 3, 5.0, 9.0, SingleWave.EXACT)
+    assert DurationEstimate(5.0, 14.0) == phase_estimate(3, 3, 5.0, 9.0)
     assert phase_estimate(4, 3, 5.0, 9.0) == phase_estimate(4, 3, 5.0, 9.0, SingleWave.EXACT)
 
 
-def test_the_low_estimate_is_no_bound_and_the_theorem_is():
+def test_the_theorem_is_a_lower_bound_and_the_low_estimate_is_not():
     """Pareto erratum E2: 1, 1, 2 on two slots need 2 s."""
     assert 2.0 == greedy_s([2.0, 1.0, 1.0], 2)
     assert math.isclose(8 / 3, phase_low_s(3, 2, 4 / 3))
@@ -143,7 +143,7 @@ def test_every_greedy_schedule_stays_within_the_theorem_and_below_the_high_estim
 
 
 @given(st.integers(1, 60), st.integers(1, 12), st.floats(0.01, 1e4))
-def test_alike_tasks_take_exactly_their_waves(tasks, slots, length_s):
+def test_equal_tasks_take_exactly_their_waves(tasks, slots, length_s):
     took_s = greedy_s([length_s] * tasks, slots)
 
     assert math.isclose(took_s, phase_low_s(tasks, slots, length_s), rel_tol=1e-9)

@@ -1,27 +1,27 @@
-"""Predicted against actual, without flattery."""
+"""Calibration: predicted against actual times, on runs that were left out."""
 
 import math
 from dataclasses import replace
 
 import pytest
-from tests.estimate.made_runs import World, draws, settings
+from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
 from sluice.estimate.outliers import outliers
-from sluice.estimate.setting import NotEnough
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.run_setting import NotEnoughData
+from sluice.estimate.uncertainty import PredictionInterval
 
 
 def histories(seed=1, noise=0.15, repeats=1):
     rng, here = draws(seed), settings(slots=(1, 2, 4), sizes_mb=(40, 80, 160))
     return {
-        name: World(noise=noise, map_s=map_s).runs(here, rng, repeats=repeats, profile=name)
+        name: MachineModel(noise=noise, map_s=map_s).runs(here, rng, repeats=repeats, profile=name)
         for name, map_s in [("long", 4.0), ("middle", 2.0), ("short", 0.5)]
     }
 
 
-def test_leaving_out_is_harder_than_knowing_the_answer():
-    """Otherwise it would flatter itself."""
+def test_errors_are_larger_on_left_out_runs():
+    """A fit to the same runs would look better than it is."""
     runs = histories()
     left_out = calibration(runs, leave_out=LeaveOut.RUN, names=["long"]).accuracy
     in_sample = calibration(runs, leave_out=LeaveOut.NOTHING, names=["long"]).accuracy
@@ -29,8 +29,8 @@ def test_leaving_out_is_harder_than_knowing_the_answer():
     assert (in_sample.error_median or 0.0) < 0.7 * (left_out.error_median or 0.0)
 
 
-def test_a_whole_setting_is_left_out_where_that_is_asked_for():
-    """With repetitions, leaving out one run leaves its twins to tell."""
+def test_leave_out_setting_leaves_out_all_its_repetitions():
+    """If only one run is left out, its repetitions still show the answer."""
     runs = histories(noise=0.0, repeats=2)
     by_run = calibration(runs, leave_out=LeaveOut.RUN, names=["long"]).accuracy
     by_setting = calibration(runs, leave_out=LeaveOut.SETTING, names=["long"]).accuracy
@@ -38,8 +38,8 @@ def test_a_whole_setting_is_left_out_where_that_is_asked_for():
     assert (by_run.error_median or 0.0) < (by_setting.error_median or 0.0)
 
 
-def test_the_prediction_of_a_run_does_not_depend_on_what_it_took():
-    """The one way to be sure that it was not seen."""
+def test_the_prediction_of_a_run_does_not_depend_on_its_own_time():
+    """This proves that the predictor did not see the run."""
     runs = histories()
     first, *others = runs["long"]
     slow = replace(first, elapsed_s=1.3 * first.elapsed_s)
@@ -52,11 +52,13 @@ def test_the_prediction_of_a_run_does_not_depend_on_what_it_took():
 
 
 @pytest.mark.slow
-def test_many_runs_do_not_tell_each_other_either():
-    """Beyond a few, errors are not learned anew for each; still the answer stays unseen."""
+def test_left_out_runs_stay_unseen_among_many_runs():
+    """With many runs the errors are not refitted for each, but its own time stays unseen."""
     rng = draws(1)
     runs = [
-        World(noise=0.1).run(f"run-{turn}", rng.choice([1, 2, 4]), rng.randrange(50, 500), rng)
+        MachineModel(noise=0.1).run(
+            f"run-{turn}", rng.choice([1, 2, 4]), rng.randrange(50, 500), rng
+        )
         for turn in range(60)
     ]
     first, *others = runs
@@ -65,39 +67,39 @@ def test_many_runs_do_not_tell_each_other_either():
     here, there = found.comparisons[0], calibration({"many": [slow, *others]}).comparisons[0]
 
     assert here.predicted_s == there.predicted_s
-    assert isinstance(here.interval, Interval)
-    assert isinstance(there.interval, Interval)
+    assert isinstance(here.interval, PredictionInterval)
+    assert isinstance(there.interval, PredictionInterval)
     assert math.isclose(here.interval.high_s, there.interval.high_s, rel_tol=0.05)
     assert 0.8 <= (found.accuracy.coverage or 0.0) <= 0.97
 
 
-def test_figures_are_those_of_the_comparisons():
+def test_accuracy_is_computed_from_the_comparisons():
     found = calibration(histories())
     one = found.comparisons[3]
-    told = found.accuracy
+    result = found.accuracy
     inside = [bool(each.is_inside) for each in found.comparisons]
 
     assert math.isclose(one.error or 0.0, (one.predicted_s or 0.0) / one.actual_s - 1)
-    assert (27, 27, 27) == (told.compared, told.predicted, told.intervals)
-    assert told.coverage == sum(inside) / len(inside)
+    assert (27, 27, 27) == (result.compared, result.predicted, result.intervals)
+    assert result.coverage == sum(inside) / len(inside)
 
 
-def test_nothing_to_compare_is_told_as_nothing():
-    told = accuracy([])
+def test_accuracy_without_comparisons_is_none():
+    result = accuracy([])
 
     assert (0, 0, None, None, None) == (
-        told.compared, told.predicted, told.error_median, told.bias, told.coverage,
+        result.compared, result.predicted, result.error_median, result.bias, result.coverage,
     )  # fmt: skip
 
 
-def test_a_single_run_has_nothing_to_be_foretold_from():
+def test_a_single_run_cannot_be_predicted_from_others():
     (one,) = calibration({"once": histories()["long"][:1]}).comparisons
 
-    assert isinstance(one.prediction, NotEnough)
+    assert isinstance(one.prediction, NotEnoughData)
     assert one.predicted_s is one.error is one.is_inside is None
 
 
-def test_runs_that_tell_too_little_are_passed_over_by_name():
+def test_unusable_runs_are_skipped_and_listed():
     runs = histories()["long"]
     failed = replace(runs[0], run_id="failed", succeeded=False)
     (profile,) = calibration({"long": [*runs, failed]}).profiles
@@ -105,8 +107,8 @@ def test_runs_that_tell_too_little_are_passed_over_by_name():
     assert ("failed",) == profile.passed_over
 
 
-def test_a_run_unlike_the_others_is_pointed_at_and_still_counted():
-    """An outlier that were left out of the figures would make them too good."""
+def test_an_outlier_is_reported_and_still_counted():
+    """Without the outliers the figures would look too good."""
     runs = histories(noise=0.05)["long"]
     stuck = [replace(runs[0], elapsed_s=9 * runs[0].elapsed_s), *runs[1:]]
     (profile,) = calibration({"long": stuck}).profiles
@@ -115,7 +117,7 @@ def test_a_run_unlike_the_others_is_pointed_at_and_still_counted():
     assert profile.accuracy.compared == len(stuck)
 
 
-def test_others_lend_their_errors_to_a_profile_that_is_asked_for_alone():
+def test_a_single_profile_uses_the_errors_of_the_others():
     runs = histories(repeats=1)
     asked = calibration(runs, names=["long"])
 
@@ -129,11 +131,11 @@ def test_few_runs_have_no_outlier(runs):
 
 
 def test_runs_that_agree_have_no_outlier():
-    """A spread of nothing would make any difference infinitely unlikely."""
+    """With a deviation of 0 every difference would be an outlier."""
     assert () == outliers({"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.1})
 
 
-def test_outliers_say_how_far_off_they_were():
+def test_outliers_give_their_ratio():
     found = outliers({"a": 0.0, "b": 0.1, "c": -0.1, "d": 0.05, "e": 2.0, "f": -1.5})
 
     assert ["e", "f"] == [one.run_id for one in found]

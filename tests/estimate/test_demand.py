@@ -1,25 +1,25 @@
-"""What a task takes of its node. Source: RAS spec, section 5.5."""
+"""Resource demand of a task. Source: RAS spec, section 5.5."""
 
 import math
 from dataclasses import replace
 
 import pytest
-from tests.estimate.made_runs import MB, World, draws
+from tests.estimate.made_runs import MB, MachineModel, draws
 
 from sluice.estimate.demand import (
-    Capacity,
+    NodeCapacity,
     SandboxRun,
     demand_of_best_slots,
     profile_from_runs,
     sandbox_run,
 )
-from sluice.estimate.demand_settings import demand_settings, recalled_demand
-from sluice.estimate.recalled import recalled_phases
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.demand_settings import demand_from_runs, demand_settings
+from sluice.estimate.past_phases import phases_from_runs
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.job import Demand
 from sluice.model.resources import Resources
 
-NODE = Capacity(processors=4, memory_bytes=1000 * MB, io_bytes_per_s=100.0 * MB)
+NODE = NodeCapacity(processors=4, memory_bytes=1000 * MB, io_bytes_per_s=100.0 * MB)
 
 
 def run(slots, elapsed_s, cpu=100.0):
@@ -28,19 +28,19 @@ def run(slots, elapsed_s, cpu=100.0):
         slots=slots,
         elapsed_s=elapsed_s,
         utilisation={"map": Resources(cpu=cpu)},
-        beside={"map": slots},
+        concurrent_tasks={"map": slots},
     )
 
 
 def seen_in(past, node=NODE):
-    """The run as the sandbox needs it."""
+    """Return the run as a sandbox run."""
     seen = sandbox_run(past, node)
     assert isinstance(seen, SandboxRun)
     return seen
 
 
 def test_four_maps_at_full_processors_demand_a_quarter_each():
-    """The example of the spec."""
+    """Example from the spec."""
     profile = profile_from_runs([run(1, 90.0, 30.0), run(2, 60.0, 60.0), run(4, 50.0)])
 
     assert 4 == profile.best.slots
@@ -55,14 +55,14 @@ def test_a_known_best_slot_count_alone_gives_a_share_of_the_bottleneck():
     assert Resources(io=20.0) == demand_of_best_slots(5, "io")
 
 
-def test_no_run_is_not_enough():
-    assert isinstance(profile_from_runs([]), NotEnough)
+def test_no_run_gives_not_enough_data():
+    assert isinstance(profile_from_runs([]), NotEnoughData)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4])
-def test_demand_is_what_a_task_took_while_it_ran(slots):
-    """Processor seconds over its length, of four processors; memory at its most."""
-    past = World(processors=4).run("a", slots, 400, draws(1))
+def test_demand_is_the_use_of_a_task_while_it_ran(slots):
+    """CPU seconds over task length and four processors; memory is the maximum."""
+    past = MachineModel(processors=4).run("a", slots, 400, draws(1))
     seen = seen_in(past)
     demand = profile_from_runs([seen]).demand["map"]
     maps = past.phases[0]
@@ -74,35 +74,35 @@ def test_demand_is_what_a_task_took_while_it_ran(slots):
 
 
 def test_fewer_tasks_than_slots_share_the_node_among_themselves():
-    past = World(processors=4, reduces=2).run("a", 4, 400, draws(1))
+    past = MachineModel(processors=4, reduces=2).run("a", 4, 400, draws(1))
     seen = seen_in(past)
     reduces = past.phases[1]
 
-    assert {"map": 4, "reduce": 2} == seen.beside
+    assert {"map": 4, "reduce": 2} == seen.concurrent_tasks
     assert math.isclose(
         100 * reduces.cpu_s / (reduces.avg_s * 2) / 4,
         profile_from_runs([seen]).demand["reduce"].cpu,
     )
 
 
-def test_disks_that_nobody_measured_are_not_made_up():
-    past = World().run("a", 2, 400, draws(1))
+def test_unmeasured_disks_have_no_utilisation():
+    past = MachineModel().run("a", 2, 400, draws(1))
     seen = seen_in(past, replace(NODE, io_bytes_per_s=None))
 
     assert 0.0 == seen.utilisation["map"].io
 
 
-def test_a_failed_run_is_no_measurement():
-    past = replace(World().run("a", 2, 400, draws(1)), succeeded=False)
+def test_a_failed_run_is_not_used():
+    past = replace(MachineModel().run("a", 2, 400, draws(1)), succeeded=False)
 
-    assert isinstance(sandbox_run(past, NODE), NotEnough)
+    assert isinstance(sandbox_run(past, NODE), NotEnoughData)
 
 
-def test_demand_comes_back_out_of_the_configuration_that_told_it():
-    past = World().run("a", 2, 400, draws(1))
+def test_demand_survives_a_round_trip_through_the_configuration():
+    past = MachineModel().run("a", 2, 400, draws(1))
     profile = profile_from_runs([seen_in(past)])
     kept = replace(past, run_id="b", configuration=demand_settings(profile.demand))
-    maps, _ = recalled_phases([past, kept])
+    maps, _ = phases_from_runs([past, kept])
 
     assert math.isclose(profile.demand["map"].cpu, maps.demand.work.cpu, rel_tol=1e-5)
-    assert Demand() == recalled_demand([kept], "other") == recalled_demand([past], "map")
+    assert Demand() == demand_from_runs([kept], "other") == demand_from_runs([past], "map")

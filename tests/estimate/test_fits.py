@@ -1,4 +1,4 @@
-"""Curves of task lengths: each law is found again from what it made."""
+"""Curves of task lengths: each law is recovered from its own samples."""
 
 import math
 
@@ -7,40 +7,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.estimate.made_runs import MB, draws
 
-from sluice.estimate.fits import Curve, Sample, SlowDown, fitted, folds
+from sluice.estimate.fits import LengthCurve, Sample, SlowDown, fitted_curve, folds
 
 LAWS = {
-    "constant": Curve(form="constant", fixed_s=4.0),
-    "work": Curve(form="work", fixed_s=1.0, work_s=300.0),
-    "size": Curve(form="size", fixed_s=0.5, rate_s_per_byte=2e-7),
+    "constant": LengthCurve(form="constant", fixed_s=4.0),
+    "work": LengthCurve(form="work", fixed_s=1.0, work_s=300.0),
+    "size": LengthCurve(form="size", fixed_s=0.5, rate_s_per_byte=2e-7),
 }
-SLOW_DOWNS = {"alone": SlowDown(), "two have room": SlowDown(room=2.0, slowness=1.0)}
+SLOW_DOWNS = {"alone": SlowDown(), "two have room": SlowDown(threshold=2.0, slowness=1.0)}
 
 
 def samples(law, slow_down, noise=0.0, seed=1):
-    """What the law makes at three task counts, two sizes and four slot counts."""
+    """Samples of the law at three task counts, two sizes and four slot counts."""
     rng = draws(seed)
     return [
         Sample(
             tasks,
             size * MB,
-            crowd,
-            law.length_s(tasks, size * MB, crowd=1.0)
-            * slow_down.factor(crowd)
+            concurrency,
+            law.length_s(tasks, size * MB, concurrency=1.0)
+            * slow_down.factor(concurrency)
             * math.exp(rng.gauss(0.0, noise)),
         )
         for tasks in (10, 20, 40)
         for size in (100, 400)
-        for crowd in (1.0, 2.0, 3.0, 4.0)
+        for concurrency in (1.0, 2.0, 3.0, 4.0)
     ]
 
 
 @pytest.mark.parametrize("form", LAWS)
 @pytest.mark.parametrize("slow", SLOW_DOWNS)
-def test_a_law_is_found_again(form, slow):
-    """Predicted at a task count, a size and a crowd that were never seen."""
+def test_a_law_is_recovered(form, slow):
+    """The check is at a task count, size and concurrency that were not sampled."""
     law, slow_down = LAWS[form], SLOW_DOWNS[slow]
-    found = fitted(samples(law, slow_down)).model
+    found = fitted_curve(samples(law, slow_down)).model
     truth_s = law.length_s(30, 200 * MB, 1.0) * slow_down.factor(6.0)
 
     assert math.isclose(truth_s, found.length_s(30, 200 * MB, 6.0), rel_tol=0.01)
@@ -48,38 +48,40 @@ def test_a_law_is_found_again(form, slow):
 
 @pytest.mark.parametrize("form", LAWS)
 def test_the_right_law_is_chosen_through_noise(form):
-    fit = fitted(samples(LAWS[form], SLOW_DOWNS["two have room"], noise=0.05))
+    fit = fitted_curve(samples(LAWS[form], SLOW_DOWNS["two have room"], noise=0.05))
 
     assert form == fit.model.form
-    assert fit.model.slow_down.room == 2.0
+    assert fit.model.slow_down.threshold == 2.0
     assert fit.error == fit.alternatives[fit.model.name]
     assert {"constant", "work", "size", "table"} <= fit.alternatives.keys()
 
 
-def test_a_richer_law_must_earn_its_place():
-    """Noise about a constant: with six columns to choose from, one always fits a little better."""
+def test_a_richer_law_needs_a_clear_gain():
+    """Constant plus noise: one of many richer models always fits slightly better."""
     chosen = [
-        fitted(samples(LAWS["constant"], SLOW_DOWNS["alone"], 0.2, seed)).model.name
+        fitted_curve(samples(LAWS["constant"], SLOW_DOWNS["alone"], 0.2, seed)).model.name
         for seed in range(20)
     ]
 
     assert chosen.count("constant") >= 14
 
 
-def test_a_table_holds_what_no_formula_does():
-    """Twice as long at exactly 20 tasks, as if one input were cut badly."""
+def test_a_table_fits_what_no_formula_does():
+    """Tasks are twice as long at exactly 20 tasks, as with one badly split input."""
     odd = [
         Sample(tasks, 0, 1.0, length_s)
         for tasks, length_s in [(10, 5.0), (19, 5.0), (20, 11.0), (21, 11.0), (40, 5.0), (41, 5.0)]
     ]
-    fit = fitted(odd)
+    fit = fitted_curve(odd)
 
     assert "table" == fit.model.form
     assert 11.0 == fit.model.length_s(20, 0, 1.0)
 
 
-def test_one_setting_is_told_as_it_is_and_says_so():
-    fit = fitted([Sample(10, MB, 2.0, 4.0), Sample(10, MB, 2.0, 6.0), Sample(10, MB, 2.0, 5.0)])
+def test_one_setting_gives_a_constant_and_says_so():
+    fit = fitted_curve(
+        [Sample(10, MB, 2.0, 4.0), Sample(10, MB, 2.0, 6.0), Sample(10, MB, 2.0, 5.0)]
+    )
 
     assert (5.0, None) == (fit.model.length_s(99, 0, 9.0), fit.error)
     assert "one setting only" == fit.why
@@ -89,17 +91,17 @@ def test_one_bad_repetition_of_three_changes_nothing():
     good = samples(LAWS["work"], SLOW_DOWNS["alone"])
     bad = [one._replace(length_s=10 * one.length_s) for one in good]
 
-    assert fitted(good).model == fitted([*good, *good, *bad]).model
+    assert fitted_curve(good).model == fitted_curve([*good, *good, *bad]).model
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 10**9), st.floats(1.0, 8.0),
                           st.floats(1e-6, 1e6)), min_size=1, max_size=12))  # fmt: skip
-def test_no_history_makes_a_length_below_zero_or_none(drawn):
-    """Also far outside of what was measured."""
-    curve = fitted(Sample(*one) for one in drawn).model
+def test_predicted_lengths_are_always_positive(drawn):
+    """This includes settings far outside the measured range."""
+    curve = fitted_curve(Sample(*one) for one in drawn).model
 
-    for tasks, size, crowd in [(1, 0, 1.0), (10**6, 10**12, 64.0)]:
-        assert 0 <= curve.length_s(tasks, size, crowd) < math.inf
+    for tasks, size, concurrency in [(1, 0, 1.0), (10**6, 10**12, 64.0)]:
+        assert 0 <= curve.length_s(tasks, size, concurrency) < math.inf
 
 
 @given(st.lists(st.integers(), min_size=2, max_size=40))

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.estimate.made_runs import MB, World, draws
+from tests.estimate.made_runs import MB, MachineModel, draws
 
 from sluice.estimate.grid import Grid, GridPoint, GridTime, OffGrid
 from sluice.model.errors import InvalidInput
@@ -27,7 +27,7 @@ def cura(job_type):
     )
 
 
-def test_a_point_of_the_table_is_told_as_it_stands():
+def test_a_grid_point_is_returned_unchanged():
     assert GridTime(time_s=9000 / 19, is_measured=True) == cura("1").predict("VM-1", 20, 1000 * MB)
 
 
@@ -42,8 +42,8 @@ def test_between_the_points_of_the_table_times_fall_with_vms(vms):
 
 
 @given(st.floats(0.1, 2.0), st.floats(0.1, 2.0), st.integers(4, 64), st.integers(100, 900))
-def test_a_power_law_is_told_exactly_in_between(by_vms, by_bytes, vms, megabytes):
-    """So many bytes^b over VMs^a: what interpolation between logarithms is exact for."""
+def test_a_power_law_is_interpolated_exactly(by_vms, by_bytes, vms, megabytes):
+    """Interpolation between logarithms is exact for bytes^b / VMs^a."""
 
     def law(count, size):
         return 7.0 * size**by_bytes / count**by_vms
@@ -53,9 +53,9 @@ def test_a_power_law_is_told_exactly_in_between(by_vms, by_bytes, vms, megabytes
         for count in (4, 16, 64)
         for size in (100, 300, 900)
     )
-    told = grid.predict("any", vms, megabytes * MB)
+    result = grid.predict("any", vms, megabytes * MB)
 
-    assert math.isclose(law(vms, megabytes), told.time_s, rel_tol=1e-9)
+    assert math.isclose(law(vms, megabytes), result.time_s, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_a_power_law_is_told_exactly_in_between(by_vms, by_bytes, vms, megabytes
         ("VM-1", 20, 1001, "was measured reading 1000000000 bytes, not 1001000000"),
     ],
 )
-def test_outside_of_the_grid_nothing_is_made_up(vm_type, vms, size, why):
-    told = cura("1").predict(vm_type, vms, size * MB)
+def test_there_is_no_extrapolation_outside_the_grid(vm_type, vms, size, why):
+    result = cura("1").predict(vm_type, vms, size * MB)
 
-    assert isinstance(told, OffGrid)
-    assert why in told.why
+    assert isinstance(result, OffGrid)
+    assert why in result.why
 
 
-def test_a_grid_with_holes_is_used_where_it_reaches():
-    """10 VMs at 100 bytes were never measured: on either side there is enough."""
+def test_a_grid_with_holes_is_used_where_it_has_points():
+    """10 VMs at 100 bytes were not measured, but there are points on both sides."""
     grid = Grid.of(
         [GridPoint("a", 10, 50, 5.0), GridPoint("a", 10, 200, 20.0), GridPoint("a", 20, 100, 5.0)]
     )
@@ -83,13 +83,13 @@ def test_a_grid_with_holes_is_used_where_it_reaches():
     assert math.isclose(10.0, grid.predict("a", 10, 100).time_s)
 
 
-def test_no_bytes_at_all_are_a_size_like_any_other():
+def test_zero_bytes_is_a_valid_size():
     grid = Grid.of([GridPoint("a", 1, 0, 2.0), GridPoint("a", 1, 100, 4.0)])
 
     assert math.isclose(3.0, grid.predict("a", 1, 50).time_s)
 
 
-def test_repeated_measurements_are_told_by_their_median():
+def test_repeated_measurements_give_their_median():
     grid = Grid.of(GridPoint("a", 1, 1, time_s) for time_s in (3.0, 100.0, 4.0))
 
     assert 4.0 == grid.predict("a", 1, 1).time_s
@@ -105,7 +105,7 @@ def test_repeated_measurements_are_told_by_their_median():
         GridPoint("a", 1, 1, math.nan),
     ],
 )
-def test_what_cannot_be_is_refused(point):
+def test_invalid_points_are_refused(point):
     with pytest.raises(InvalidInput):
         Grid.of([point])
 
@@ -113,8 +113,11 @@ def test_what_cannot_be_is_refused(point):
 def test_runs_span_a_grid_by_machine_type_machines_and_input():
     from dataclasses import replace
 
-    runs = [replace(run, machine_type="m4") for run in World().runs([(2, 100), (2, 400)], draws(1))]
-    grid = Grid.from_runs([*runs, World().run("unnamed", 2, 100, draws(2))])
+    runs = [
+        replace(run, machine_type="m4")
+        for run in MachineModel().runs([(2, 100), (2, 400)], draws(1))
+    ]
+    grid = Grid.from_runs([*runs, MachineModel().run("unnamed", 2, 100, draws(2))])
 
     assert {"m4"} == grid.rows.keys()
     assert runs[0].elapsed_s < grid.predict("m4", 1, 200 * MB).time_s < runs[1].elapsed_s

@@ -1,40 +1,46 @@
-"""A job at settings that it never ran at, from runs at others."""
+"""Predictions of a job at new settings, from its runs at other settings."""
 
 import math
 import statistics
 from dataclasses import replace
 
 import pytest
-from tests.estimate.made_runs import MB, World, draws, settings, without_timeline
+from tests.estimate.made_runs import MB, MachineModel, draws, settings, without_timeline
 
 from sluice.estimate.prediction import Prediction, comparable, predictor
-from sluice.estimate.setting import NotEnough, PhaseSetting, Setting, measured, with_slots
+from sluice.estimate.run_setting import (
+    NotEnoughData,
+    PhaseSetting,
+    RunSetting,
+    timed_runs,
+    with_slots,
+)
 from sluice.model.history import PastPhase, PastRun
 
 
 def errors(runs):
-    """Of every setting, predicted from the runs at all others."""
-    known = measured(runs)
+    """Relative errors of all settings, each predicted from the runs at the others."""
+    known = timed_runs(runs)
     found = []
     for here in dict.fromkeys(one.setting for one in known):
-        told = predictor(one.run for one in known if one.setting != here).predict(here)
+        result = predictor(one.run for one in known if one.setting != here).predict(here)
         took_s = statistics.median(one.elapsed_s for one in known if one.setting == here)
-        found.append(told.elapsed_s / took_s - 1)
+        found.append(result.elapsed_s / took_s - 1)
     return found
 
 
 @pytest.mark.parametrize(
     "world",
     [
-        World(ragged=0.02),
-        World(ragged=0.02, processors=4),
-        World(ragged=0.02, reduces=0),
-        World(ragged=0.02, gap_s=0.5, map_s=0.5),
-        World(ragged=0.02, reduce_s_per_mb=0.5, reduces=7),
+        MachineModel(task_noise=0.02),
+        MachineModel(task_noise=0.02, processors=4),
+        MachineModel(task_noise=0.02, reduces=0),
+        MachineModel(task_noise=0.02, gap_s=0.5, map_s=0.5),
+        MachineModel(task_noise=0.02, reduce_s_per_mb=0.5, reduces=7),
     ],
 )
-def test_left_out_settings_are_foretold_within_a_tenth(world):
-    """Slots, sizes, start-up and gaps that no run at that setting has told."""
+def test_left_out_settings_are_predicted_within_a_tenth(world):
+    """No run at the setting was seen: slots, sizes, start-up and gaps are inferred."""
     runs = world.runs(settings(), draws(5))
     found = list(map(abs, errors(runs)))
 
@@ -42,50 +48,50 @@ def test_left_out_settings_are_foretold_within_a_tenth(world):
     assert max(found) < 0.25  # the ends are extrapolated
 
 
-def test_averages_alone_foretell_nearly_as_well():
-    """Many logs tell no single task."""
-    runs = [without_timeline(run) for run in World().runs(settings(), draws(6))]
+def test_averages_alone_predict_nearly_as_well():
+    """Many logs have no single tasks."""
+    runs = [without_timeline(run) for run in MachineModel().runs(settings(), draws(6))]
 
     assert statistics.median(map(abs, errors(runs))) < 0.08
 
 
-def test_start_up_and_gaps_are_learned_where_they_are_most_of_the_run():
-    """Tasks of a tenth of a second after two seconds of starting."""
-    world = World(map_s=0.1, start_s=2.0, gap_s=0.1, reduces=0)
-    told = predictor(world.runs(settings(), draws(7)))
-    here = Setting(300 * MB, (PhaseSetting("map", 30, 2),))
+def test_start_up_and_gaps_are_fitted_when_they_dominate_the_run():
+    """Tasks take a tenth of a second, after two seconds of start-up."""
+    world = MachineModel(map_s=0.1, start_s=2.0, gap_s=0.1, reduces=0)
+    result = predictor(world.runs(settings(), draws(7)))
+    here = RunSetting(300 * MB, (PhaseSetting("map", 30, 2),))
     took_s = world.run("new", 2, 300, draws(8)).elapsed_s
 
-    assert math.isclose(took_s, told.predict(here).elapsed_s, rel_tol=0.1)
-    assert told.predict(here).overhead_s > 2.0
+    assert math.isclose(took_s, result.predict(here).elapsed_s, rel_tol=0.1)
+    assert result.predict(here).overhead_s > 2.0
 
 
-def test_what_lies_beyond_the_measured_is_said():
-    told = predictor(World().runs(settings(slots=(1, 2)), draws(9)))
-    (here, *_) = told.settings
-    beyond = told.predict(replace(with_slots(here, 8), input_bytes=10**12)).beyond
+def test_values_outside_the_measured_range_are_reported():
+    result = predictor(MachineModel().runs(settings(slots=(1, 2)), draws(9)))
+    (here, *_) = result.settings
+    beyond = result.predict(replace(with_slots(here, 8), input_bytes=10**12)).beyond
 
-    assert "input_bytes is 1000000000000, measured was 220000000 to 440000000" in beyond
-    assert "map slots is 8, measured was 1 to 2" in beyond
-    assert () == told.predict(here).beyond
+    assert "input_bytes is 1000000000000; measured: 220000000 to 440000000" in beyond
+    assert "map slots is 8; measured: 1 to 2" in beyond
+    assert () == result.predict(here).beyond
 
 
-def test_a_setting_that_was_measured_often_is_told_by_its_own_median():
-    """Whatever the curves make of it."""
-    world = World(noise=0.05)
+def test_an_often_measured_setting_is_predicted_by_its_own_median():
+    """The curves hardly count there."""
+    world = MachineModel(noise=0.05)
     odd = [replace(run, elapsed_s=3 * run.elapsed_s) for run in world.runs([(3, 220)], draws(1))]
     runs = world.runs(settings(), draws(2), repeats=5)
     often = [replace(odd[0], run_id=f"odd-{turn}") for turn in range(20)]
-    told = predictor([run for run in runs if run.slots["map"] != 3] + often)
-    here = measured(often)[0].setting
+    result = predictor([run for run in runs if run.slots["map"] != 3] + often)
+    here = timed_runs(often)[0].setting
 
-    assert not [run_id for run_id in told.left_aside if run_id.startswith("odd")]
-    assert not math.isclose(odd[0].elapsed_s, told.composed(here).elapsed_s, rel_tol=0.3)
-    assert math.isclose(odd[0].elapsed_s, told.predict(here).elapsed_s, rel_tol=0.1)
+    assert not [run_id for run_id in result.left_aside if run_id.startswith("odd")]
+    assert not math.isclose(odd[0].elapsed_s, result.composed(here).elapsed_s, rel_tol=0.3)
+    assert math.isclose(odd[0].elapsed_s, result.predict(here).elapsed_s, rel_tol=0.1)
 
 
-def test_a_run_unlike_the_others_teaches_nothing():
-    runs = World(noise=0.03).runs(settings(), draws(3), repeats=2)
+def test_an_outlier_does_not_change_the_fit():
+    runs = MachineModel(noise=0.03).runs(settings(), draws(3), repeats=2)
     stuck = replace(
         runs[0],
         run_id="stuck",
@@ -100,35 +106,35 @@ def test_a_run_unlike_the_others_teaches_nothing():
     assert () == predictor(runs).left_aside
 
 
-def test_no_run_is_not_enough_and_says_so():
+def test_no_run_gives_not_enough_data_and_says_so():
     nothing = predictor([])
 
-    assert isinstance(nothing, NotEnough)
-    assert "not enough data: no run that ended well tells how long it took" == str(nothing)
+    assert isinstance(nothing, NotEnoughData)
+    assert "not enough data: no successful run has a time" == str(nothing)
 
 
-def test_failed_runs_and_runs_without_a_time_are_passed_over():
-    run = World().run("a", 2, 100, draws(1))
+def test_failed_runs_and_runs_without_a_time_are_skipped():
+    run = MachineModel().run("a", 2, 100, draws(1))
     failed = replace(run, run_id="b", succeeded=False)
     timeless = replace(without_timeline(run), run_id="c", elapsed_s=None)
 
-    assert ["a"] == [one.run.run_id for one in measured([failed, run, timeless])]
+    assert ["a"] == [one.run.run_id for one in timed_runs([failed, run, timeless])]
 
 
-def test_the_end_of_the_last_task_stands_in_for_a_time_that_is_not_told():
-    run = World().run("a", 2, 100, draws(1))
+def test_the_end_of_the_last_task_replaces_a_missing_time():
+    run = MachineModel().run("a", 2, 100, draws(1))
 
-    assert math.isclose(run.elapsed_s, measured([replace(run, elapsed_s=None)])[0].elapsed_s)
-
-
-def test_slots_that_nobody_told_are_seen_in_the_timeline():
-    run = replace(World(gap_s=0.0).run("a", 3, 300, draws(1)), slots={})
-
-    assert [3, 2] == [phase.slots for phase in measured([run])[0].setting.phases]
+    assert math.isclose(run.elapsed_s, timed_runs([replace(run, elapsed_s=None)])[0].elapsed_s)
 
 
-def test_runs_without_slots_or_timeline_are_foretold_as_one_task():
-    """SWF tells how long a job took, and little else."""
+def test_missing_slots_are_taken_from_the_timeline():
+    run = replace(MachineModel(gap_s=0.0).run("a", 3, 300, draws(1)), slots={})
+
+    assert [3, 2] == [phase.slots for phase in timed_runs([run])[0].setting.phases]
+
+
+def test_runs_without_slots_or_timeline_are_predicted_as_one_task():
+    """SWF has the time of a job and little else."""
     runs = [
         PastRun(
             run_id=str(size),
@@ -140,46 +146,50 @@ def test_runs_without_slots_or_timeline_are_foretold_as_one_task():
         )
         for size in (10, 20, 40)
     ]  # fmt: skip
-    told = predictor(runs)
-    here = replace(next(iter(told.settings)), input_bytes=30 * MB)
+    result = predictor(runs)
+    here = replace(next(iter(result.settings)), input_bytes=30 * MB)
 
-    assert math.isclose(40.0, told.predict(here).elapsed_s, rel_tol=1e-6)
+    assert math.isclose(40.0, result.predict(here).elapsed_s, rel_tol=1e-6)
 
 
 def test_other_commands_are_another_job():
-    """The same name, but a new mapper: the old runs tell nothing of it."""
+    """The name is the same but the mapper is new, so old runs do not apply."""
     old, new = ({"work": "old"}, {"work": "new"})
-    runs = World().runs(settings(slots=(1, 2)), draws(1))
+    runs = MachineModel().runs(settings(slots=(1, 2)), draws(1))
     mixed = [replace(run, configuration=old) for run in runs[:2]]
     mixed += [replace(run, configuration=new) for run in runs[2:]]
 
-    assert ["new", "new"] == [one.run.configuration["work"] for one in comparable(measured(mixed))]
+    assert ["new", "new"] == [
+        one.run.configuration["work"] for one in comparable(timed_runs(mixed))
+    ]
 
 
-def test_a_run_with_other_phases_cannot_be_foretold():
-    told = predictor(World().runs(settings(), draws(1)))
+def test_a_run_with_other_phases_cannot_be_predicted():
+    result = predictor(MachineModel().runs(settings(), draws(1)))
 
-    assert isinstance(told.predict(Setting(1, (PhaseSetting("stage 7", 1, 1),))), NotEnough)
+    assert isinstance(
+        result.predict(RunSetting(1, (PhaseSetting("stage 7", 1, 1),))), NotEnoughData
+    )
 
 
 def test_reduces_that_were_started_early_are_not_slow():
-    """They had waited for maps. Source: slow-start of Hadoop."""
-    run = World(gap_s=0.0).run("a", 2, 100, draws(1))
+    """They waited for maps. Source: slow-start of Hadoop."""
+    run = MachineModel(gap_s=0.0).run("a", 2, 100, draws(1))
     maps, reduces = run.phases
     early = tuple(replace(task, started_at_s=0.1) for task in reduces.timeline)
     lengths_s = [task.length_s for task in early]
     waited = replace(
         reduces, timeline=early, avg_s=sum(lengths_s) / len(lengths_s), max_s=max(lengths_s)
     )
-    seen = measured([replace(run, phases=(maps, waited))])[0]
+    seen = timed_runs([replace(run, phases=(maps, waited))])[0]
 
     assert math.isclose(reduces.avg_s, seen.phases[1].avg_s, rel_tol=1e-6)
     assert math.isclose(reduces.timeline[0].length_s, seen.phases[1].timeline[0].length_s)
 
 
 def test_a_prediction_is_the_sum_of_its_parts():
-    told = predictor(World().runs(settings(), draws(4)))
-    whole = told.predict(with_slots(next(iter(told.settings)), 7))
+    result = predictor(MachineModel().runs(settings(), draws(4)))
+    whole = result.predict(with_slots(next(iter(result.settings)), 7))
 
     assert isinstance(whole, Prediction)
     parts_s = sum(phase.time_s for phase in whole.phases) + whole.overhead_s

@@ -1,31 +1,36 @@
-"""Intervals hold as often as they say; and where nothing supports them, they say that."""
+"""Prediction intervals have the promised coverage; without enough data there is none."""
 
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.estimate.made_runs import World, draws, settings
+from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.prediction import comparable
-from sluice.estimate.setting import NotEnough, measured
-from sluice.estimate.uncertainty import Interval, held_out, interval, units_needed
+from sluice.estimate.run_setting import NotEnoughData, timed_runs
+from sluice.estimate.uncertainty import (
+    PredictionInterval,
+    held_out,
+    prediction_interval,
+    units_needed,
+)
 
 
 def from_ratios(ratios, level=0.9):
-    """The interval about 1 s, all units of other profiles."""
-    return interval((), ratios, level)
+    """The interval around 1 s, with all units from other profiles."""
+    return prediction_interval((), ratios, level)
 
 
 @pytest.mark.parametrize(("level", "units"), [(0.5, 3), (0.8, 9), (0.9, 19), (0.95, 39)])
-def test_fewer_units_than_the_level_needs_are_not_enough(level, units):
+def test_too_few_units_give_no_interval(level, units):
     assert units == units_needed(level)
-    assert isinstance(from_ratios([[0.1]] * units, level), Interval)
-    told = from_ratios([[0.1]] * (units - 1), level)
+    assert isinstance(from_ratios([[0.1]] * units, level), PredictionInterval)
+    result = from_ratios([[0.1]] * (units - 1), level)
 
-    assert isinstance(told, NotEnough)
-    assert f"needs {units}" in told.why
+    assert isinstance(result, NotEnoughData)
+    assert f"needs {units}" in result.why
 
 
 def test_with_just_enough_units_the_interval_spans_them_all():
@@ -37,7 +42,7 @@ def test_with_just_enough_units_the_interval_spans_them_all():
 
 
 def test_many_repetitions_of_one_setting_weigh_as_much_as_one():
-    """A setting that is run every hour must not drown the others."""
+    """A setting that runs every hour must not dominate the others."""
     ratios = [[index / 10] for index in range(-9, 10)]
     drowned = [[0.0] * 1000, *ratios]
 
@@ -46,26 +51,26 @@ def test_many_repetitions_of_one_setting_weigh_as_much_as_one():
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.8, 0.9]))
 def test_the_mean_coverage_of_exchangeable_units_is_at_least_the_level(seed, level):
-    """Counted over which of the units is the new one: exact, whatever they are."""
+    """Counted over every choice of the new unit, so the check is exact."""
     rng = draws(seed)
     ratios = [[rng.gauss(0.0, 1.0)] for _ in range(units_needed(level) + rng.randrange(30))]
     inside = [
         found.holds(math.exp(new))
         for index, [new] in enumerate(ratios)
         for found in [from_ratios(ratios[:index] + ratios[index + 1 :], level)]
-        if isinstance(found, Interval)
+        if isinstance(found, PredictionInterval)
     ]
 
     assert not inside or sum(inside) / len(inside) >= level - 1e-9
 
 
 @pytest.mark.slow
-def test_intervals_of_fitted_predictions_hold_nine_times_in_ten():
+def test_intervals_of_fitted_predictions_cover_nine_in_ten_runs():
     """Four jobs of different noise at 8 settings each; a new run of each, at a ninth setting."""
     inside = []
     for seed in range(60):
         rng = draws(seed)
-        worlds = [World(noise=noise, map_s=map_s) for noise, map_s in
+        worlds = [MachineModel(noise=noise, map_s=map_s) for noise, map_s in
                   [(0.1, 1.0), (0.15, 2.0), (0.2, 0.5), (0.1, 4.0)]]  # fmt: skip
         histories = {
             f"job-{number}": world.runs(settings(), rng, profile=f"job-{number}")
@@ -74,19 +79,19 @@ def test_intervals_of_fitted_predictions_hold_nine_times_in_ten():
         forecaster = Forecaster(histories)
         for number, world in enumerate(worlds):
             new = world.run("new", rng.choice([1, 2, 3, 4]), rng.choice([300, 330]), rng)
-            (here,) = measured([new])
+            (here,) = timed_runs([new])
             found = forecaster.forecast(f"job-{number}", here.setting)
-            assert isinstance(found.interval, Interval)
+            assert isinstance(found.interval, PredictionInterval)
             inside.append(found.interval.holds(here.elapsed_s))
 
     assert 0.85 <= sum(inside) / len(inside) <= 0.99
 
 
-def test_a_profile_with_many_settings_needs_no_other():
-    many = World(noise=0.1).runs(settings((1, 2, 3, 4, 6), (100, 200, 300, 400)), draws(1))
-    few = World(noise=2.0).runs(settings((1, 2), (100,)), draws(2), profile="wild")
+def test_a_profile_with_many_settings_does_not_use_others():
+    many = MachineModel(noise=0.1).runs(settings((1, 2, 3, 4, 6), (100, 200, 300, 400)), draws(1))
+    few = MachineModel(noise=2.0).runs(settings((1, 2), (100,)), draws(2), profile="wild")
     forecaster = Forecaster({"many": many, "wild": few})
-    here = measured([World().run("new", 5, 250, draws(3))])[0].setting
+    here = timed_runs([MachineModel().run("new", 5, 250, draws(3))])[0].setting
     own = forecaster.forecast("many", here).interval
     lent = forecaster.forecast("wild", here).interval
 
@@ -94,20 +99,20 @@ def test_a_profile_with_many_settings_needs_no_other():
     assert (22, 20) == (lent.units, lent.pooled)
 
 
-def test_a_setting_that_is_known_is_judged_by_its_repetitions():
-    """Twenty-five runs of one setting are 25 units there, and a single one elsewhere."""
-    runs = World(noise=0.1).runs([(2, 100)], draws(1), repeats=25)
+def test_a_known_setting_uses_its_repetitions_as_units():
+    """25 runs of one setting are 25 units for that setting, and one unit for another."""
+    runs = MachineModel(noise=0.1).runs([(2, 100)], draws(1), repeats=25)
     forecaster = Forecaster({"nightly": runs})
-    known = measured(runs)[0].setting
-    elsewhere = measured([World().run("new", 4, 300, draws(3))])[0].setting
+    known = timed_runs(runs)[0].setting
+    elsewhere = timed_runs([MachineModel().run("new", 4, 300, draws(3))])[0].setting
 
     assert 25 == forecaster.forecast("nightly", known).interval.units
-    assert isinstance(forecaster.forecast("nightly", elsewhere).interval, NotEnough)
+    assert isinstance(forecaster.forecast("nightly", elsewhere).interval, NotEnoughData)
 
 
-def test_what_is_left_out_does_not_help():
-    """The predictor of a left-out unit has seen no run of it."""
-    runs = comparable(measured(World(noise=0.1).runs(settings(), draws(1), repeats=2)))
+def test_a_left_out_unit_is_not_used():
+    """The predictor of a left-out unit was fitted without its runs."""
+    runs = comparable(timed_runs(MachineModel(noise=0.1).runs(settings(), draws(1), repeats=2)))
     units = held_out(runs, known_setting=False)
     left_out = [run_id for unit in units for run_id in unit.runs]
 

@@ -1,4 +1,4 @@
-"""Values that exist are valid: whatever else is given is refused, with its field and the mend."""
+"""A value that exists is valid; other input is refused with the field name and a hint."""
 
 import math
 import re
@@ -27,16 +27,16 @@ PRICES = Prices(vm_hour_usd=1.0)
 
 
 def refused(make):
-    """The complaint; each must say what is wrong, where, and how to mend it."""
+    """Return the error; each must say what is wrong, where, and how to fix it."""
     with pytest.raises(InvalidInput) as caught:
         make()
-    complaint = caught.value
-    assert complaint.what
-    assert complaint.where
-    assert complaint.hint
-    assert str(complaint).startswith(f"{complaint.where}: {complaint.what}. ")
-    assert re.search(r"\. [A-Z].*\.$", str(complaint)), "the mend is a sentence"
-    return complaint
+    error = caught.value
+    assert error.what
+    assert error.where
+    assert error.hint
+    assert str(error).startswith(f"{error.where}: {error.what}. ")
+    assert re.search(r"\. [A-Z].*\.$", str(error)), "the hint is a sentence"
+    return error
 
 
 # --- one wrong field at a time --------------------------------------------------------------------
@@ -78,16 +78,16 @@ WRONG = [
     ids=[f"{type(value).__name__}.{field}={wrong}" for value, field, wrong, _ in WRONG],
 )
 def test_a_wrong_field_is_named_with_its_value_and_owner(value, field, wrong, where):
-    complaint = refused(lambda: replace(value, **{field: wrong}))
+    error = refused(lambda: replace(value, **{field: wrong}))
     names = {"average_s": "avg_s", "longest_s": "max_s"}  # as the workload file calls them
 
-    assert complaint.what.startswith(names.get(field, field))
+    assert error.what.startswith(names.get(field, field))
     shown = wrong if not isinstance(wrong, tuple) else (wrong or ["empty"])[-1]
-    assert str(shown) in complaint.what
-    assert where == complaint.where
+    assert str(shown) in error.what
+    assert where == error.where
 
 
-def test_what_is_wrong_about_several_fields_is_named_by_one():
+def test_a_fault_of_several_fields_names_one_of_them():
     assert (
         "rows has the task counts [2, 2]"
         == refused(lambda: TableLengths(((2, 1.0, 1.0), (2, 1.0, 1.0)))).what
@@ -99,37 +99,37 @@ def test_what_is_wrong_about_several_fields_is_named_by_one():
     assert "both 0" in refused(lambda: WorkLengths(0.0, 0.0)).what
 
 
-def test_a_deadline_is_told_with_the_submission_it_must_follow():
+def test_a_deadline_error_shows_the_submission_instant():
     late = replace(JOB, submitted_at_s=50.0, deadline_at_s=51.0)
-    complaint = refused(lambda: replace(late, deadline_at_s=50.0))
+    error = refused(lambda: replace(late, deadline_at_s=50.0))
 
-    assert "deadline_at_s is 50.0, not after submission at 50.0" == complaint.what
-    assert "deadline_s" in complaint.hint
+    assert "deadline_at_s is 50.0, not after submission at 50.0" == error.what
+    assert "deadline_s" in error.hint
 
 
 @pytest.mark.parametrize("after", [(0,), (1,), (-1,)])
-def test_a_phase_follows_only_what_stands_before_it(after):
-    complaint = refused(lambda: replace(JOB, phases=(replace(PHASE, after=after),)))
+def test_a_phase_follows_only_earlier_phases(after):
+    error = refused(lambda: replace(JOB, phases=(replace(PHASE, after=after),)))
 
-    assert "job 'j'" == complaint.where
-    assert "phase 'map'" in complaint.what
+    assert "job 'j'" == error.where
+    assert "phase 'map'" in error.what
 
 
-def test_what_stands_twice_is_named():
-    assert "node 'n' is given twice" == refused(lambda: Cluster(nodes=(NODE, NODE))).what
+def test_a_repeated_name_is_reported():
+    assert "node 'n' is listed twice" == refused(lambda: Cluster(nodes=(NODE, NODE))).what
     assert (
-        "job id 'j' is given twice" == refused(lambda: Workload(cluster=None, jobs=(JOB, JOB))).what
+        "job id 'j' is used twice" == refused(lambda: Workload(cluster=None, jobs=(JOB, JOB))).what
     )
     assert "the cluster has no node" == refused(lambda: Cluster(nodes=())).what
 
 
-def test_a_cluster_that_is_needed_and_missing_is_asked_for():
-    complaint = refused(Workload(cluster=None, jobs=(), source="w.yaml").required_cluster)
+def test_a_missing_cluster_is_reported_when_it_is_needed():
+    error = refused(Workload(cluster=None, jobs=(), source="w.yaml").required_cluster)
 
-    assert ("cluster is missing", "w.yaml") == (complaint.what, complaint.where)
+    assert ("cluster is missing", "w.yaml") == (error.what, error.where)
 
 
-def test_the_limits_themselves_are_allowed():
+def test_limit_values_are_allowed():
     replace(NODE, map_slots=SLOTS_MAX)
     replace(PHASE, tasks=TASKS_MAX)
     replace(JOB, deadline_at_s=1e-9)
@@ -144,7 +144,7 @@ def test_values_do_not_change(value):
         setattr(value, field, None)
 
 
-def test_a_complaint_can_be_told_from_further_out():
+def test_an_error_can_be_given_an_outer_place():
     inner = InvalidInput("cpu is -1", where="cpu", hint="give 0 or more")
 
     assert "job 'a', cpu: cpu is -1. Give 0 or more." == str(inner.within("job 'a'"))
@@ -156,8 +156,8 @@ def test_a_complaint_can_be_told_from_further_out():
 
 
 @given(st.text(st.characters(categories=["L", "M", "N", "P", "S", "Zs"]), min_size=1, max_size=200))
-def test_what_can_be_printed_can_be_an_id(text):
-    """Also `../..`, spaces and commas: an id never becomes a path as it is."""
+def test_printable_text_can_be_an_id(text):
+    """`../..`, spaces and commas are valid too: an id is never used as a path."""
     assert text == checked_id(text, what="job")
 
 
@@ -174,12 +174,12 @@ def test_what_can_be_printed_can_be_an_id(text):
         (lambda text: replace(POOL, pool_id=text), "pool"),
     ],
 )
-def test_what_would_break_a_line_or_deceive_a_reader_is_no_id(make, what, text):
+def test_characters_that_break_or_fake_a_line_are_refused_in_ids(make, what, text):
     """Control characters, line separators, direction overrides, invisible ones, surrogates."""
-    complaint = refused(lambda: make(text))
+    error = refused(lambda: make(text))
 
-    assert what == complaint.where
-    assert str(complaint).isprintable(), "the message must not do what the id would have done"
+    assert what == error.where
+    assert str(error).isprintable(), "the message must not contain the raw characters"
 
 
 # --- lengths --------------------------------------------------------------------------------------
@@ -211,22 +211,22 @@ def test_a_table_never_leaves_the_rows_around_it(rows, tasks):
     table = TableLengths(rows)
     left = [row for row in rows if row[0] <= tasks][-1:] or rows[:1]
     right = [row for row in rows if row[0] >= tasks][:1] or rows[-1:]
-    for column, told_s in ((1, table.avg_s(tasks)), (2, table.max_s(tasks))):
+    for column, length_s in ((1, table.avg_s(tasks)), (2, table.max_s(tasks))):
         ends_s = sorted((left[0][column], right[0][column]))
-        hair_s = 1e-12 * ends_s[1]
-        assert ends_s[0] - hair_s <= told_s <= ends_s[1] + hair_s
+        rounding_s = 1e-12 * ends_s[1]
+        assert ends_s[0] - rounding_s <= length_s <= ends_s[1] + rounding_s
     assert all(row[1:] == (table.avg_s(row[0]), table.max_s(row[0])) for row in rows)
     assert table.avg_s(tasks) <= table.max_s(tasks) + 1e-12 * rows[0][2]
 
 
-def test_work_is_divided_and_what_is_fixed_is_not():
+def test_work_is_divided_among_tasks_and_the_fixed_part_is_not():
     lengths = WorkLengths(fixed_s=2.0, work_s=100.0, max_factor=1.5)
 
     assert pytest.approx([102.0, 12.0, 2.1]) == [lengths.avg_s(n) for n in (1, 10, 1000)]
     assert pytest.approx([153.0, 18.0, 3.15]) == [lengths.max_s(n) for n in (1, 10, 1000)]
 
 
-def test_listed_lengths_are_what_they_are_whatever_the_count():
+def test_listed_lengths_do_not_depend_on_the_task_count():
     lengths = ListedLengths((1.0, 2.0, 6.0))
 
     assert (3.0, 6.0) == (lengths.avg_s(3), lengths.max_s(1000))
@@ -240,15 +240,15 @@ def test_listed_lengths_are_what_they_are_whatever_the_count():
     [(3600, 0, 2.0), (3600, 1, 2.0), (3600, 3600, 2.0), (3600, 3601, 4.0), (60, 61, 2 * 2 / 60),
      (0, 0, 0.0), (0, 1, 2 / 3600), (0, 5400, 3.0)],
 )  # fmt: skip
-def test_rent_counts_begun_units_whole(billing_s, length_s, usd):
-    """Two dollars an hour. A machine that is rented at all is rented for a unit."""
+def test_rent_is_rounded_up_to_whole_billing_units(billing_s, length_s, usd):
+    """The price is $2 an hour. A rented VM pays for at least one billing unit."""
     prices = Prices(vm_hour_usd=2.0, billing_s=float(billing_s))
 
     assert pytest.approx(usd) == prices.rent_usd(float(length_s))
 
 
 def test_rounding_does_not_cost_another_unit():
-    """Ten times 360.00000000000006 s is not more than an hour to anybody but a computer."""
+    """A sum such as ten times 360.00000000000006 s is billed as one hour."""
     assert 1.0 == PRICES.rent_usd(3600.0000000000005)
     assert 2.0 == PRICES.rent_usd(3600.001)
 
@@ -272,7 +272,7 @@ def test_every_slot_can_serve_as_a_container():
     assert 18 == Cluster(nodes=(node, replace(node, node_id="m"))).slots(SlotKind.CONTAINER)
 
 
-def test_a_pool_s_guarantees_and_caps_by_kind():
+def test_pool_guarantees_and_caps_depend_on_the_slot_kind():
     pool = Pool(pool_id="p", map_slots_min=3, reduce_slots_min=2, map_slots_max=7)
 
     assert [3, 2, 5] == [pool.slots_min(kind) for kind in SlotKind]

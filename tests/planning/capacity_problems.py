@@ -1,20 +1,20 @@
-"""Capacity problems as the tests need them: by hand, drawn, and solved by somebody else."""
+"""Capacity problems for tests: made by hand, drawn at random, and solved by HiGHS."""
 
 from dataclasses import replace
 
 import highspy
 import numpy as np
 
-from sluice.planning.capacity.instances import Sort, draw_classes, draw_rent
-from sluice.planning.capacity.problem import Problem, Rent
+from sluice.planning.capacity.instances import InstanceKind, draw_classes, draw_rent
+from sluice.planning.capacity.problem import CapacityProblem, RentalPrices
 
-RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
+RENT = RentalPrices(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
 
 
 def problem_of(reserved_vms, *classes, rent=RENT):
-    """Classes as (gamma, p, h_low, h_up)."""
+    """Make a problem of classes given as (gamma, p, h_low, h_up)."""
     columns = np.array(classes, dtype=float).T
-    return Problem(
+    return CapacityProblem(
         vms_per_job=columns[0],
         penalty_usd=columns[1],
         jobs_min=columns[2],
@@ -24,11 +24,11 @@ def problem_of(reserved_vms, *classes, rent=RENT):
 
 
 def drawn_problem(seed, *, classes_max=100, classes=None):
-    """Every sort, reserved VMs from none to plenty, in a fifth of them nothing to decide."""
+    """Draw any kind of instance with few or many reserved VMs; a fifth have fixed job counts."""
     draw = np.random.default_rng(seed)
     count = int(draw.integers(1, classes_max, endpoint=True)) if classes is None else classes
     rent = draw_rent(draw, 1.0)
-    sort = list(Sort)[int(draw.integers(3))]
+    sort = list(InstanceKind)[int(draw.integers(3))]
     problem = draw_classes(draw, count, rent, sort).problem(rent)
     while not len(problem.vms_per_job):  # a single class of the table may be infeasible
         problem = draw_classes(draw, count, rent, sort).problem(rent)
@@ -38,8 +38,8 @@ def drawn_problem(seed, *, classes_max=100, classes=None):
     return replace(problem, rent=replace(rent, reserved_vms=float(reserved)))
 
 
-def solved_elsewhere(problem, *, whole=False):
-    """Objective by HiGHS: the linear program (P3), or its integer version."""
+def solved_by_highs(problem, *, whole=False):
+    """Objective found by HiGHS for the linear program (P3), or for its integer version."""
     solver, rent = highspy.Highs(), problem.rent
     for name, setting in (
         ("output_flag", False),
@@ -65,7 +65,7 @@ def solved_elsewhere(problem, *, whole=False):
 
 
 def is_feasible(problem, answer, *, slop=1e-9):
-    """Whether an answer keeps every constraint of (P3)."""
+    """Whether a solution satisfies every constraint of (P3)."""
     rent, scale = problem.rent, max(1.0, problem.needed_vms(problem.jobs_max))
     return (
         (answer.jobs >= problem.jobs_min - slop).all()

@@ -9,14 +9,14 @@ import random
 from hypothesis import strategies as st
 from tests.strategies import lengths_s
 
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.compilation import plain
+from sluice.planning.ordering.compilation import plain_kernels
 from sluice.planning.ordering.flow_arrays import flow_arrays_of
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.meter import Meter
-from sluice.planning.ordering.methods import Method, solve
-from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
+from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.solver import OrderingMethod, solve
 
 EXAMPLE_A = ((8, 4), [(10, 4, 2, 8), (4, 2, 4, 2), (2, 6, 4, 10), (24, 6, 6, 8)])
 EXAMPLE_B = [(10, 9, 1, 10), (8, 11, 1, 15)]
@@ -28,8 +28,8 @@ G6 = ((1, 1), [(1, 5, 1, 2), (1, 1, 1, 6), (1, 9, 1, 7), (1, 3, 1, 8), (1, 10, 1
 
 
 def problem(slots, rows):
-    """Jobs J0, J1 ... with tasks all alike."""
-    return Problem(
+    """Jobs J0, J1, ... with equal tasks."""
+    return OrderingProblem(
         map_slots=slots[0],
         reduce_slots=slots[1],
         jobs=tuple(
@@ -49,35 +49,35 @@ def loads(slots, rows):
 
 def values(made, order):
     """Makespan and total completion of an order, by the plain kernels."""
-    return plain().evaluate(flow_arrays_of(made, plain()), list(order))
+    return plain_kernels().evaluate(flow_arrays_of(made, plain_kernels()), list(order))
 
 
 def all_values(made, kernels=None):
-    """The same by order, of all orders."""
-    kernels = kernels or plain()
+    """The same for all orders, by order."""
+    kernels = kernels or plain_kernels()
     flow = flow_arrays_of(made, kernels)
     jobs = range(len(made.jobs))
     return {
-        order: kernels.evaluate(flow, kernels.whole(order))
+        order: kernels.evaluate(flow, kernels.integers(order))
         for order in itertools.permutations(jobs)
     }
 
 
 def context(made, *, seconds=None, evaluations=10**9, may_compile=False, clock=lambda: 0.0):
-    """Where to search; by default plain, without a clock, until it is done."""
-    meter = Meter(clock, seconds=seconds, evaluations=evaluations)
-    return SearchContext(made, meter, may_compile=may_compile)
+    """A search context; by default with plain kernels, no clock, and no limit."""
+    budget = SearchBudget(clock, seconds=seconds, evaluations=evaluations)
+    return SearchContext(made, budget, may_compile=may_compile)
 
 
 def solved(made, method, objective="makespan", *, seed=0, **budget):
-    """What a method comes to."""
+    """The result of a method."""
     place = context(made, **budget)
-    return solve(place, Method(method), Objective(objective), random.Random(seed))
+    return solve(place, OrderingMethod(method), Objective(objective), random.Random(seed))
 
 
 @st.composite
 def runs(draw, *, tasks_max, listed_max=5):
-    """Tasks all alike, or each with a length of its own."""
+    """Equal tasks, or one length for each task."""
     if draw(st.integers(0, 3)) == 0:
         return tuple(
             (1, length) for length in draw(st.lists(lengths_s, min_size=1, max_size=listed_max))
@@ -98,10 +98,10 @@ def ordered_jobs(draw, *, name, tasks_max):
 
 @st.composite
 def problems(draw, *, jobs_min=1, jobs_max=5, tasks_max=12, slots_max=7):
-    """Random problems; sometimes two of the jobs are alike."""
+    """Random problems; sometimes two jobs are equal."""
     count = draw(st.integers(jobs_min, jobs_max))
     made = [draw(ordered_jobs(name=f"J{number}", tasks_max=tasks_max)) for number in range(count)]
     if count > 1 and draw(st.integers(0, 3)) == 0:
         made[-1] = OrderedJob(name=made[-1].name, maps=made[0].maps, reduces=made[0].reduces)
     slots = st.integers(1, slots_max)
-    return Problem(map_slots=draw(slots), reduce_slots=draw(slots), jobs=tuple(made))
+    return OrderingProblem(map_slots=draw(slots), reduce_slots=draw(slots), jobs=tuple(made))

@@ -1,4 +1,4 @@
-"""The worked examples of the capacity spec, section 6, exactly."""
+"""Worked examples of the capacity spec, section 6."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from tests.planning.capacity_problems import problem_of
 
 from sluice.estimate.bounds import Bound
 from sluice.ingest.workload import parse_workload
-from sluice.planning.capacity.greedy import allot, certificate_gap_usd
-from sluice.planning.capacity.integer import whole
-from sluice.planning.capacity.plan import plan
+from sluice.planning.capacity.integer import solve_integer
+from sluice.planning.capacity.plan import plan_capacity
+from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
 
 G1 = """
 version: 1
@@ -32,7 +32,7 @@ classes:
 )
 def test_g1_needs_containers_and_time_of_a_profile(bound, gamma, maps, reduces):
     workload = parse_workload(G1)
-    (one,) = plan(workload.classes, workload.capacity_prices, bound=bound).classes
+    (one,) = plan_capacity(workload.classes, workload.capacity_prices, bound=bound).classes
 
     assert one.vms_per_job == pytest.approx(gamma, abs=5e-7)
     assert one.map_containers == pytest.approx(maps, abs=5e-5)
@@ -55,49 +55,51 @@ GOLDEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_g2_to_g8(name):
-    """Jobs, machines, objective and the price of the next machine; then in whole numbers."""
+    """Jobs, VMs, objective and price of the next VM; then the same in whole numbers."""
     reserved, classes, jobs, r, d, objective, whole_objective, nu = GOLDEN[name]
     problem = problem_of(reserved, *classes)
-    answer = allot(problem)
+    answer = solve_relaxation(problem)
 
     assert answer.jobs == pytest.approx(jobs, abs=5e-7)
     assert (answer.reserved_vms, answer.on_demand_vms) == pytest.approx((r, d))
     assert answer.objective_usd == pytest.approx(objective, abs=5e-7)
     assert answer.next_vm_usd == pytest.approx(nu)
     assert certificate_gap_usd(problem, answer) == pytest.approx(0, abs=1e-12)
-    assert whole(problem, answer).objective_usd == pytest.approx(whole_objective)
+    assert solve_integer(problem, answer).objective_usd == pytest.approx(whole_objective)
 
 
 @pytest.mark.parametrize(
     ("name", "jobs", "r", "d"), [("G4", 7, 13, 1), ("G5", 6, 13, 1), ("G6", 3, 0, 1)]
 )
-def test_whole_answers_round_neither_jobs_up_nor_machines_down(name, jobs, r, d):
+def test_integer_solutions_round_neither_jobs_up_nor_vms_down(name, jobs, r, d):
     problem = problem_of(GOLDEN[name][0], *GOLDEN[name][1])
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
     assert (answer.jobs[0], answer.reserved_vms, answer.on_demand_vms) == (jobs, r, d)
 
 
 @pytest.mark.parametrize(("name", "objective"), [("G4", -84), ("G5", -54)])
 def test_rounding_alone_is_worse_than_the_core(name, objective):
-    """Step a of section 4.2 without b: what the core is for."""
+    """Step a of section 4.2 without step b shows why the core is needed."""
     problem = problem_of(GOLDEN[name][0], *GOLDEN[name][1])
 
-    assert whole(problem, allot(problem), core_max=0).objective_usd == pytest.approx(objective)
+    assert solve_integer(
+        problem, solve_relaxation(problem), core_max=0
+    ).objective_usd == pytest.approx(objective)
 
 
 def test_g9_equal_ratios_may_be_split_in_any_way():
     problem = problem_of(30, (2, 30, 3, 10), (3, 45, 3, 10))
-    answer = allot(problem)
+    answer = solve_relaxation(problem)
 
     assert answer.objective_usd == pytest.approx(-210)
-    assert whole(problem, answer).objective_usd == pytest.approx(-210)
+    assert solve_integer(problem, answer).objective_usd == pytest.approx(-210)
 
 
-def test_a_hair_more_than_seven_machines_is_seven():
-    """25 jobs of 0.28 VMs take 7.000000000000001 in binary; nobody rents an eighth for that."""
+def test_seven_vms_plus_a_rounding_error_are_seven():
+    """25 jobs of 0.28 VMs need 7.000000000000001 VMs in binary; an eighth VM is not rented."""
     problem = problem_of(100, (0.28, 30, 25, 25))
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
     assert 0.28 * 25 > 7
     assert (answer.reserved_vms, answer.on_demand_vms) == (7.0, 0.0)

@@ -1,4 +1,4 @@
-"""Whole jobs on whole machines: against all answers there are, and against a solver."""
+"""Integer solutions, compared with full enumeration and with a solver."""
 
 from itertools import product
 
@@ -10,15 +10,15 @@ from tests.planning.capacity_problems import (
     drawn_problem,
     is_feasible,
     problem_of,
-    solved_elsewhere,
+    solved_by_highs,
 )
 
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.integer import CORE_MAX, whole
+from sluice.planning.capacity.integer import CORE_MAX, solve_integer
+from sluice.planning.capacity.relaxation import solve_relaxation
 
 
 def by_enumeration(problem):
-    """The least objective over all whole jobs, machines to match."""
+    """Least objective over all integer job counts, with the VMs that they need."""
     rent, least = problem.rent, np.inf
     reserved = np.floor(rent.reserved_vms)
     ranges = [
@@ -46,7 +46,7 @@ def problems(draw):
 @settings(max_examples=60, deadline=None)
 @given(problems())
 def test_few_classes_are_solved_to_the_optimum(problem):
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
     assert answer.objective_usd == pytest.approx(by_enumeration(problem), abs=1e-9)
     assert answer.is_proven
@@ -54,10 +54,10 @@ def test_few_classes_are_solved_to_the_optimum(problem):
 
 @settings(max_examples=100, deadline=None)
 @given(problems())
-def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
-    """And the linear program's objective is a bound that they never undercut."""
-    relaxed = allot(problem)
-    answer = whole(problem, relaxed)
+def test_integer_solutions_are_integer_and_feasible(problem):
+    """They never cost less than the linear program."""
+    relaxed = solve_relaxation(problem)
+    answer = solve_integer(problem, relaxed)
 
     assert is_feasible(problem, answer)
     assert (answer.jobs == np.round(answer.jobs)).all()
@@ -67,35 +67,35 @@ def test_whole_answers_keep_every_constraint_in_whole_numbers(problem):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_core_is_everything_for_sixty_classes(seed):
+def test_the_core_is_the_whole_problem_for_sixty_classes(seed):
     problem = drawn_problem(seed, classes=CORE_MAX)
-    answer = whole(problem, allot(problem))
+    answer = solve_integer(problem, solve_relaxation(problem))
 
-    assert answer.objective_usd == pytest.approx(solved_elsewhere(problem, whole=True), abs=1e-6)
+    assert answer.objective_usd == pytest.approx(solved_by_highs(problem, whole=True), abs=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [100, 300])
 def test_the_core_is_enough_for_more_classes(classes):
-    """The gap to the true optimum is below a ten-millionth, that to the proven bound below 1e-3."""
+    """The gap to the true optimum is below 1e-7, and the gap to the proven bound below 1e-3."""
     for seed in range(5):
         problem = drawn_problem(100 + seed, classes=classes)
-        relaxed = allot(problem)
-        answer = whole(problem, relaxed)
+        relaxed = solve_relaxation(problem)
+        answer = solve_integer(problem, relaxed)
         cost = problem.rent.cost_usd(problem.needed_vms(answer.jobs)) + problem.refusals_usd(
             answer.jobs
         )
-        best = solved_elsewhere(problem, whole=True)
+        best = solved_by_highs(problem, whole=True)
 
         assert answer.objective_usd - best <= 2e-7 * cost
         assert answer.objective_usd - relaxed.objective_usd <= 1e-3 * cost
 
 
-def test_the_core_never_makes_it_worse():
+def test_the_core_never_increases_the_cost():
     for seed in range(20):
         problem = drawn_problem(seed, classes=80)
-        relaxed = allot(problem)
-        rounded = whole(problem, relaxed, core_max=0)
+        relaxed = solve_relaxation(problem)
+        rounded = solve_integer(problem, relaxed, core_max=0)
 
         assert not rounded.is_proven or (problem.jobs_min == problem.jobs_max).all()
-        assert whole(problem, relaxed).objective_usd <= rounded.objective_usd
+        assert solve_integer(problem, relaxed).objective_usd <= rounded.objective_usd

@@ -1,4 +1,4 @@
-"""From a file to a plan: what is refused, what is a true no, and what each class is told."""
+"""Capacity plans from workload files: errors, true noes, and the figures of each class."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from sluice.estimate.bounds import Bound
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import InvalidInput
-from sluice.planning.capacity.plan import CapacityPlan, Unreachable, plan
+from sluice.planning.capacity.plan import CapacityPlan, UnreachableDeadlines, plan_capacity
 
 PROFILE = (
     "maps: {tasks: 100, avg_s: 40, max_s: 50}, reduces: {tasks: 40, avg_s: 24, max_s: 30},"
@@ -26,21 +26,21 @@ def one_class(*, deadline="deadline_s: 1800", profile=PROFILE, jobs="jobs_min: 3
 
 
 def planned(text_or_workload, **options):
-    return plan(text_or_workload.classes, text_or_workload.capacity_prices, **options)
+    return plan_capacity(text_or_workload.classes, text_or_workload.capacity_prices, **options)
 
 
 @pytest.mark.parametrize(("deadline_s", "is_met"), [(379, False), (380, False), (380.5, True)])
 def test_a_deadline_that_no_capacity_meets_is_a_true_no(deadline_s, is_met):
-    """What no container shortens takes 380 s under the high bound (G1)."""
+    """The fixed time is 380 s under the high bound (G1)."""
     answer = planned(workload(one_class(deadline=f"deadline_s: {deadline_s}")))
 
     assert is_met is isinstance(answer, CapacityPlan)
-    if isinstance(answer, Unreachable):
+    if isinstance(answer, UnreachableDeadlines):
         assert {"q1": 380.0} == dict(answer.least_deadline_s)
 
 
 def test_the_least_deadline_depends_on_the_bound():
-    """The low bound has a negative fixed part here, and so any deadline is met."""
+    """Here the fixed time of the low bound is negative, so any deadline can be met."""
     asked = workload(one_class(deadline="deadline_s: 100"))
 
     assert isinstance(planned(asked, bound=Bound.LOW), CapacityPlan)
@@ -52,8 +52,8 @@ FEW_REDUCES = PROFILE.replace("tasks: 40, avg_s: 24", "tasks: 2, avg_s: 24")
 
 
 @pytest.mark.parametrize(("profile", "field"), [(FEW, "maps"), (FEW_REDUCES, "reduces")])
-def test_too_few_tasks_for_the_high_bound_are_refused_with_what_would_do(profile, field):
-    """Erratum E4: the term that causes it, and the bounds under which it is positive."""
+def test_too_few_tasks_for_the_high_bound_are_refused_with_alternatives(profile, field):
+    """Erratum E4: the message shows the term, and the bounds for which it is positive."""
     with pytest.raises(InvalidInput, match=f"{field}.tasks is 2, too few for bound up") as refused:
         planned(workload(one_class(profile=profile)))
 
@@ -76,7 +76,7 @@ def test_too_few_tasks_for_the_high_bound_are_refused_with_what_would_do(profile
         ("null", "on_demand_vm_usd is missing"),
     ],
 )
-def test_prices_that_make_no_sense_are_refused_by_name(prices, field):
+def test_invalid_prices_are_refused_by_name(prices, field):
     with pytest.raises(InvalidInput, match=field):
         planned(workload(one_class(), prices=prices))
 
@@ -109,7 +109,7 @@ CLASS = "id: q1, penalty_usd: 1, jobs_max: 4, vms_per_job: 2"
         (one_class()[1:-1].replace("deadline_s: 1800", "deadline_s: 0"), "deadline_s is 0"),
     ],
 )
-def test_classes_that_make_no_sense_are_refused_by_id_and_field(text, field):
+def test_invalid_classes_are_refused_by_id_and_field(text, field):
     with pytest.raises(InvalidInput) as refused:
         planned(workload(f"{{{text}}}"))
 
@@ -122,7 +122,7 @@ def test_no_classes_are_refused():
         planned(parse_workload(f"{{version: 1, prices: {PRICES}}}"))
 
 
-def test_whole_jobs_need_whole_limits():
+def test_integer_plans_need_integer_limits():
     asked = workload(one_class(jobs="jobs_min: 2.5, jobs_max: 10"))
 
     assert isinstance(planned(asked), CapacityPlan)
@@ -130,14 +130,14 @@ def test_whole_jobs_need_whole_limits():
         planned(asked, is_whole=True)
 
 
-def test_a_deadline_beyond_the_paid_hour_is_a_warning():
+def test_a_deadline_above_the_billed_hour_gives_a_warning():
     answer = planned(workload(one_class(deadline="deadline_s: 3601")))
 
     assert "deadline_s is 3601" in answer.warnings[0]
     assert not planned(workload(one_class(deadline="deadline_s: 3600"))).warnings
 
 
-def test_shares_are_those_of_the_machines_and_add_up():
+def test_shares_are_shares_of_the_vms_and_add_up_to_one():
     answer = planned(
         workload(one_class(), "{id: q2, penalty_usd: 50, jobs_max: 4, vms_per_job: 3}")
     )
@@ -147,7 +147,7 @@ def test_shares_are_those_of_the_machines_and_add_up():
     assert vms["q1"] / vms["q2"] == pytest.approx(answer.classes[0].share / answer.classes[1].share)
 
 
-def test_a_class_of_which_nothing_may_run_is_allowed():
+def test_a_class_without_any_job_is_allowed():
     """Erratum E5: the paper's own table has one."""
     answer = planned(workload(one_class(jobs="jobs_min: 0, jobs_max: 0")))
     (one,) = answer.classes
@@ -156,21 +156,21 @@ def test_a_class_of_which_nothing_may_run_is_allowed():
     assert answer.cost_usd == 0
 
 
-def test_at_the_deadline_that_is_worth_it_a_job_costs_its_penalty():
-    """Break-even: with that very deadline, VMs of one job cost what refusing it does."""
+def test_at_the_break_even_deadline_a_job_costs_its_penalty():
+    """With this deadline the VMs of one job cost as much as its penalty."""
     even = planned(workload(one_class())).classes[0].break_even
     for deadline_s, vm_usd in ((even.reserved_deadline_s, 8), (even.on_demand_deadline_s, 20)):
         (other,) = planned(workload(one_class(deadline=f"deadline_s: {deadline_s}"))).classes
         assert other.vms_per_job * vm_usd == pytest.approx(100)
 
 
-def test_no_deadline_is_worth_it_where_refusing_costs_nothing():
+def test_without_a_penalty_there_is_no_break_even_deadline():
     free = workload(one_class().replace("penalty_usd: 100", "penalty_usd: 0"))
 
     assert planned(free).classes[0].break_even.reserved_deadline_s is None
 
 
-def test_whole_containers_keep_the_deadline_and_tell_what_they_fill():
+def test_integer_containers_keep_the_deadline_and_show_the_vms_they_fill():
     answer = planned(workload(one_class()), is_whole=True)
     (one,) = answer.classes
 
@@ -180,7 +180,7 @@ def test_whole_containers_keep_the_deadline_and_tell_what_they_fill():
     assert answer.gap_usd >= 0
 
 
-def test_two_classes_are_told_their_cell():
+def test_two_classes_show_their_cell_of_the_closed_form():
     asked = workload(
         "{id: a, penalty_usd: 18, jobs_max: 4, vms_per_job: 2}",
         "{id: b, penalty_usd: 90, jobs_max: 4, vms_per_job: 3}",
@@ -191,8 +191,8 @@ def test_two_classes_are_told_their_cell():
     assert tuple(one.jobs for one in planned(asked).classes) == cell.jobs
 
 
-def test_tiny_needs_make_no_infinite_numbers():
-    """A penalty per VM beyond the largest number, and a deadline beyond it, are left out."""
+def test_tiny_needs_give_no_infinite_numbers():
+    """A penalty per VM or a deadline above the largest float is left out."""
     asked = workload("{id: a, penalty_usd: 1e15, jobs_max: 4, vms_per_job: 1.0e-300}", one_class())
     answer = planned(asked)
 

@@ -1,4 +1,4 @@
-"""Bounds that hold, and bounds as printed that do not. Source: ordering spec, sections 5, 7, 8."""
+"""Safe bounds, and printed bounds that are false. Source: ordering spec, sections 5, 7, 8."""
 
 import itertools
 import math
@@ -103,7 +103,7 @@ def test_safe_bounds_hold_for_every_order(made):
     ),
 )
 def test_safe_bounds_hold_where_the_printed_ones_break(map_slots, reduce_slots, rows):
-    """Few map slots, many short reduces beside single long ones: the family of G3."""
+    """Few map slots, and many short reduces with single long ones, as in G3."""
     made, known = problem((map_slots, reduce_slots), rows), loads((map_slots, reduce_slots), rows)
     broken = False
     for order, (last_s, _) in all_values(made).items():
@@ -123,7 +123,7 @@ def test_the_reverse_of_johnson_has_a_closed_form(made):
 
 @given(problems(jobs_max=5))
 def test_the_fluid_makespan_is_the_greatest_of_its_terms(made):
-    """(3.3) beside its form in one pass."""
+    """(3.3) equals its one-pass form."""
     known = loads_of(made)
     order = list(known.jobs)
     terms = [

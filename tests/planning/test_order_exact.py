@@ -1,4 +1,4 @@
-"""Exact search against enumeration, the nine benchmarks, proofs and honest gaps."""
+"""Exact search against enumeration, the nine benchmarks, proofs and bounds."""
 
 import random
 
@@ -19,23 +19,23 @@ from tests.planning.order_problems import (
 )
 
 from sluice.model.errors import InvalidInput
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.compilation import compiled
-from sluice.planning.ordering.exhaustive import enumerated
-from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.compilation import compiled_kernels
+from sluice.planning.ordering.enumeration import enumerate_orders
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 from sluice.planning.ordering.workloads import benchmarks, facebook
 
 ROUNDING = 1e-9
 
 
 def best_values(made, kernels=None):
-    """The least makespan, the least total, and the least weighted sum of both, by enumeration."""
+    """Least makespan, least total, and least weighted sum of both, by enumeration."""
     every = all_values(made, kernels).values()
     makespan_s, total_s = (min(both) for both in zip(*every, strict=True))
     return makespan_s, total_s, min(one / makespan_s + two / total_s for one, two in every)
 
 
-def hold_against_enumeration(made, kernels=None):
+def check_against_enumeration(made, kernels=None):
     makespan_s, total_s, both = best_values(made, kernels)
     answers = [solved(made, "exact", name) for name in ("makespan", "tct", "both")]
 
@@ -47,27 +47,27 @@ def hold_against_enumeration(made, kernels=None):
         found.makespan_s / makespan_s + found.total_s / total_s, rel=ROUNDING
     )
     for answer in answers:
-        told = (answer.best.makespan_s, answer.best.total_s)
-        assert told == values(made, answer.best.order)
+        reported = (answer.best.makespan_s, answer.best.total_s)
+        assert reported == values(made, answer.best.order)
 
 
 @settings(max_examples=60, deadline=None)
 @given(problems(jobs_max=5))
 def test_exact_is_equal_to_enumeration(made):
-    hold_against_enumeration(made)
+    check_against_enumeration(made)
 
 
 @pytest.mark.slow
 def test_exact_is_equal_to_enumeration_two_hundred_times_up_to_seven_jobs():
-    """Enumeration by compiled kernels, where there are any; exact by plain ones."""
+    """Enumeration uses compiled kernels if there are any; exact uses plain ones."""
     draw = random.Random(3)
     for case in range(200):
         made = random_problem(draw, jobs=(2, 3, 4, 5, 6, 6, 7)[case % 7])
-        hold_against_enumeration(made, compiled())
+        check_against_enumeration(made, compiled_kernels())
 
 
-def test_jobs_that_share_a_phase_are_no_twins():
-    """Only of jobs alike in both phases may one order be left out."""
+def test_jobs_with_only_one_equal_phase_are_not_equal():
+    """One order may be skipped only for jobs that are equal in both phases."""
     draw = random.Random(4)
     for case in range(40):
         shared = draw.randint(1, 6), float(draw.randint(1, 4))
@@ -77,13 +77,15 @@ def test_jobs_that_share_a_phase_are_no_twins():
             OrderedJob(name=f"J{number}", maps=pair[case % 2], reduces=pair[1 - case % 2])
             for number, pair in enumerate(pairs)
         )
-        hold_against_enumeration(
-            Problem(map_slots=draw.randint(1, 4), reduce_slots=draw.randint(1, 4), jobs=jobs)
+        check_against_enumeration(
+            OrderingProblem(
+                map_slots=draw.randint(1, 4), reduce_slots=draw.randint(1, 4), jobs=jobs
+            )
         )
 
 
 def random_problem(draw, jobs):
-    """Every shape of job, lengths of one style, sometimes twins."""
+    """Any combination of phases, one style of lengths, sometimes equal jobs."""
     length_s = draw.choice(
         [
             lambda: float(draw.randint(1, 12)),
@@ -108,7 +110,9 @@ def random_problem(draw, jobs):
         made.append(OrderedJob(name=f"J{number}", maps=maps, reduces=reduces))
     if draw.random() < 0.3:
         made[-1] = OrderedJob(name="twin", maps=made[0].maps, reduces=made[0].reduces)
-    return Problem(map_slots=draw.randint(1, 9), reduce_slots=draw.randint(1, 9), jobs=tuple(made))
+    return OrderingProblem(
+        map_slots=draw.randint(1, 9), reduce_slots=draw.randint(1, 9), jobs=tuple(made)
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,38 +137,38 @@ def test_the_nine_benchmarks_are_proved():
 
 
 @pytest.mark.slow
-def test_the_nine_benchmarks_range_as_the_oracle_says():
+def test_the_nine_benchmarks_have_the_range_of_full_enumeration():
     """G7: over all 362,880 orders, makespan 1086 to 1563 and total completion 4598 to 10409."""
-    found = enumerated(context(benchmarks(9), may_compile=True), Objective.MAKESPAN)
+    found = enumerate_orders(context(benchmarks(9), may_compile=True), Objective.MAKESPAN)
 
     assert (1086, 1563, 10409) == (found.best.makespan_s, found.makespan_s_max, found.total_s_max)
-    least = enumerated(context(benchmarks(9), may_compile=True), Objective.TCT)
+    least = enumerate_orders(context(benchmarks(9), may_compile=True), Objective.TCT)
     assert 4598 == least.best.total_s
 
 
-def test_enumeration_breaks_ties_by_the_other_measure_and_then_by_the_dictionary():
-    """The rule of SIM, which the thesis's online part is held to."""
+def test_enumeration_breaks_ties_by_the_other_measure_then_lexicographically():
+    """This is the rule of SIM, which the online part of the thesis uses."""
     twins = problem((1, 1), [(1, 2, 1, 1)] * 3)
-    assert (0, 1, 2) == enumerated(context(twins), Objective.TCT).best.order
+    assert (0, 1, 2) == enumerate_orders(context(twins), Objective.TCT).best.order
 
     made = problem(*EXAMPLE_A)
     every = all_values(made)
     expected = min(every, key=lambda order: (*every[order], order))
-    assert expected == enumerated(context(made), Objective.MAKESPAN).best.order
+    assert expected == enumerate_orders(context(made), Objective.MAKESPAN).best.order
     expected = min(every, key=lambda order: (*every[order][::-1], order))
-    assert expected == enumerated(context(made), Objective.TCT).best.order
+    assert expected == enumerate_orders(context(made), Objective.TCT).best.order
 
 
 def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
     with pytest.raises(InvalidInput, match=r"39,916,800 orders.*exact search"):
-        enumerated(context(benchmarks(11)), Objective.TCT)
-    with pytest.raises(InvalidInput, match="no single measure"):
-        enumerated(context(benchmarks(2)), Objective.BOTH)
+        enumerate_orders(context(benchmarks(11)), Objective.TCT)
+    with pytest.raises(InvalidInput, match="not a single measure"):
+        enumerate_orders(context(benchmarks(2)), Objective.BOTH)
 
 
 @pytest.mark.parametrize("objective", ["makespan", "tct"])
-def test_a_search_that_is_cut_short_has_an_honest_gap(objective):
-    """The optimum lies between what was found and what is still possible."""
+def test_an_interrupted_search_has_a_valid_bound(objective):
+    """The optimum is between the lower bound and the order found."""
     made = facebook(6, random.Random(5))
     makespan_s, total_s, _ = best_values(made)
     optimum = makespan_s if objective == "makespan" else total_s
@@ -190,8 +194,8 @@ def test_the_gap_closes_with_more_evaluations():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(2, 6), st.integers(1, 3))
-def test_twins_are_not_tried_in_both_orders(count, slots):
-    """Six jobs all alike have one order worth a look."""
+def test_equal_jobs_are_not_tried_in_both_orders(count, slots):
+    """Six equal jobs have one order to evaluate."""
     made = problem((slots, slots), [(3, 2.0, 2, 3.0)] * count)
     place = context(made)
     from sluice.planning.ordering.exact import exact
@@ -199,11 +203,11 @@ def test_twins_are_not_tried_in_both_orders(count, slots):
     proof = exact(place, Objective.TCT, random.Random(0))
 
     assert proof.is_proved
-    assert place.meter.evaluations <= 4 + 2 * count
+    assert place.budget.evaluations <= 4 + 2 * count
 
 
-def test_a_search_stops_when_its_seconds_are_over():
-    """A clock that runs by itself, so that no test waits."""
+def test_a_search_stops_at_its_time_limit():
+    """The clock advances at each call, so that the test does not wait."""
     ticks = iter(range(10**9))
     made = benchmarks(20)
 
@@ -214,9 +218,9 @@ def test_a_search_stops_when_its_seconds_are_over():
 
 
 def test_jobs_without_maps_wait_for_no_map_slot():
-    """A bound once took all that has no maps for as late as the first free map slot."""
+    """An earlier bound let jobs without maps wait for the first free map slot."""
     reduces = ((37, 2.7),)
-    made = Problem(
+    made = OrderingProblem(
         map_slots=5,
         reduce_slots=9,
         jobs=(

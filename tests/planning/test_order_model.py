@@ -17,14 +17,14 @@ from tests.strategies import job_lists
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.planning.ordering.flow_arrays import outcome_of
-from sluice.planning.ordering.kernels.filling import advanced
-from sluice.planning.ordering.kernels.readiness import pop_first, push, sort_by_instant
-from sluice.planning.ordering.problem import OrderedJob, Problem, problem_of
+from sluice.planning.ordering.kernels.slot_groups import advanced
+from sluice.planning.ordering.kernels.sort_and_heap import pop_first, push, sort_by_instant
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, problem_of
 
 slots = st.integers(1, 9)
 
 
-def hold_against_the_simulator(jobs, map_slots, reduce_slots):
+def check_against_the_simulator(jobs, map_slots, reduce_slots):
     cluster = totals(map_slots, reduce_slots)
     made = problem_of(Workload(cluster=cluster, jobs=tuple(jobs)))
     state = simulate(cluster, jobs)
@@ -44,11 +44,11 @@ def hold_against_the_simulator(jobs, map_slots, reduce_slots):
 @settings(max_examples=50, deadline=None)
 @given(job_lists(is_staggered=False, tasks_max=12), slots, slots)
 def test_every_job_ends_when_the_simulator_says(jobs, map_slots, reduce_slots):
-    hold_against_the_simulator(jobs, map_slots, reduce_slots)
+    check_against_the_simulator(jobs, map_slots, reduce_slots)
 
 
 def random_jobs(draw, tasks_max):
-    """Up to nine jobs of any shape, with lengths of one style: whole, tenths, few, quarters."""
+    """Up to nine jobs with any phases, and one style of lengths: whole, tenths, few, quarters."""
     length_s = draw.choice(
         [
             lambda: float(draw.randint(1, 12)),
@@ -71,7 +71,7 @@ def random_jobs(draw, tasks_max):
     return jobs
 
 
-def hold_many(seed, cases, tasks_max):
+def check_many(seed, cases, tasks_max):
     draw = random.Random(seed)
     for _ in range(cases):
         cluster = totals(draw.randint(1, 9), draw.randint(1, 9))
@@ -84,27 +84,27 @@ def hold_many(seed, cases, tasks_max):
 
 @pytest.mark.no_invariants
 def test_two_hundred_random_workloads_end_as_simulated():
-    """Map-only, reduce-only, more slots than tasks, decimals."""
-    hold_many(seed=1, cases=200, tasks_max=20)
+    """They include map-only and reduce-only jobs, more slots than tasks, and decimals."""
+    check_many(seed=1, cases=200, tasks_max=20)
 
 
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_two_thousand_random_workloads_end_as_simulated():
-    hold_many(seed=2, cases=2000, tasks_max=60)
+    check_many(seed=2, cases=2000, tasks_max=60)
 
 
 @pytest.mark.no_invariants
 @settings(max_examples=20, deadline=None)
 @given(st.integers(500, 3000), st.integers(1, 99), slots, st.integers(1, 40))
 def test_a_thousand_waves_of_tenths_are_counted_without_an_error(maps, tenths, map_slots, others):
-    """A tenth is no binary number: that many sums of it are off, in one certain way."""
+    """A tenth is not a binary number, so the sums have a specific rounding error."""
     jobs = [
         map_reduce("long", maps, tenths / 10, 3, 0.7),
         map_reduce("short", others, 0.3, others, 1.1),
     ]
 
-    hold_against_the_simulator(jobs, map_slots, 2)
+    check_against_the_simulator(jobs, map_slots, 2)
 
 
 @settings(max_examples=300, deadline=None)
@@ -128,7 +128,7 @@ def test_ten_million_additions_are_made_at_once():
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.5]), st.integers(0, 99)), max_size=40))
 def test_positions_are_sorted_by_readiness_and_ties_stay(pairs):
-    """The sort is our own, for numba has none that is stable on lists."""
+    """The kernel has its own sort, because numba has no stable sort on lists."""
     at_s = [instant for instant, _ in pairs]
     positions = list(range(len(pairs)))
     expected = sorted(positions, key=at_s.__getitem__)
@@ -152,7 +152,7 @@ def test_the_heap_gives_the_least_first(numbers):
     assert sorted(numbers) == taken
 
 
-def test_example_a_is_as_the_thesis_draws_it():
+def test_example_a_agrees_with_the_figure_of_the_thesis():
     """Map phases end at 8, 6, 10 and 28, jobs at 16, 8, 26 and 44."""
     outcome = outcome_of(problem(*EXAMPLE_A), range(4))
 
@@ -167,7 +167,7 @@ def test_example_a_is_as_the_thesis_draws_it():
     [(10, (0, 1), 35), (10, (1, 0), 30), (8, (0, 1), 44), (8, (1, 0), 39)],
 )
 def test_example_b_before_and_after_a_node_failed(slots_each, order, makespan_s):
-    """Erratum E1: the other order is the better one both times."""
+    """Erratum E1: the other order is better both times."""
     assert makespan_s == values(problem((slots_each, slots_each), EXAMPLE_B), order)[0]
 
 
@@ -184,29 +184,29 @@ def test_a_shuffle_lengthens_every_reduce_as_in_the_simulator():
 
 
 @pytest.mark.parametrize("order", [[0, 0], [0], [0, 1, 2], [0, 2], [-1, 0]])
-def test_what_is_no_permutation_is_refused(order):
+def test_an_order_that_is_not_a_permutation_is_refused(order):
     with pytest.raises(InvalidInput, match="order"):
         outcome_of(problem((1, 1), EXAMPLE_B), order)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("cluster: {map_slots: 2, reduce_slots: 2}, jobs: []", "jobs is empty"),
         ("cluster: {map_slots: 2}, jobs: [{id: a, reduces: {tasks: 1, avg_s: 2}}]",
-         "reduce_slots is 0, and job 'a'"),
+         "reduce_slots is 0, but job 'a'"),
         ("jobs: [{id: a, maps: {tasks: 1, avg_s: 2}}]", "cluster is missing"),
         ("cluster: {map_slots: 2}, jobs: [{id: a, profile: p}]", "job 'a'.*no profile 'p'"),
     ],
 )  # fmt: skip
-def test_what_no_order_can_be_made_for_is_refused(text, told):
+def test_workloads_that_cannot_be_ordered_are_refused(text, reported):
     from sluice import parse_workload
 
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInput, match=reported):
         problem_of(parse_workload(f"{{version: 1, {text}}}"))
 
 
-def test_jobs_without_tasks_or_with_impossible_ones_are_no_values():
+def test_jobs_without_tasks_or_with_invalid_tasks_are_refused():
     with pytest.raises(InvalidInput, match="no task"):
         OrderedJob(name="a")
     for run in ((0, 1.0), (1, 0.0), (1, math.nan), (1, math.inf)):
@@ -218,4 +218,4 @@ def test_sums_that_would_be_infinite_are_refused():
     job = OrderedJob(name="a", maps=((10**8, 1e308),))
 
     with pytest.raises(InvalidInput, match="all tasks together"):
-        Problem(map_slots=1, reduce_slots=1, jobs=(job,))
+        OrderingProblem(map_slots=1, reduce_slots=1, jobs=(job,))

@@ -64,7 +64,7 @@ GOLDEN = [
     [row[1:] for row in GOLDEN],
     ids=[f"{row[0]} {row[2].__name__}" for row in GOLDEN],
 )
-def test_a_rule_gives_the_golden_order_and_it_ends_as_told(
+def test_a_rule_gives_the_golden_order_and_its_golden_values(
     example, rule, order, makespan_s, total_s
 ):
     found = rule(loads(*example))
@@ -75,8 +75,8 @@ def test_a_rule_gives_the_golden_order_and_it_ends_as_told(
     assert total_s in {None, sum_s}
 
 
-def shops(rows):
-    """One slot of each kind: the two-machine flow flow."""
+def flow_shops(rows):
+    """One slot of each kind: the two-machine flow shop."""
     return loads((1, 1), [(1, map_s, 1, reduce_s) for map_s, reduce_s in rows])
 
 
@@ -86,7 +86,7 @@ stages = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, m
 @given(stages)
 def test_johnson_is_best_in_the_flow_shop_and_its_reverse_is_worst(rows):
     """Theorem 3.2 holds there; in the slot model it does not (erratum E5)."""
-    known = shops(rows)
+    known = flow_shops(rows)
     flows = [fluid(known, order) for order in itertools.permutations(range(len(rows)))]
 
     assert min(flows) == fluid(known, rules.mk_jr(known))
@@ -95,7 +95,7 @@ def test_johnson_is_best_in_the_flow_shop_and_its_reverse_is_worst(rows):
 
 @given(problems(jobs_max=6), st.integers(2, 9))
 def test_orders_do_not_change_with_the_number_of_nodes(made, nodes):
-    """Theorem 3.3: slots per node fixed, all of TM, TR, T and G scale alike."""
+    """Theorem 3.3: with fixed slots per node, TM, TR, T and G all scale equally."""
     more = type(made)(
         map_slots=made.map_slots * nodes, reduce_slots=made.reduce_slots * nodes, jobs=made.jobs
     )
@@ -105,7 +105,7 @@ def test_orders_do_not_change_with_the_number_of_nodes(made, nodes):
 
 
 def test_a_tenth_three_times_is_three_tenths():
-    """In binary 3 * 0.1 > 0.3, which would put the first job among those with more map work."""
+    """In binary 3 * 0.1 > 0.3, so the first job would count as one with more map work."""
     known = loads((1, 1), [(3, 0.1, 1, 0.3), (1, 0.2, 1, 0.1)])
 
     assert (0, 1) == rules.mk_jr(known)

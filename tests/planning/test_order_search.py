@@ -1,4 +1,4 @@
-"""The sweep, the walk, and `auto`. Source: ordering spec, sections 10.3 and 10.4."""
+"""Cut sweep, annealing, and `auto`. Source: ordering spec, sections 10.3 and 10.4."""
 
 import random
 from collections import Counter
@@ -10,12 +10,17 @@ from tests.planning.order_problems import EXAMPLE_A, context, problem, problems,
 from tests.skips import required
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Aim, Objective, aim_at, tolerance
-from sluice.planning.ordering.annealing import anneal, found
-from sluice.planning.ordering.compilation import compiled, kernel_functions, plain
-from sluice.planning.ordering.kernels.annealing_kernel import change, places
+from sluice.planning.ordering.annealing import anneal, evaluated
+from sluice.planning.ordering.compilation import compiled_kernels, kernel_functions, plain_kernels
+from sluice.planning.ordering.kernels.annealing_kernel import apply_move, pick_places
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.objectives import (
+    Objective,
+    WeightedObjective,
+    tolerance,
+    weighted_objective,
+)
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import FACEBOOK_JOBS, benchmarks, facebook, varied
 
 unit = st.floats(0, 1, exclude_max=True)
@@ -24,7 +29,7 @@ unit = st.floats(0, 1, exclude_max=True)
 @settings(max_examples=40, deadline=None)
 @given(problems(jobs_max=7))
 def test_a_sweep_gives_a_frontier_between_the_two_rules(made):
-    """Nobody on it is beaten in both measures, neither there nor by the rules at its ends."""
+    """No order on it is dominated, by the others or by the rules at its ends."""
     known = loads_of(made)
     frontier = solved(made, "sweep").frontier
     pairs = [(point.makespan_s, point.total_s) for point in frontier]
@@ -74,8 +79,8 @@ def test_the_same_seed_and_evaluations_give_the_same_answer(method, objective):
     assert answers[0] == answers[1]
 
 
-def test_a_walk_betters_the_total_of_a_workload():
-    """What annealing is for: 300 steps gain against every rule."""
+def test_annealing_improves_the_total_of_a_workload():
+    """300 steps are better than every rule."""
     made = facebook(30, random.Random(6))
     known = loads_of(made)
     best_rule = min(values(made, rule(known))[1] for rule in (rules.tct, rules.mk_tct_jr))
@@ -83,38 +88,38 @@ def test_a_walk_betters_the_total_of_a_workload():
     assert solved(made, "search", "tct", evaluations=400).best.total_s < 0.99 * best_rule
 
 
-def test_a_walk_stops_where_nothing_can_be_better():
-    """With one job of each phase in flow-flow form Johnson's order is the bound itself."""
+def test_annealing_stops_at_the_lower_bound():
+    """In flow-shop form the makespan of Johnson's order equals the bound."""
     made = problem((1, 1), [(1, 3, 1, 4), (1, 5, 1, 2), (1, 1, 1, 6)])
     place = context(made)
 
-    answer = solve(place, Method.SEARCH, Objective.MAKESPAN, random.Random(0))
+    answer = solve(place, OrderingMethod.SEARCH, Objective.MAKESPAN, random.Random(0))
 
     assert answer.is_proved
-    assert place.meter.evaluations <= 4
+    assert place.budget.evaluations <= 4
 
 
-def test_auto_proves_what_is_small_and_searches_what_is_large():
-    assert Method.EXACT is solved(problem(*EXAMPLE_A), "auto").picked
+def test_auto_proves_small_problems_and_searches_large_ones():
+    assert OrderingMethod.EXACT is solved(problem(*EXAMPLE_A), "auto").picked
     large = solved(benchmarks(14), "auto", "tct", evaluations=50)
 
-    assert Method.SEARCH is large.picked
+    assert OrderingMethod.SEARCH is large.picked
     assert not large.is_proved
 
 
-def test_a_walk_of_a_chilled_budget_ends_at_its_share():
-    """The limit is kept to the step, also in parts."""
+def test_annealing_ends_at_its_share_of_the_budget():
+    """The limit is exact to the step, also for a share of it."""
     made = benchmarks(12)
     place = context(made, evaluations=200)
-    start = found(place, tuple(range(12)))
-    anneal(place, start, aim_at(Objective.TCT, 1, 1), random.Random(0), until=0.5)
+    start = evaluated(place, tuple(range(12)))
+    anneal(place, start, weighted_objective(Objective.TCT, 1, 1), random.Random(0), until=0.5)
 
-    assert 100 == place.meter.evaluations
+    assert 100 == place.budget.evaluations
 
 
 @given(unit, unit, unit, st.integers(2, 60))
-def test_a_step_leads_from_one_place_to_another(kind, place, other, jobs):
-    start, end = places(kind, place, other, jobs)
+def test_a_step_picks_two_different_positions(kind, place, other, jobs):
+    start, end = pick_places(kind, place, other, jobs)
 
     assert start != end
     assert 0 <= start < jobs
@@ -122,28 +127,30 @@ def test_a_step_leads_from_one_place_to_another(kind, place, other, jobs):
 
 
 @given(st.integers(2, 12), st.data(), st.booleans())
-def test_a_step_is_taken_back_by_its_reverse(jobs, data, is_swap):
+def test_the_reverse_step_undoes_a_step(jobs, data, is_swap):
     order = list(range(jobs))
     start, end = data.draw(st.sampled_from([(a, b) for a in order for b in order if a != b]))
 
-    change(order, start, end, is_swap)
+    apply_move(order, start, end, is_swap)
     assert order != list(range(jobs))
     assert sorted(order) == list(range(jobs))
-    change(order, end, start, is_swap)
+    apply_move(order, end, start, is_swap)
     assert order == list(range(jobs))
 
 
-def test_walking_reaches_every_place():
+def test_steps_reach_every_position():
     draw = random.Random(0)
-    steps = Counter(places(draw.random(), draw.random(), draw.random(), 6) for _ in range(5000))
+    steps = Counter(
+        pick_places(draw.random(), draw.random(), draw.random(), 6) for _ in range(5000)
+    )
 
     assert 30 == len(steps)
 
 
-def test_nothing_between_two_steps_is_better():
-    """Whole seconds: 1086.2 below 1087 leaves nothing between; of both measures anything may be."""
-    makespan = aim_at(Objective.MAKESPAN, 100, 300)
-    both = Aim(makespan=1, total=1, way_makespan=1, way_total=1)
+def test_no_value_between_two_steps_is_better():
+    """In whole seconds 1086.2 proves 1087. With `both`, any value is possible."""
+    makespan = weighted_objective(Objective.MAKESPAN, 100, 300)
+    both = WeightedObjective(makespan=1, total=1, guide_makespan=1, guide_total=1)
 
     assert 0.9 < tolerance(makespan, 1087, 1.0) < 1
     assert tolerance(both, 1087, 1.0) < 1e-5
@@ -165,7 +172,7 @@ def test_the_facebook_workload_has_the_sizes_of_the_table():
         assert job.maps[0][1] == round(job.maps[0][1], 3) >= 0.001
 
 
-def test_the_benchmarks_go_round_the_table():
+def test_more_benchmarks_repeat_the_table():
     names = [job.name for job in benchmarks(10).jobs]
 
     assert ("Wordcount-1", "Wordcount-10") == (names[0], names[9])
@@ -181,16 +188,18 @@ def test_tasks_vary_around_their_length():
     assert len(set(lengths)) > 100
 
 
-def test_kernels_are_there_once_by_name():
-    assert {"evaluate", "wander", "branch", "try_orders", "give"} <= set(kernel_functions())
-    assert not plain().is_compiled
+def test_each_kernel_exists_once_by_name():
+    assert {"evaluate", "anneal_steps", "branch", "evaluate_orders", "start_tasks"} <= set(
+        kernel_functions()
+    )
+    assert not plain_kernels().is_compiled
 
 
 @pytest.mark.slow
 def test_compiled_kernels_give_the_plain_answers():
-    """To the last bit: formula by formula, walk by walk, node by node."""
+    """Equal bit for bit: for formulas, annealing steps and nodes."""
     required("numba")
-    fast = compiled()
+    fast = compiled_kernels()
     assert fast is not None
     assert fast.is_compiled
     for seed in range(5):
@@ -199,10 +208,12 @@ def test_compiled_kernels_give_the_plain_answers():
         for method in ("tct", "sweep", "search", "exact"):
             for objective in ("makespan", "tct", "both"):
                 answers = []
-                for kernels in (plain(), fast):
+                for kernels in (plain_kernels(), fast):
                     place = context(made, evaluations=100)
                     place.use(kernels)
                     answers.append(
-                        solve(place, Method(method), Objective(objective), random.Random(seed))
+                        solve(
+                            place, OrderingMethod(method), Objective(objective), random.Random(seed)
+                        )
                     )
                 assert answers[0] == answers[1]

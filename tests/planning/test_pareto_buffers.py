@@ -1,4 +1,4 @@
-"""Buffer settings: the closed form beside many draws, and the searches that were printed."""
+"""Buffer settings: the closed form against many draws, and the searches of the paper."""
 
 import random
 from math import isclose
@@ -6,14 +6,14 @@ from math import isclose
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.planning.pareto_worlds import JOB_A, problem_of
+from tests.planning.pareto_problems import JOB_A, problem_of
 
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.job import MapOutput
-from sluice.planning.pareto.buffers import closed_form, drawn, recursively_drawn
+from sluice.planning.pareto.buffers import closed_form, random_tuner, recursive_random_tuner
 from sluice.planning.pareto.pricing import JobPricing
-from sluice.planning.pareto.problem import BufferTuning, IoModel, Options, PlannedJob
+from sluice.planning.pareto.problem import BufferTuning, IoModel, PlannedJob, PlanOptions
 from sluice.planning.pareto.random_search import random_search, recursive_random_search
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 
@@ -60,7 +60,7 @@ def test_the_closed_form_keeps_to_the_ranges(within, share, model):
 
 
 @given(ranges, shares)
-def test_nothing_moves_less_than_what_the_maps_write(within, share):
+def test_no_setting_moves_less_than_the_map_output(within, share):
     least = share.bytes + share.metadata_bytes
     best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
 
@@ -68,7 +68,7 @@ def test_nothing_moves_less_than_what_the_maps_write(within, share):
 
 
 @given(shares, st.floats(1.0, 6.0), ordered(0.02, 0.4), ordered(0.4, 0.9))
-def test_nothing_is_wasted_where_a_whole_number_of_spills_is_within_the_ranges(
+def test_an_integer_number_of_spills_within_the_ranges_wastes_nothing(
     share, most, metadata, thresholds
 ):
     """most: how often the maps fill the smallest buffer at its worst; 1 at least."""
@@ -87,14 +87,14 @@ def test_nothing_is_wasted_where_a_whole_number_of_spills_is_within_the_ranges(
 
 
 def test_two_hundred_jobs_against_ten_thousand_draws_each():
-    """Sampled down: 20 jobs, 500 draws. The spec tells draws 0.3 % above on average."""
+    """Reduced to 20 jobs and 500 draws. In the spec, draws are 0.3 % worse on average."""
     draw = random.Random(4)
     above = []
     for _ in range(20):
         within = BufferRanges()
         share = MapShare(draw.uniform(1e7, 1e9), draw.uniform(1e5, 1e7))
         best = moved_bytes(share, closed_form(within, share, IoModel.PAPER), IoModel.PAPER)
-        found = drawn(draw, evaluations=500)(within, share, IoModel.PAPER)
+        found = random_tuner(draw, evaluations=500)(within, share, IoModel.PAPER)
         above.append(moved_bytes(share, found, IoModel.PAPER) / best - 1)
 
     assert min(above) >= -1e-9
@@ -102,7 +102,7 @@ def test_two_hundred_jobs_against_ten_thousand_draws_each():
 
 
 def test_of_equal_settings_the_smallest_buffer_is_taken():
-    """All of these fill up exactly; the least of them does with the least memory."""
+    """All of these settings fill exactly; the smallest needs the least memory."""
     share = MapShare(60e6, 600_000.0)
     setting = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
 
@@ -111,8 +111,8 @@ def test_of_equal_settings_the_smallest_buffer_is_taken():
     assert spills(share, setting).times == 8.0
 
 
-def test_a_buffer_larger_than_the_output_wastes():
-    """Erratum E12: a last, partly full spill is charged whole."""
+def test_a_buffer_larger_than_the_output_costs_more():
+    """Erratum E12: the last, partly full spill is charged as a full one."""
     share = MapShare(60e6, 600_000.0)
     large = BufferSetting(bytes=512e6)
 
@@ -121,8 +121,8 @@ def test_a_buffer_larger_than_the_output_wastes():
     assert moved_bytes(share, BufferSetting(), IoModel.MERGE) == 180e6
 
 
-@pytest.mark.parametrize("search", [drawn, recursively_drawn])
-def test_a_random_search_is_repeated_by_its_seed(search):
+@pytest.mark.parametrize("search", [random_tuner, recursive_random_tuner])
+def test_a_random_search_is_repeatable_by_its_seed(search):
     share = MapShare(60e6, 600_000.0)
     found = [
         search(random.Random(7), evaluations=200)(BufferRanges(), share, IoModel.PAPER)
@@ -133,7 +133,7 @@ def test_a_random_search_is_repeated_by_its_seed(search):
 
 
 @pytest.mark.parametrize("search", [random_search, recursive_random_search])
-def test_a_random_search_asks_as_often_as_it_may_and_keeps_the_best(search):
+def test_a_random_search_uses_all_evaluations_and_keeps_the_best(search):
     asked = []
 
     def cost(point):
@@ -146,8 +146,8 @@ def test_a_random_search_asks_as_often_as_it_may_and_keeps_the_best(search):
     assert found.cost == min(map(cost, asked[:300]))
 
 
-def test_looking_closer_helps():
-    """On a smooth cost recursive random search beats plain draws."""
+def test_recursive_random_search_is_better_on_a_smooth_cost():
+    """Its local boxes find better points than uniform draws."""
 
     def cost(point):
         return sum((at - 0.3) ** 2 for at in point)
@@ -160,15 +160,15 @@ def test_looking_closer_helps():
 
 
 @pytest.mark.parametrize("tuning", list(BufferTuning))
-def test_io_is_priced_by_the_setting_that_is_told(tuning):
-    """Equation (13), whatever found the setting."""
+def test_io_is_priced_with_the_setting_of_the_plan(tuning):
+    """Equation (13), for every kind of tuning."""
     job = PlannedJob(
         job_id="A",
         maps=JOB_A.maps,
         reduces=JOB_A.reduces,
         output=MapOutput(bytes=3e8, records=3e6),
     )
-    problem = problem_of(job, options=Options(buffers=tuning))
+    problem = problem_of(job, options=PlanOptions(buffers=tuning))
     pricing = JobPricing(problem, 0)
     setting = pricing.buffer(5)
     moved = 5 * moved_bytes(MapShare(6e7, 6e5), setting, IoModel.PAPER)
@@ -176,6 +176,6 @@ def test_io_is_priced_by_the_setting_that_is_told(tuning):
     assert pricing.io_usd(5) == problem.prices.io_usd(moved)
 
 
-def test_tuning_needs_something_to_tune():
+def test_buffer_tuning_needs_a_map_output():
     with pytest.raises(InvalidInput, match="map_output"):
-        problem_of(JOB_A, options=Options(buffers=BufferTuning.CLOSED_FORM))
+        problem_of(JOB_A, options=PlanOptions(buffers=BufferTuning.CLOSED_FORM))

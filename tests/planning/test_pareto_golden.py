@@ -1,26 +1,32 @@
-"""The worked examples of the pareto spec, section 6, and the rules they stand for."""
+"""Worked examples of the pareto spec, section 6, and the rules that they show."""
 
 import pytest
-from tests.planning.pareto_worlds import JOB_A, JOB_B, offer, phase, problem_of
+from tests.planning.pareto_problems import JOB_A, JOB_B, offer, phase, problem_of
 
 from sluice.estimate.bounds import SingleWave
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.job import MapOutput
 from sluice.model.lengths import ConstantLengths, WorkLengths
 from sluice.model.prices import Prices
-from sluice.planning.pareto.answer import Search, Status, answered, searched
 from sluice.planning.pareto.archive import Archive
 from sluice.planning.pareto.buffers import closed_form
-from sluice.planning.pareto.pricing import Choice, JobPricing, PhaseTimes
-from sluice.planning.pareto.problem import IoModel, Options, PlannedJob, PlannedPhase, TaskTuning
+from sluice.planning.pareto.plan_search import PlanSearch, PlanStatus, find_frontier, solve_plans
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PhaseTimes
+from sluice.planning.pareto.problem import (
+    IoModel,
+    PlannedJob,
+    PlannedPhase,
+    PlanOptions,
+    TaskTuning,
+)
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 from sluice.planning.pareto.staircase import staircases
-from sluice.planning.pareto.tasks import PhaseCounts, tuned_cuts
+from sluice.planning.pareto.task_counts import PhaseCounts, tuned_choices
 from sluice.planning.pareto.tradeoff import hour_saved_usd, hypervolume, knee
 
 
-def points(problem, search=Search.EXACT, **how):
-    return [(time, round(usd, 6)) for time, usd in searched(problem, search, **how).points()]
+def points(problem, search=PlanSearch.EXACT, **how):
+    return [(time, round(usd, 6)) for time, usd in find_frontier(problem, search, **how).points()]
 
 
 def times(lengths, tasks, *, tasks_max=None, single_wave=SingleWave.ESTIMATED):
@@ -36,7 +42,7 @@ def test_g1_a_phase_takes_the_mean_of_its_two_estimates(tasks, slots, avg_s, max
     assert mean_s == times(ConstantLengths(avg_s, max_s), tasks).time_s(tasks, slots)
 
 
-def test_a_single_wave_takes_its_longest_task_if_asked_to():
+def test_an_exact_single_wave_takes_its_longest_task():
     """Erratum E3."""
     exact = times(ConstantLengths(5.0, 9.0), 3, single_wave=SingleWave.EXACT)
 
@@ -51,10 +57,10 @@ def test_a_single_wave_takes_its_longest_task_if_asked_to():
         ((5, 4), 3, 3000.0, 3.0, 2.5),
     ],
 )
-def test_g2_what_job_a_comes_to(slots, vms, time_s, hourly_usd, exact_usd):
+def test_g2_time_and_cost_of_job_a(slots, vms, time_s, hourly_usd, exact_usd):
     for billing_s, usd in ((3600.0, hourly_usd), (0.0, exact_usd)):
         pricing = JobPricing(problem_of(JOB_A, billing_s=billing_s), 0)
-        entry = pricing.entry(Choice(offer(2, 2, 1.0), slots[0], slots[1], 5, 4, None))
+        entry = pricing.entry(JobChoice(offer(2, 2, 1.0), slots[0], slots[1], 5, 4, None))
 
         assert (entry.vms, entry.time_s, round(entry.vm_usd, 6)) == (vms, time_s, usd)
 
@@ -67,11 +73,11 @@ def test_g2_the_frontier_of_job_a():
 
 
 def test_g2_the_vms_policy_skips_the_better_half():
-    assert points(problem_of(JOB_A), Search.VMS) == [(3000.0, 3.0)]
+    assert points(problem_of(JOB_A), PlanSearch.VMS) == [(3000.0, 3.0)]
 
 
 def test_g3_two_jobs():
-    frontier = searched(problem_of(JOB_A, JOB_B), Search.EXACT)
+    frontier = find_frontier(problem_of(JOB_A, JOB_B), PlanSearch.EXACT)
 
     assert list(frontier.points()) == [(3000.0, 4.0), (3300.0, 3.0)]
     assert [[entry.vms for entry in frontier.plan(n).entries] for n in (0, 1)] == [[3, 1], [2, 1]]
@@ -80,18 +86,18 @@ def test_g3_two_jobs():
 @pytest.mark.parametrize(
     ("limits", "status", "plans", "below"),
     [
-        ({}, Status.OK, 2, 0),
-        ({"deadline_s": 2000.0}, Status.DEADLINE_UNREACHABLE, 0, 0),
-        ({"budget_usd_max": 2.5}, Status.BUDGET_UNREACHABLE, 0, 0),
-        ({"budget_usd_min": 50.0}, Status.BELOW_BUDGET_MIN, 0, 2),
-        ({"deadline_s": 3100.0, "budget_usd_max": 3.0}, Status.CONFLICT, 0, 0),
-        ({"deadline_s": 2000.0, "budget_usd_max": 2.5}, Status.DEADLINE_UNREACHABLE, 0, 0),
-        ({"budget_usd_min": 3.5}, Status.OK, 1, 1),
-        ({"deadline_s": 3000.0, "budget_usd_max": 4.0}, Status.OK, 1, 0),
+        ({}, PlanStatus.OK, 2, 0),
+        ({"deadline_s": 2000.0}, PlanStatus.DEADLINE_UNREACHABLE, 0, 0),
+        ({"budget_usd_max": 2.5}, PlanStatus.BUDGET_UNREACHABLE, 0, 0),
+        ({"budget_usd_min": 50.0}, PlanStatus.BELOW_BUDGET_MIN, 0, 2),
+        ({"deadline_s": 3100.0, "budget_usd_max": 3.0}, PlanStatus.CONFLICT, 0, 0),
+        ({"deadline_s": 2000.0, "budget_usd_max": 2.5}, PlanStatus.DEADLINE_UNREACHABLE, 0, 0),
+        ({"budget_usd_min": 3.5}, PlanStatus.OK, 1, 1),
+        ({"deadline_s": 3000.0, "budget_usd_max": 4.0}, PlanStatus.OK, 1, 0),
     ],
 )
-def test_g3_limits_and_what_is_said_of_them(limits, status, plans, below):
-    answer = answered(problem_of(JOB_A, JOB_B, **limits), Search.EXACT)
+def test_g3_limits_and_their_status(limits, status, plans, below):
+    answer = solve_plans(problem_of(JOB_A, JOB_B, **limits), PlanSearch.EXACT)
 
     assert (answer.status, len(answer.plans)) == (status, plans)
     assert len(answer.below_budget_min) == below
@@ -108,17 +114,17 @@ def test_g3_limits_and_what_is_said_of_them(limits, status, plans, below):
     ],
 )
 def test_g3_a_cap_on_vms(vms_max, wanted):
-    answer = answered(problem_of(JOB_A, JOB_B, vms_max=vms_max), Search.EXACT)
+    answer = solve_plans(problem_of(JOB_A, JOB_B, vms_max=vms_max), PlanSearch.EXACT)
 
     assert list(answer.plans.points()) == wanted
-    assert answer.status is (Status.OK if wanted else Status.VM_CAP_UNREACHABLE)
+    assert answer.status is (PlanStatus.OK if wanted else PlanStatus.VM_CAP_UNREACHABLE)
     assert (answer.fastest_makespan_s is None) == (not wanted)
 
 
-def test_g3_where_vms_are_too_few_the_paper_lets_jobs_wait():
-    """One VM: B first, for it is shorter, then A; 2400 s and 5100 s after each other."""
+def test_g3_with_too_few_vms_jobs_run_in_waves():
+    """On one VM B runs first, because it is shorter, then A: 2400 s plus 5100 s."""
     problem = problem_of(JOB_A, JOB_B, vms_max=1)
-    frontier = searched(problem, Search.EXACT, in_waves=True)
+    frontier = find_frontier(problem, PlanSearch.EXACT, in_waves=True)
 
     assert list(frontier.points()) == [(7500.0, 3.0)]
     assert frontier.plan(0).waves == ((1,), (0,))
@@ -131,19 +137,20 @@ G4 = (
 
 
 @pytest.mark.parametrize(
-    ("search", "usd"), [(Search.EXACT, 5.0), (Search.SLOTS_PRINTED, 6.0), (Search.VMS, 7.0)]
+    ("search", "usd"),
+    [(PlanSearch.EXACT, 5.0), (PlanSearch.SLOTS_PRINTED, 6.0), (PlanSearch.VMS, 7.0)],
 )
 def test_g4_the_slowest_job_cannot_be_sped_up(search, usd):
     assert points(problem_of(*G4), search) == [(9010.0, usd)]
 
 
 @pytest.mark.parametrize(
-    ("search", "is_met"), [(Search.SLOTS, True), (Search.SLOTS_PRINTED, False)]
+    ("search", "is_met"), [(PlanSearch.SLOTS, True), (PlanSearch.SLOTS_PRINTED, False)]
 )
-def test_of_equally_good_slots_the_free_rule_takes_the_one_that_needs_no_vm(search, is_met):
-    """And the printed one the reduce slot, which here needs a second VM (E9)."""
+def test_on_a_tie_the_slots_policy_takes_the_slot_that_needs_no_vm(search, is_met):
+    """The printed policy takes the reduce slot, which needs a second VM here (E9)."""
     job = PlannedJob(job_id="J", maps=phase(3, 10.0), reduces=phase(3, 10.0))
-    found = searched(problem_of(job, vm=(2, 1), billing_s=0.0), search)
+    found = find_frontier(problem_of(job, vm=(2, 1), billing_s=0.0), search)
     choices = [found.plan(number).entries[0].choice for number in range(len(found))]
 
     assert is_met == ((2, 1) in [(choice.map_slots, choice.reduce_slots) for choice in choices])
@@ -151,7 +158,7 @@ def test_of_equally_good_slots_the_free_rule_takes_the_one_that_needs_no_vm(sear
 
 def test_g5_cheaper_and_faster():
     job = PlannedJob(job_id="J", maps=phase(7, 3600.0), reduces=phase(1, 1.0))
-    found = searched(problem_of(job, vm=(1, 1), billing_s=0.0), Search.EXACT)
+    found = find_frontier(problem_of(job, vm=(1, 1), billing_s=0.0), PlanSearch.EXACT)
 
     assert [(time, round(usd, 4)) for time, usd in found.points()] == [
         (5401.0, 10.5019), (9001.0, 10.0011), (10801.0, 9.0008), (14401.0, 8.0006),
@@ -160,14 +167,14 @@ def test_g5_cheaper_and_faster():
     assert {found.plan(n).entries[0].vms for n in range(len(found))} == {7, 4, 3, 2, 1}
 
 
-def test_g6_the_boundary_of_an_hour():
+def test_g6_a_time_at_the_hour_boundary():
     prices = Prices(vm_hour_usd=1.0)
 
     assert (prices.rent_usd(3600.0), prices.rent_usd(3600.0000001)) == (1.0, 1.0)
     assert prices.rent_usd(3601.0) == 2.0
 
 
-def test_g7_three_spills_where_a_better_setting_wastes_nothing():
+def test_g7_three_spills_although_another_setting_wastes_nothing():
     share, setting = MapShare(60e6, 600_000.0), BufferSetting()
     best = closed_form(BufferRanges(bytes=Range(1e7, 1e9)), share, IoModel.PAPER)
 
@@ -181,8 +188,8 @@ def test_g7_three_spills_where_a_better_setting_wastes_nothing():
 def test_g8_the_hill_climb_stops_early():
     long = times(WorkLengths(2.0, 3000.0, 2.0), 9)
 
-    climbed = tuned_cuts(PhaseCounts(long), TaskTuning.HILL).at(2)
-    scanned = tuned_cuts(PhaseCounts(long), TaskTuning.SCAN).at(2)
+    climbed = tuned_choices(PhaseCounts(long), TaskTuning.HILL).at(2)
+    scanned = tuned_choices(PhaseCounts(long), TaskTuning.SCAN).at(2)
 
     assert climbed == (1506.0, 3, 6)
     assert (scanned.slots, scanned.tasks) == (3, 9)
@@ -202,33 +209,33 @@ def test_g10_the_hypervolume_of_two_points():
     assert hypervolume([(3000.0, 5.0), (5000.0, 2.0)], (4000.0, 4.0)) == 0.0
 
 
-def test_an_hour_saved_has_its_price():
+def test_the_price_of_a_saved_hour():
     assert hour_saved_usd([(3000.0, 4.0), (3300.0, 3.0)]) == [12.0, None]
     assert hour_saved_usd([]) == []
 
 
-def test_the_knee_lies_deepest_below_the_line_between_the_ends():
+def test_the_knee_is_farthest_below_the_line_between_the_ends():
     assert knee([(1.0, 9.0), (2.0, 8.0)]) is None
     assert knee([(1.0, 9.0), (2.0, 3.0), (8.0, 2.0), (9.0, 1.0)]) == 1
     assert knee([(1.0, 9.0), (8.0, 8.0), (9.0, 1.0)]) is None
 
 
-def test_fixed_counts_need_few_looks_however_many_tasks_there_are():
-    """A million tasks have some thousand lengths, of which the undominated are fewer still."""
+def test_fixed_counts_need_few_evaluations_for_any_number_of_tasks():
+    """A million tasks have about a thousand different times, and fewer undominated ones."""
     job = PlannedJob(job_id="J", maps=phase(10**6, 3.0), reduces=phase(10**4, 2.0))
     (staircase,) = staircases(problem_of(job, billing_s=0.0))
 
     assert 100 < len(staircase) < 1000
 
 
-def test_tuning_tasks_shortens_a_job_or_leaves_it():
+def test_tuning_tasks_never_lengthens_a_job():
     lengths = (WorkLengths(2.0, 3000.0, 2.0),)
     side = PlannedPhase(tasks=6, tasks_max=9, parts=lengths)
     job = PlannedJob(job_id="J", maps=side, reduces=side)
     fastest = {
-        tuning: searched(problem_of(job, options=Options(tasks=tuning)), Search.EXACT).makespans_s[
-            0
-        ]
+        tuning: find_frontier(
+            problem_of(job, options=PlanOptions(tasks=tuning)), PlanSearch.EXACT
+        ).makespans_s[0]
         for tuning in TaskTuning
     }
 
@@ -236,8 +243,8 @@ def test_tuning_tasks_shortens_a_job_or_leaves_it():
     assert fastest[TaskTuning.SCAN] < fastest[TaskTuning.FIXED]
 
 
-def test_jobs_choose_among_types_of_vm():
-    """The long job pays for the quick type, the short one does not."""
+def test_jobs_choose_among_vm_types():
+    """The long job uses the faster type, the short job does not."""
     from dataclasses import replace
 
     job = PlannedJob(job_id="C", maps=phase(1, 500.0), reduces=phase(1, 100.0))
@@ -246,7 +253,7 @@ def test_jobs_choose_among_types_of_vm():
         offers=(offer(2, 2, 1.0, name="plain"), offer(2, 2, 3.0, name="quick", speed=2.0)),
         has_types=True,
     )
-    plan = searched(problem, Search.EXACT).plan(0)
+    plan = find_frontier(problem, PlanSearch.EXACT).plan(0)
 
     assert [entry.choice.offer.vm_type for entry in plan.entries] == ["quick", "plain"]
     assert plan.makespan_s == 1500.0

@@ -20,7 +20,7 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
-from sluice.planning.capacity.greedy import allot
+from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.policies.capacity_admission import CapacityAdmission
 from sluice.policies.container_needs import container_needs
 from sluice.policies.defaults import KeepPools, ReleaseOnArrival
@@ -219,7 +219,7 @@ def test_what_is_taken_is_worth_at_most_one_job_less_than_the_linear_program():
     needs = [container_needs(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
     problem = problem_of(16, *[(n, j.penalty_usd, 0, 1) for n, j in zip(needs, jobs, strict=True)])
     rent = replace(problem.rent, reserved_usd=1e-6, on_demand_usd=1e6)
-    best = allot(replace(problem, rent=rent))
+    best = solve_relaxation(replace(problem, rent=rent))
     first_round = [entry for entry in state.jobs.values() if entry.decisions[0][1] == "admitted"]
     saved = sum(entry.job.penalty_usd for entry in first_round if entry.decisions[0][0] == 0.0)
 

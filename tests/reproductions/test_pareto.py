@@ -3,9 +3,9 @@
 from importlib.util import find_spec
 
 import pytest
-from tests.planning.pareto_referee import all_plans, are_alike, undominated
+from tests.planning.pareto_reference import all_plans, are_alike, undominated
 
-from sluice.planning.pareto.answer import Search
+from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.reproductions import REPRODUCTIONS
 from sluice.reproductions.pareto.evaluation import EVALUATION, _enumerated
 from sluice.reproductions.pareto.measures import overspent, points_of, volume_ratio
@@ -32,7 +32,7 @@ def test_the_peers_judge_as_the_planner_does():
 
     problem = yahoo(4, 3)
     judge, draw = Judge(problem), random.Random(1)
-    frontier, _ = points_of(problem, Search.EXACT)
+    frontier, _ = points_of(problem, PlanSearch.EXACT)
     slots = judge.slots(np.array([[draw.random() for _ in judge.tasks] for _ in range(50)]))
 
     for makespan_s, usd in judge.judged(slots).tolist():
@@ -47,7 +47,7 @@ def test_the_peers_judge_as_the_planner_does():
 def test_trying_all_combinations_finds_the_exact_frontier():
     for seed in (3, 5):
         problem = taobao(2, seed)
-        exact, _ = points_of(problem, Search.EXACT)
+        exact, _ = points_of(problem, PlanSearch.EXACT)
 
         assert are_alike(_enumerated(problem)[0], exact)
 
@@ -59,7 +59,7 @@ def test_the_referee_agrees_on_a_small_draw():
     small = [job for job in problem.jobs if job.maps.tasks * job.reduces.tasks < 400][:2]
     problem = replace(problem, jobs=tuple(small))
 
-    assert are_alike(points_of(problem, Search.EXACT)[0], undominated(*all_plans(problem)))
+    assert are_alike(points_of(problem, PlanSearch.EXACT)[0], undominated(*all_plans(problem)))
 
 
 def test_overspending_is_against_the_cheapest_plan_that_is_as_fast():

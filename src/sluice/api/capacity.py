@@ -5,7 +5,7 @@ from __future__ import annotations
 from sluice.api.sources import Source, workload_of
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
-from sluice.planning.capacity.plan import Unreachable, plan
+from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 
 _BOUNDS = {bound.value: bound for bound in Bound}
@@ -42,13 +42,13 @@ def capacity(
             where=workload.source,
             hint="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
         )
-    answer = plan(
+    answer = plan_capacity(
         workload.classes,
         workload.capacity_prices,
         bound=_BOUNDS[bound],
         is_whole=integer,
         source=workload.source,
     )
-    if isinstance(answer, Unreachable):
+    if isinstance(answer, UnreachableDeadlines):
         return UnreachableResult(answer)
     return CapacityResult(answer)

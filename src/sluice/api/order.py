@@ -18,11 +18,11 @@ from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.meter import Meter
-from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import problem_of
+from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.reporting.order.result import OrderResult
 
 SECONDS = 10.0
@@ -64,7 +64,7 @@ def order(
     >>> found.order, found.makespan_s, found.is_proved
     (('b', 'a'), 9.0, True)
     """
-    how = _known("--method", method, Method)
+    how = _known("--method", method, OrderingMethod)
     aim = _known("--objective", objective, Objective)
     if seconds is None and evaluations is None:
         seconds = SECONDS
@@ -78,8 +78,8 @@ def order(
             " --reduce-slots",
         )
     problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
-    meter = Meter(time.perf_counter, seconds=seconds, evaluations=evaluations)
-    context = SearchContext(problem, meter, on_progress=on_progress)
+    budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations)
+    context = SearchContext(problem, budget, on_progress=on_progress)
     answer = solve(context, how, aim, random.Random(seed))
     return OrderResult(
         workload=workload,
@@ -87,8 +87,8 @@ def order(
         loads=context.loads,
         answer=answer,
         seed=seed,
-        search_s=meter.elapsed_s,
-        evaluations=meter.evaluations,
+        search_s=budget.elapsed_s,
+        evaluations=budget.evaluations,
         raw=raw,
         notes=tuple(_notes(workload, is_given=None not in (map_slots, reduce_slots))),
     )

@@ -15,17 +15,17 @@ from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.reading import read_source, source_folder, source_name
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
-from sluice.model.limits import Limits
-from sluice.model.machines import Offer, PriceList, Rent
+from sluice.model.limits import PlanLimits
+from sluice.model.machines import PriceList, Rent, VmOffer
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
-from sluice.planning.pareto.answer import Search, answered
+from sluice.planning.pareto.plan_search import PlanSearch, solve_plans
 from sluice.planning.pareto.problem import (
     BufferTuning,
     IoModel,
-    Options,
+    ParetoProblem,
     PlannedJob,
-    Problem,
+    PlanOptions,
     TaskTuning,
 )
 from sluice.reporting.plan.result import Off, PlanResult
@@ -76,14 +76,14 @@ def plan(
     2400.0
     """
     tasks, buffers = _tuning(tune)
-    options = Options(
+    options = PlanOptions(
         tasks=tasks,
         buffers=buffers,
         single_wave=SingleWave(_known("--single-wave", single_wave, _values(SingleWave))),
         io_model=IoModel(_known("--io-model", io_model, _values(IoModel))),
         seed=seed,
     )
-    how = Search(_known("--search", search, _values(Search)))
+    how = PlanSearch(_known("--search", search, _values(PlanSearch)))
     document, workload = _read(source, on_message)
     problem = problem_of(workload, options, prices=_price_list(prices), rents=_rents(rents))
     if waves and problem.limits.vms_max is None:
@@ -94,7 +94,7 @@ def plan(
         )
     return PlanResult(
         problem=problem,
-        answer=answered(problem, how, in_waves=waves),
+        answer=solve_plans(problem, how, in_waves=waves),
         search=how,
         workload=workload,
         raw=None if document is None else _members(document),
@@ -107,11 +107,11 @@ def plan(
 
 def problem_of(
     workload: Workload,
-    options: Options,
+    options: PlanOptions,
     *,
     prices: PriceList | None = None,
     rents: Sequence[Rent] = (Rent.ON_DEMAND,),
-) -> Problem:
+) -> ParetoProblem:
     """What a workload asks of planning. Raises InvalidInput naming what it does not tell."""
     if not workload.jobs:
         raise InvalidInput(
@@ -129,11 +129,11 @@ def problem_of(
                 )
             raise error.within(workload.source) from None
     try:
-        return Problem(
+        return ParetoProblem(
             jobs=tuple(jobs),
             offers=offers,
             prices=charged,
-            limits=workload.limits or Limits(),
+            limits=workload.limits or PlanLimits(),
             options=options,
             has_types=prices is not None,
         )
@@ -143,7 +143,7 @@ def problem_of(
 
 def _offered(
     workload: Workload, listed: PriceList | None, rents: Sequence[Rent]
-) -> tuple[tuple[Offer, ...], Prices]:
+) -> tuple[tuple[VmOffer, ...], Prices]:
     """The VMs to choose from, and what else is charged."""
     if listed is not None:
         offers = listed.on_terms(tuple(rents))
@@ -166,7 +166,7 @@ def _offered(
         )
     assert workload.vm is not None, "it is not missing"
     assert workload.prices is not None, "they are not missing"
-    offer = Offer(
+    offer = VmOffer(
         vm_type="vm",
         rent=Rent.ON_DEMAND,
         shape=workload.vm,
@@ -237,7 +237,7 @@ def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
     return tasks, buffers
 
 
-def _values(names: type[Search | IoModel | SingleWave | Rent]) -> list[str]:
+def _values(names: type[PlanSearch | IoModel | SingleWave | Rent]) -> list[str]:
     return [str(name.value) for name in names]
 
 

@@ -10,14 +10,9 @@ from sluice.api.sources import Source, read_workload
 from sluice.bootstrap import sandbox
 from sluice.bootstrap.sandbox import Sandbox, Trial
 from sluice.engines.progress import Watcher
-from sluice.estimate.demand import (
-    Capacity,
-    SandboxProfile,
-    profile_from_runs,
-    sandbox_run,
-)
+from sluice.estimate.demand import NodeCapacity, SandboxProfile, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_settings
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
@@ -65,7 +60,7 @@ def _measured(
     job: Job,
     box: Sandbox,
     slots: Sequence[int],
-    capacity: Capacity,
+    capacity: NodeCapacity,
     profiles: Profiles,
     watcher: Watcher | None,
 ) -> JobTrials:
@@ -87,9 +82,9 @@ def _measured(
     )
 
 
-def _profile(trials: Sequence[Trial], capacity: Capacity) -> SandboxProfile | NotEnough:
+def _profile(trials: Sequence[Trial], capacity: NodeCapacity) -> SandboxProfile | NotEnoughData:
     runs = (sandbox_run(trial.run, capacity) for trial in trials if trial.run is not None)
-    return profile_from_runs(run for run in runs if not isinstance(run, NotEnough))
+    return profile_from_runs(run for run in runs if not isinstance(run, NotEnoughData))
 
 
 def _with_demand(profile: SandboxProfile, trials: Sequence[Trial]) -> PastRun:
@@ -98,7 +93,7 @@ def _with_demand(profile: SandboxProfile, trials: Sequence[Trial]) -> PastRun:
     return replace(best, configuration={**best.configuration, **demand_settings(profile.demand)})
 
 
-def this_machine(io_bytes_per_s: float | None = None) -> Capacity:
+def this_machine(io_bytes_per_s: float | None = None) -> NodeCapacity:
     """What this machine has."""
     if io_bytes_per_s is not None and not 0 < io_bytes_per_s < float("inf"):
         raise InvalidInput(
@@ -106,7 +101,7 @@ def this_machine(io_bytes_per_s: float | None = None) -> Capacity:
             where="--io-bytes-per-s",
             hint="give finite bytes a second, above 0",
         )
-    return Capacity(
+    return NodeCapacity(
         processors=os.cpu_count() or 1,
         memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         io_bytes_per_s=io_bytes_per_s,

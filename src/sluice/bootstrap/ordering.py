@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.planning.ordering.batches import SimOrAlg
+from sluice.planning.ordering.batch_orderer import BatchOrderer
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes, Timing
 
@@ -17,7 +17,7 @@ class MrOrderMaker:
     def build(settings: Mapping[str, Any]) -> MrOrder:
         """From the settings of a workload file, `mrorder.*`."""
         return MrOrder(
-            engine=SimOrAlg(settings["objective"], settings["exact_jobs_max"]),
+            engine=BatchOrderer(settings["objective"], settings["exact_jobs_max"]),
             timing=_timing(settings),
             jobs_max=settings["jobs_max"],
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sluice.bootstrap.profiles import RUNS_RECALLED, OnMessage, same_work, with_past_lengths
 from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.bounds import planned_job
-from sluice.estimate.recalled import with_recalled_lengths
+from sluice.estimate.past_phases import with_lengths_from_runs
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Job, Phase
@@ -98,7 +98,7 @@ def _hindsight(job: Job, profiles: Profiles) -> LastPredictionError | None:
     last, before = runs[0], runs[1:]
     measured_s = _took_s(last)
     try:
-        phases = with_recalled_lengths(_open(job.phases, last), before)
+        phases = with_lengths_from_runs(_open(job.phases, last), before)
     except InvalidInput:
         return None  # its runs had other phases
     if not measured_s:

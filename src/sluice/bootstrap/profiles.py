@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sluice.core.state import ClusterState
 from sluice.estimate.gaps import Gaps, gaps
-from sluice.estimate.recalled import recalled_phases, with_recalled_lengths
+from sluice.estimate.past_phases import phases_from_runs, with_lengths_from_runs
 from sluice.ingest.logs.phase_order import in_order
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
@@ -79,7 +79,7 @@ def _with_profile(
     if not runs:
         raise _no_profile(name, profiles, where)
     try:
-        phases = with_recalled_lengths(job.phases, runs) if job.phases else recalled_phases(runs)
+        phases = with_lengths_from_runs(job.phases, runs) if job.phases else phases_from_runs(runs)
         return replace(job, phases=phases)
     except InvalidInput as error:
         raise error.within(f"{where}, profile {name!r}") from None
@@ -145,7 +145,7 @@ def _recalled(job: Job, profiles: Profiles) -> Job:
     if job.profile is None:
         runs = same_work(job, runs)[:1]
     try:
-        return replace(job, phases=with_recalled_lengths(job.phases, runs)) if runs else job
+        return replace(job, phases=with_lengths_from_runs(job.phases, runs)) if runs else job
     except InvalidInput:
         return job  # a profile of other phases tells nothing of these
 

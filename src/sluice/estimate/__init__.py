@@ -1,1 +1,1 @@
-"""From what was measured to what will be: profiles, lengths, and how sure they are."""
+"""Predictions from measured runs: task lengths, run times, and their uncertainty."""

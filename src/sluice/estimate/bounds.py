@@ -1,14 +1,15 @@
-"""How long a phase and a job take on so many slots, from the average and longest task alone.
+"""Time of a phase or job on a number of slots, from the average and longest task alone.
 
-Three readings of the same few numbers, each where its source wants it:
+There are three models of the same few numbers; each source uses its own:
 
-- estimates in waves (`phase_low_s`, `phase_up_s`), with ceilings. For planning; the low one is no
-  bound, for greedy slots need not work in waves (pareto spec, erratum E2);
-- the makespan theorem (`makespan_bounds_s`), without ceilings: bounds that hold for every greedy
-  schedule of tasks whose average and longest length are as given;
+- wave estimates (`phase_low_s`, `phase_up_s`), with ceilings, for planning. The low estimate is
+  not a lower bound, because greedy slots need not work in waves (pareto spec, erratum E2);
+- the makespan theorem (`makespan_bounds_s`), without ceilings. Its bounds hold for every greedy
+  schedule of tasks with this average and longest length;
 - a linear law (`TimeLaw`) for jobs that share containers, from low, average or up estimates.
 
-Arguments are trusted here, as values of the model check themselves; planners call by the million.
+The functions do not check their arguments: model values are valid by construction, and planners
+call these functions millions of times.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from sluice.model.job import Phase
 
 
 class SingleWave(Enum):
-    """What `up` says where every task has a slot of its own from the start.
+    """Time model for a phase with no more tasks than slots.
 
-    ESTIMATED: as for many waves, an average more than the longest task.
-    EXACT: the longest task, which is the truth. Source: pareto, erratum E3.
+    ESTIMATED: the formula for several waves; its high estimate exceeds the longest task.
+    EXACT: the longest task, which is the true time. Source: pareto, erratum E3.
     """
 
     ESTIMATED = "estimated"
@@ -33,7 +34,7 @@ class SingleWave(Enum):
 
 
 class Bound(Enum):
-    """Which estimate of a job's time: optimistic, mean or pessimistic."""
+    """Estimate of a job's time: optimistic, mean or pessimistic."""
 
     LOW = "low"
     AVERAGE = "avg"
@@ -41,7 +42,7 @@ class Bound(Enum):
 
 
 def waves(tasks: int, slots: int) -> int:
-    """Rounds that so many equal tasks need, in whole numbers.
+    """Number of rounds in which the slots run all tasks.
 
     >>> waves(tasks=10, slots=3)
     4
@@ -50,7 +51,7 @@ def waves(tasks: int, slots: int) -> int:
 
 
 def phase_low_s(tasks: int, slots: int, avg_s: float) -> float:
-    """Low estimate of a phase: average tasks in waves. Source: pareto (5).
+    """Low estimate of a phase: waves of average tasks. Source: pareto (5).
 
     >>> phase_low_s(tasks=10, slots=3, avg_s=5.0)
     20.0
@@ -68,26 +69,26 @@ def phase_up_s(tasks: int, slots: int, avg_s: float, max_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A low and a high estimate of one length, in seconds; estimates of phases add up."""
+class DurationEstimate:
+    """Low and high estimate of a duration, in seconds. Estimates of phases can be added."""
 
     low_s: float
     up_s: float
 
     @property
     def mean_s(self) -> float:
-        """Half the sum of both. Source: pareto (9).
+        """Mean of both estimates. Source: pareto (9).
 
-        >>> Estimate(4200.0, 6000.0).mean_s
+        >>> DurationEstimate(4200.0, 6000.0).mean_s
         5100.0
         """
         return (self.low_s + self.up_s) / 2
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.low_s + other.low_s, self.up_s + other.up_s)
+    def __add__(self, other: DurationEstimate) -> DurationEstimate:
+        return DurationEstimate(self.low_s + other.low_s, self.up_s + other.up_s)
 
 
-NO_TIME = Estimate(0.0, 0.0)
+NO_TIME = DurationEstimate(0.0, 0.0)
 
 
 def phase_estimate(
@@ -96,32 +97,34 @@ def phase_estimate(
     avg_s: float,
     max_s: float,
     single_wave: SingleWave = SingleWave.ESTIMATED,
-) -> Estimate:
+) -> DurationEstimate:
     """Low and high estimate of one phase. Source: pareto (5), (6), and E3 for a single wave.
 
     >>> phase_estimate(5, 4, 10.0, 12.0)
-    Estimate(low_s=20.0, up_s=22.0)
+    DurationEstimate(low_s=20.0, up_s=22.0)
     >>> phase_estimate(3, 4, 10.0, 12.0, SingleWave.EXACT)
-    Estimate(low_s=12.0, up_s=12.0)
+    DurationEstimate(low_s=12.0, up_s=12.0)
     """
     if tasks <= slots and single_wave is SingleWave.EXACT:
-        return Estimate(max_s, max_s)
-    return Estimate(phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s))
+        return DurationEstimate(max_s, max_s)
+    return DurationEstimate(
+        phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s)
+    )
 
 
 def planned_phase(
     phase: Phase, slots: int, single_wave: SingleWave = SingleWave.ESTIMATED
-) -> Estimate:
-    """Low and high estimate of a phase of the model: its fetching, then its own work.
+) -> DurationEstimate:
+    """Low and high estimate of a phase: its shuffle, then its own work.
 
     Source: pareto (7), (8), where the shuffle has the tasks and slots of the reduce phase.
-    Raises InvalidInput where nobody told the lengths.
+    Raises InvalidInput if the task lengths are unknown.
     """
     if phase.lengths is None:
         raise InvalidInput(
-            "the lengths of its tasks are not known",
+            "the task lengths are unknown",
             where=f"phase {phase.name!r}",
-            hint="give avg_s, or a profile that tells them",
+            hint="give avg_s, or a profile that has them",
         )
     parts = [lengths for lengths in (phase.fetch, phase.lengths) if lengths is not None]
     tasks = phase.tasks
@@ -134,8 +137,8 @@ def planned_phase(
 
 def planned_job(
     phases: Iterable[tuple[Phase, int]], single_wave: SingleWave = SingleWave.ESTIMATED
-) -> Estimate:
-    """Low and high estimate of (phase, slots) that follow each other. Source: pareto (7), (8)."""
+) -> DurationEstimate:
+    """Low and high estimate of a job. phases: (phase, slots) in order. Source: pareto (7), (8)."""
     return sum((planned_phase(phase, slots, single_wave) for phase, slots in phases), NO_TIME)
 
 
@@ -144,8 +147,8 @@ def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tu
 
     tasks, slots: counts, at least 1.    mean_s, max_s: length of a task, seconds.
     Returns (lower_s, upper_s). Raises InvalidInput if max_s < mean_s.
-    Source: Verma et al., "ARIA", ICAC 2011, makespan theorem; the lower one is lifted to the
-    longest task, which no number of slots shortens.
+    Source: Verma et al., "ARIA", ICAC 2011, makespan theorem. The lower bound is raised to the
+    longest task, because no number of slots shortens it.
 
     >>> makespan_bounds_s(tasks=10, slots=4, mean_s=8.0, max_s=12.0)
     (20.0, 30.0)
@@ -160,8 +163,8 @@ def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tu
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """Average and longest length of the tasks of one kind, in seconds."""
+class LengthSummary:
+    """Average and longest length of tasks of one kind, in seconds."""
 
     avg_s: float
     max_s: float
@@ -171,9 +174,9 @@ class Lengths:
 class TimeLaw:
     """Time of one job while jobs of its class share containers. Source: capacity, section 3.1.
 
-    xi_map_s, xi_reduce_s: seconds of containers that one job takes; xi_fixed_s: what no container
-    shortens. The high estimate of very few tasks makes the first two 0 or less, and the low one
-    may make the last negative (capacity, erratum E4): whoever divides by them looks first.
+    xi_map_s, xi_reduce_s: container-seconds of one job.  xi_fixed_s: time that more containers
+    do not shorten.  With very few tasks the high estimate makes the first two 0 or less, and the
+    low estimate can make the last negative (capacity, erratum E4). Check before you divide.
     """
 
     xi_map_s: float
@@ -181,7 +184,7 @@ class TimeLaw:
     xi_fixed_s: float
 
     def time_s(self, jobs: float, map_containers: float, reduce_containers: float) -> float:
-        """Seconds from start to end of each of `jobs` jobs at once. Source: capacity (1).
+        """Seconds from start to end of each of `jobs` concurrent jobs. Source: capacity (1).
 
         >>> TimeLaw(xi_map_s=4000, xi_reduce_s=4160, xi_fixed_s=-64).time_s(10, 40, 52)
         1736.0
@@ -195,21 +198,21 @@ class TimeLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedJob:
-    """What the capacity model knows of one job: its task counts and the lengths of four kinds.
+    """One job in the capacity model: its task counts and the task lengths of four steps.
 
-    first_shuffle: what the first wave of reduces still fetches once all maps are done.
-    shuffle: what the later waves fetch.
+    first_shuffle: shuffle of the first reduce wave after the last map.
+    shuffle: shuffle of the later waves.
     """
 
     map_tasks: int
     reduce_tasks: int
-    map: Lengths
-    first_shuffle: Lengths
-    shuffle: Lengths
-    reduce: Lengths
+    map: LengthSummary
+    first_shuffle: LengthSummary
+    shuffle: LengthSummary
+    reduce: LengthSummary
 
     def law(self, bound: Bound) -> TimeLaw:
-        """The optimistic, mean or pessimistic law of this job. Source: capacity, section 3.1."""
+        """Return the optimistic, mean or pessimistic law. Source: capacity, section 3.1."""
         if bound is Bound.LOW:
             return self._low()
         if bound is Bound.UP:

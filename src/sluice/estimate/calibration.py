@@ -1,8 +1,8 @@
-"""Predicted against actual, for runs that the prediction has not seen.
+"""Compares predicted with actual run times, for runs that the predictor has not seen.
 
-Each run is predicted from the other runs of its profile: without it alone, or without any run at
-its setting, which asks more; or, for contrast, with it. The last flatters, for it has been told the
-answer.
+Each run is predicted from the other runs of its profile. Left out is the run alone, or all runs at
+its setting, which is a harder test. For contrast nothing can be left out; that result is
+optimistic, because the predictor was fitted to the answer.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from statistics import fmean, median
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, predictor_of
-from sluice.estimate.setting import Measured, NotEnough, Setting
-from sluice.estimate.uncertainty import LEVEL, Interval, by_run, by_setting
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
+from sluice.estimate.uncertainty import LEVEL, PredictionInterval, by_run, by_setting
 from sluice.model.history import PastRun
 
-GROUPS_MAX = 50  # of left-out runs or settings; up to so many, each is left out alone
+# A refit costs time, so at most this many are done. More units than that are left out in groups.
+GROUPS_MAX = 50
 
 
 class LeaveOut(Enum):
-    """What the prediction of a run is not told: the run, all runs at its setting, or nothing."""
+    """What is left out of a run's prediction: the run, all runs at its setting, or nothing."""
 
     RUN = "run"
     SETTING = "setting"
@@ -34,38 +35,43 @@ class LeaveOut(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """One run, predicted and actual. No prediction or interval: why there is none."""
+class RunComparison:
+    """Predicted and actual time of one run, or the reason why there is no prediction."""
 
     profile: str
     run_id: str
-    setting: Setting
+    setting: RunSetting
     actual_s: float
-    prediction: Prediction | NotEnough
-    interval: Interval | NotEnough
+    prediction: Prediction | NotEnoughData
+    interval: PredictionInterval | NotEnoughData
 
     @property
     def predicted_s(self) -> float | None:
-        """Seconds; None where nothing could be predicted."""
+        """Predicted seconds; None if there is no prediction."""
         return self.prediction.elapsed_s if isinstance(self.prediction, Prediction) else None
 
     @property
     def error(self) -> float | None:
-        """How far it was off, as a share of the actual time; above 0 is too high."""
+        """Error as a share of the actual time; above 0 if the prediction is too high."""
         return None if self.predicted_s is None else self.predicted_s / self.actual_s - 1
 
     @property
     def is_inside(self) -> bool | None:
-        """Whether the interval held; None where there was none."""
-        return self.interval.holds(self.actual_s) if isinstance(self.interval, Interval) else None
+        """Whether the interval contains the actual time; None if there is no interval."""
+        return (
+            self.interval.holds(self.actual_s)
+            if isinstance(self.interval, PredictionInterval)
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """How good predictions were. Errors are shares of the actual time; None where none was made.
+    """Accuracy of a set of predictions. Errors are shares of the actual time.
 
-    bias: median signed error; above 0, predictions are too high.
-    coverage: share of the intervals that held; intervals: how many there were.
+    A figure is None if no prediction was possible.
+    bias: median signed error; above 0 if predictions are too high.
+    intervals: number of intervals.  coverage: share of them that contain the actual time.
     """
 
     compared: int
@@ -77,8 +83,8 @@ class Accuracy:
     coverage: float | None
 
 
-def accuracy(comparisons: Iterable[Comparison]) -> Accuracy:
-    """The figures of these comparisons taken together."""
+def accuracy(comparisons: Iterable[RunComparison]) -> Accuracy:
+    """Return the accuracy over all these comparisons."""
     every = list(comparisons)
     errors = [one.error for one in every if one.error is not None]
     inside = [one.is_inside for one in every if one.is_inside is not None]
@@ -95,44 +101,41 @@ def accuracy(comparisons: Iterable[Comparison]) -> Accuracy:
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileCalibration:
-    """One profile: its runs compared, those unlike the others, and those that tell too little.
+    """Comparison of all runs of one profile.
 
-    passed_over: ids of runs that failed, tell no time, or had other phases or commands.
-    model: what all its runs together tell.
+    passed_over: ids of runs that failed, have no timing, or have other phases or commands.
+    model: the predictor fitted to all runs of the profile.
     """
 
     name: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RunComparison, ...]
     passed_over: tuple[str, ...]
     outliers: tuple[Outlier, ...]
-    model: Predictor | NotEnough
+    model: Predictor | NotEnoughData
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Of this profile alone."""
+        """Accuracy over the runs of this profile."""
         return accuracy(self.comparisons)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """Every profile, and all together."""
+    """Comparisons of all profiles."""
 
     profiles: tuple[ProfileCalibration, ...]
     leave_out: LeaveOut
     level: float
 
     @property
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """Of all profiles."""
+    def comparisons(self) -> tuple[RunComparison, ...]:
+        """Comparisons of all profiles, in one tuple."""
         return tuple(one for profile in self.profiles for one in profile.comparisons)
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """Over the runs of all profiles."""
+        """Accuracy over the runs of all profiles."""
         return accuracy(self.comparisons)
-
-
-OnProgress = Callable[[str], None]
 
 
 def calibration(
@@ -141,12 +144,12 @@ def calibration(
     leave_out: LeaveOut = LeaveOut.RUN,
     level: float = LEVEL,
     names: Iterable[str] | None = None,
-    on_progress: OnProgress = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Calibration:
-    """Every run of these profiles, predicted and compared.
+    """Predict every run of these profiles and compare it with its actual time.
 
-    names: compare these profiles only; the others still lend their errors to the intervals.
-    on_progress: is told each profile's name before its turn.
+    names: compare only these profiles; the intervals still use the errors of the others.
+    on_progress: called with the name of each profile before it is compared.
     """
     forecaster = Forecaster(histories)
     compared = []
@@ -168,16 +171,16 @@ def calibration(
 
 def _comparisons(
     name: str, forecaster: Forecaster, leave_out: LeaveOut, level: float
-) -> tuple[Comparison, ...]:
+) -> tuple[RunComparison, ...]:
     runs = forecaster.runs[name]
-    forecasts: dict[tuple[Setting, frozenset[str]], Forecast] = {}
+    forecasts: dict[tuple[RunSetting, frozenset[str]], Forecast] = {}
     found = []
     for one, without in zip(runs, _left_out(runs, leave_out), strict=True):
         key = one.setting, without
         if key not in forecasts:
             forecasts[key] = forecaster.forecast(name, one.setting, without=without, level=level)
         found.append(
-            Comparison(
+            RunComparison(
                 profile=name,
                 run_id=one.run.run_id,
                 setting=one.setting,
@@ -189,10 +192,10 @@ def _comparisons(
     return tuple(found)
 
 
-def _left_out(runs: Sequence[Measured], leave_out: LeaveOut) -> list[frozenset[str]]:
-    """For each run, the ids of those that must not help to predict it.
+def _left_out(runs: Sequence[MeasuredRun], leave_out: LeaveOut) -> list[frozenset[str]]:
+    """Return for each run the ids of the runs that its prediction must not use.
 
-    Where there are very many, they are left out by groups: that asks more, not less.
+    Many units are left out in groups. That is a harder test, so it does not flatter the result.
     """
     if leave_out is LeaveOut.NOTHING:
         return [frozenset()] * len(runs)
@@ -206,7 +209,7 @@ def _left_out(runs: Sequence[Measured], leave_out: LeaveOut) -> list[frozenset[s
     return [frozen[group] for group in groups]
 
 
-def _log_ratios(comparisons: Iterable[Comparison]) -> dict[str, float]:
+def _log_ratios(comparisons: Iterable[RunComparison]) -> dict[str, float]:
     return {
         one.run_id: math.log(one.actual_s / one.predicted_s)
         for one in comparisons

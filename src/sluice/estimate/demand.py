@@ -1,8 +1,8 @@
-"""What one task of a phase takes of its node, from runs of the job alone at several slot counts.
+"""Resource demand of one task of a phase, from sandbox runs at several slot counts.
 
-The job runs in a sandbox with n = 1, 2, .., N slots on a node. The run that ends first had the most
-of the node in useful work; what a task demands there is the node's utilisation divided by the tasks
-that shared it. Source: RAS, spec section 5.5.
+The job runs alone on a node with n = 1, 2, .., N slots. The fastest of these runs uses the node
+best. There the demand of a task is the utilisation of the node divided by the number of tasks that
+share it. Source: RAS, spec section 5.5.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sluice.estimate.setting import NotEnough, elapsed_s, phase_slots
+from sluice.estimate.run_setting import NotEnoughData, elapsed_s, phase_slots
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.resources import Resources
 
-FULL = 100.0  # percent: all that a node has
+FULL = 100.0  # percent of a node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
-    """What a node has. io_bytes_per_s: None where nobody measured its disks."""
+class NodeCapacity:
+    """Resources of a node. io_bytes_per_s: disk throughput; None if it was not measured."""
 
     processors: int
     memory_bytes: int
@@ -28,25 +28,25 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRun:
-    """A run of a job alone on one node.
+    """A run of one job alone on one node.
 
     utilisation: by phase, percent of the node while its slots were full.
-    beside: by phase, how many tasks ran side by side then.
+    concurrent_tasks: by phase, how many tasks ran at that time.
     """
 
     run_id: str
     slots: int
     elapsed_s: float
     utilisation: Mapping[str, Resources]
-    beside: Mapping[str, int]
+    concurrent_tasks: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxProfile:
-    """What a job's runs in a sandbox tell.
+    """Result of a job's sandbox runs.
 
-    best: the run that ended first; of equals, the one with fewer slots.
-    demand: of one task, by phase, percent of a node.
+    best: the fastest run; of equals, the one with fewer slots.
+    demand: demand of one task, by phase, percent of a node.
     """
 
     best: SandboxRun
@@ -54,31 +54,32 @@ class SandboxProfile:
     demand: Mapping[str, Resources]
 
 
-def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnough:
-    """The best slot count and the demand of a task there.
+def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnoughData:
+    """Return the best run and the demand of a task in it.
 
     >>> four = SandboxRun(
     ...     run_id="b",
     ...     slots=4,
     ...     elapsed_s=50.0,
     ...     utilisation={"map": Resources(cpu=100)},
-    ...     beside={"map": 4},
+    ...     concurrent_tasks={"map": 4},
     ... )
     >>> profile_from_runs([four]).demand["map"].cpu
     25.0
     """
     every = tuple(sorted(runs, key=lambda run: (run.slots, run.run_id)))
     if not every:
-        return NotEnough("no run in the sandbox ended well")
+        return NotEnoughData("no sandbox run was successful")
     best = min(every, key=lambda run: (run.elapsed_s, run.slots))
     demand = {
-        phase: used.scaled(1 / best.beside[phase]) for phase, used in best.utilisation.items()
+        phase: used.scaled(1 / best.concurrent_tasks[phase])
+        for phase, used in best.utilisation.items()
     }
     return SandboxProfile(best=best, runs=every, demand=demand)
 
 
 def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
-    """The fallback where only the best slot count is known: an equal share of the bottleneck.
+    """Fallback if only the best slot count is known: an equal share of the bottleneck.
 
     >>> demand_of_best_slots(4)
     Resources(cpu=25.0, io=0.0, memory=0.0, network=0.0)
@@ -86,14 +87,14 @@ def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
     return Resources(**{bottleneck: FULL / slots})
 
 
-def sandbox_run(run: PastRun, capacity: Capacity) -> SandboxRun | NotEnough:
-    """A past run on one node as the sandbox needs it."""
+def sandbox_run(run: PastRun, capacity: NodeCapacity) -> SandboxRun | NotEnoughData:
+    """Return a past run on one node as a sandbox run."""
     took_s = elapsed_s(run)
     slots = [phase_slots(run, phase) for phase in run.phases]
     known = [count for count in slots if count is not None]
     if not run.succeeded or took_s is None or not known or len(known) < len(slots):
-        return NotEnough(f"run {run.run_id} failed, or tells no time or no slots")
-    beside = {
+        return NotEnoughData(f"run {run.run_id} failed, or has no timing or slot counts")
+    concurrent_tasks = {
         phase.name: min(phase.tasks, count) for phase, count in zip(run.phases, known, strict=True)
     }
     return SandboxRun(
@@ -101,17 +102,17 @@ def sandbox_run(run: PastRun, capacity: Capacity) -> SandboxRun | NotEnough:
         slots=max(known),
         elapsed_s=took_s,
         utilisation={
-            phase.name: _task_use(phase, capacity).scaled(beside[phase.name])
+            phase.name: _task_use(phase, capacity).scaled(concurrent_tasks[phase.name])
             for phase in run.phases
         },
-        beside=beside,
+        concurrent_tasks=concurrent_tasks,
     )
 
 
-def _task_use(phase: PastPhase, capacity: Capacity) -> Resources:
-    """What a task took on average while it ran, percent of the node; 0 for what nobody measured.
+def _task_use(phase: PastPhase, capacity: NodeCapacity) -> Resources:
+    """Average use of a task while it ran, percent of the node; 0 for what was not measured.
 
-    Memory is what the biggest task held: a node that is short of it kills.
+    Memory is that of the largest task, because a node that runs out of memory kills tasks.
     """
     busy_s = phase.avg_s * phase.tasks
     if busy_s <= 0:

@@ -1,4 +1,4 @@
-"""A task's demand, kept with the run that told it, as settings of its configuration."""
+"""Task demands stored in the configuration of the run that measured them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEY = "demand"
 
 
 def demand_settings(demand: Mapping[str, Resources]) -> dict[str, str]:
-    """Settings that tell what a task of each phase takes.
+    """Return configuration settings for the demand of a task of each phase.
 
     >>> demand_settings({"map": Resources(cpu=25)})["demand.map.cpu"]
     '25'
@@ -24,14 +24,14 @@ def demand_settings(demand: Mapping[str, Resources]) -> dict[str, str]:
     }
 
 
-def recalled_demand(runs: Iterable[PastRun], phase: str) -> Demand:
-    """What a task of a phase takes, by the first of the runs that tells it; nothing if none does.
+def demand_from_runs(runs: Iterable[PastRun], phase: str) -> Demand:
+    """Return the demand of a task of a phase, from the first run that has it; else no demand.
 
-    runs: newest first, so that the last time in the sandbox counts.
+    runs: newest first, so that the last sandbox run counts.
     """
     keys = {name: f"{_KEY}.{phase}.{name}" for name in RESOURCE_NAMES}
     for run in runs:
-        # Whatever another system calls so is none of ours.
+        # Another system may use the same configuration keys for something else.
         if run.source == "sluice" and set(keys.values()) <= run.configuration.keys():
             amounts = {name: float(run.configuration[key]) for name, key in keys.items()}
             return Demand(work=Resources(**amounts))

@@ -1,13 +1,17 @@
-"""The length of a phase's tasks as a function of how it is cut, how big it is, and how crowded.
+"""Fits task length as a function of task count, input size and concurrency.
 
-A curve is a *form* times a *slow-down*. Forms: constant; work (fixed + work/n for n tasks); size
-(fixed + rate * bytes a task); table (a length for each task count seen, linear between). Tasks that
-run side by side share processors and disks, so that beyond some number of them each slows down in
-proportion to the crowd. Which form and which slow-down hold is chosen by leave-one-out error: each
-setting is predicted by a fit to the others. The errors of all that were tried stay with the choice.
+A curve is a *form* times a *slow-down*. The forms are: constant; work (fixed + work/n for n tasks);
+size (fixed + rate * bytes per task); table (a length for each measured task count, linear between).
+Concurrent tasks share processors and disks. So above some number of them each task slows down in
+proportion to the concurrency.
 
-Fits minimise relative errors, over the median of each setting's repetitions, with no coefficient
-below 0: tasks do not take less than no time because the input shrank.
+The form and the slow-down are chosen by leave-one-out error: each setting is predicted by a fit to
+the others. The fit to all settings would always prefer the model with most coefficients. The
+errors of all models that were tried are kept with the choice.
+
+A fit minimises relative errors, because a job has short and long tasks and both matter. It uses the
+median of the repetitions of each setting. No coefficient is below 0: a smaller input never gives a
+negative length.
 """
 
 from __future__ import annotations
@@ -23,35 +27,35 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-FOLDS_MAX = 12  # beyond, settings are left out by groups
-ROWS_MIN, ROWS_MAX = 3, 24  # of a table: two are a line, and very many are noise
-FORM_SETTINGS_MIN = 3  # fewer cannot tell a slope from chance
-# How much a task slows down when the crowd doubles beyond what has room; 1 = it shares fairly.
+FOLDS_MAX = 12  # more settings than this are left out in groups
+ROWS_MIN, ROWS_MAX = 3, 24  # of a table: two rows are a line, and very many follow the noise
+FORM_SETTINGS_MIN = 3  # with fewer settings a slope cannot be distinguished from noise
+# Slow-down of a task when the concurrency is twice the threshold; 1 means fair sharing.
 SLOWNESSES = np.array([*np.arange(0.05, 1.0, 0.05), *np.arange(1.0, 2.01, 0.1)])
-# A richer curve must earn its place: by chance alone one of many is a little better.
+# A later, richer model must be better by this share: by chance one of many models is a bit better.
 GAIN_MIN = 0.1
 
 One = TypeVar("One")
 Model_co = TypeVar("Model_co", covariant=True)
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 class Sample(NamedTuple):
-    """What one phase of one run measured: the length, and what it is to be explained by."""
+    """Task length measured in one phase of one run, and the variables that explain it."""
 
     tasks: int
     input_bytes: int
-    crowd: float
+    concurrency: float
     length_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Fit(Generic[Model_co]):
-    """A model, how far off it is where it was not fitted, and what else was tried.
+class ModelFit(Generic[Model_co]):
+    """A fitted model, its error on left-out settings, and the errors of the other models.
 
     error: mean absolute log-ratio of predicted to measured over left-out settings, which is about
-    the relative error; None where there was nothing to leave out.
-    alternatives: the same of every model that was tried, by name.
+    the relative error; None if nothing could be left out.
+    alternatives: the same error of every model that was tried, by name.
     """
 
     model: Model_co
@@ -62,33 +66,33 @@ class Fit(Generic[Model_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowDown:
-    """Beyond `room` tasks side by side each takes longer, in proportion to the crowd."""
+    """Above `threshold` concurrent tasks each task takes longer, in proportion to the excess."""
 
-    room: float = math.inf
+    threshold: float = math.inf
     slowness: float = 0.0
 
-    def factor(self, crowd: float) -> float:
+    def factor(self, concurrency: float) -> float:
         """How many times longer a task takes than alone.
 
-        >>> SlowDown(room=2, slowness=1.0).factor(crowd=4)
+        >>> SlowDown(threshold=2, slowness=1.0).factor(concurrency=4)
         2.0
         """
-        return 1.0 + self.slowness * max(0.0, crowd / self.room - 1.0)
+        return 1.0 + self.slowness * max(0.0, concurrency / self.threshold - 1.0)
 
     @property
     def name(self) -> str:
-        """As the choice of models names it; empty for none."""
-        return f", slower beyond {self.room:g} at once" if self.slowness else ""
+        """Part of the model's name; empty without a slow-down."""
+        return f", slower beyond {self.threshold:g} at once" if self.slowness else ""
 
 
 NO_SLOW_DOWN = SlowDown()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """Length of a task: (fixed_s + work_s/n + rate_s_per_byte * bytes/n), slowed down by a crowd.
+class LengthCurve:
+    """Length of a task: (fixed_s + work_s/n + rate_s_per_byte * bytes/n) times the slow-down.
 
-    rows: instead of the first three, (task count, length) with rising counts.
+    rows: used instead of the first three: (task count, length) with rising counts.
     """
 
     form: str
@@ -100,23 +104,24 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """The form and the slow-down."""
+        """Name of the form and of the slow-down."""
         return self.form + self.slow_down.name
 
-    def length_s(self, tasks: int, input_bytes: int, crowd: float) -> float:
-        """Seconds of one task when the phase has so many, reading so much altogether.
+    def length_s(self, tasks: int, input_bytes: int, concurrency: float) -> float:
+        """Seconds of one task of a phase with `tasks` tasks that read `input_bytes` in total.
 
-        >>> Curve(form="work", fixed_s=2.0, work_s=30.0).length_s(10, input_bytes=0, crowd=1.0)
+        >>> curve = LengthCurve(form="work", fixed_s=2.0, work_s=30.0)
+        >>> curve.length_s(10, input_bytes=0, concurrency=1.0)
         5.0
         """
         alone_s = self.fixed_s + (self.work_s + self.rate_s_per_byte * input_bytes) / tasks
         if self.rows:
             alone_s = _between(self.rows, tasks)
-        return alone_s * self.slow_down.factor(crowd)
+        return alone_s * self.slow_down.factor(concurrency)
 
 
 def _between(rows: Sequence[tuple[int, float]], tasks: int) -> float:
-    """Linear between the rows, constant outside."""
+    """Interpolate linearly between the rows; constant outside."""
     right = bisect_left(rows, (tasks,))
     if right in {0, len(rows)}:
         return rows[min(right, len(rows) - 1)][1]
@@ -124,12 +129,14 @@ def _between(rows: Sequence[tuple[int, float]], tasks: int) -> float:
     return low_s + (tasks - low) / (high - low) * (high_s - low_s)
 
 
-def fitted(samples: Iterable[Sample]) -> Fit[Curve]:
-    """The curve that predicts left-out settings best. Needs a sample of a length above 0."""
+def fitted_curve(samples: Iterable[Sample]) -> ModelFit[LengthCurve]:
+    """Return the curve with the least error on left-out settings. Lengths must be above 0."""
     settings = _medians(samples)
     if len(settings) == 1:
         only = settings[0]
-        return Fit(Curve(form="constant", fixed_s=only.length_s), None, "one setting only", {})
+        return ModelFit(
+            LengthCurve(form="constant", fixed_s=only.length_s), None, "one setting only", {}
+        )
     fits = dict(_candidates(settings))
     errors: dict[str, float] = {}
     best = ""
@@ -141,41 +148,43 @@ def fitted(samples: Iterable[Sample]) -> Fit[Curve]:
         if not best or error < errors[best] * (1 - GAIN_MIN):
             best = name
     why = f"least error of {len(errors)} models over {len(settings)} settings left out in turn"
-    return Fit(fits[best](settings), errors[best], why, errors)
+    return ModelFit(fits[best](settings), errors[best], why, errors)
 
 
-# --- what is tried --------------------------------------------------------------------------------
+# --- the models that are tried --------------------------------------------------------------------
 
-Fitter = Callable[[Sequence[Sample]], Curve]
+CurveFitter = Callable[[Sequence[Sample]], LengthCurve]
 
 
-def _candidates(settings: Sequence[Sample]) -> Iterator[tuple[str, Fitter]]:
-    """Name and fitter of each model that so many different settings can tell, simplest first."""
-    for room in _rooms(settings):
-        end = "" if math.isinf(room) else f", slower beyond {room:g} at once"
+def _candidates(settings: Sequence[Sample]) -> Iterator[tuple[str, CurveFitter]]:
+    """Name and fitter of each model that these settings can support, simplest first."""
+    for threshold in _thresholds(settings):
+        end = "" if math.isinf(threshold) else f", slower beyond {threshold:g} at once"
         for form, fitter in _forms(settings):
-            yield form + end, _with_room(fitter, room)
+            yield form + end, _with_threshold(fitter, threshold)
 
 
-def _with_room(fitter: Callable[[Sequence[Sample], float], Curve], room: float) -> Fitter:
-    return lambda settings: fitter(settings, room)
+def _with_threshold(
+    fitter: Callable[[Sequence[Sample], float], LengthCurve], threshold: float
+) -> CurveFitter:
+    return lambda settings: fitter(settings, threshold)
 
 
-def _rooms(settings: Sequence[Sample]) -> list[float]:
-    """How many tasks may run side by side before they slow down: for all numbers, 1, 2, 4, .."""
-    crowds = {sample.crowd for sample in settings}
-    rooms = [math.inf]
-    if len(crowds) > 1 and len(settings) >= FORM_SETTINGS_MIN:
-        room = 1.0
-        while room < max(crowds):
-            rooms.append(room)
-            room *= 2
-    return rooms
+def _thresholds(settings: Sequence[Sample]) -> list[float]:
+    """Candidate thresholds of the slow-down: none (infinite), 1, 2, 4, ..."""
+    concurrencies = {sample.concurrency for sample in settings}
+    thresholds = [math.inf]
+    if len(concurrencies) > 1 and len(settings) >= FORM_SETTINGS_MIN:
+        threshold = 1.0
+        while threshold < max(concurrencies):
+            thresholds.append(threshold)
+            threshold *= 2
+    return thresholds
 
 
 def _forms(
     settings: Sequence[Sample],
-) -> Iterator[tuple[str, Callable[[Sequence[Sample], float], Curve]]]:
+) -> Iterator[tuple[str, Callable[[Sequence[Sample], float], LengthCurve]]]:
     yield "constant", _constant
     if len(settings) < FORM_SETTINGS_MIN:
         return
@@ -187,50 +196,59 @@ def _forms(
         yield "table", _table
 
 
-def _constant(settings: Sequence[Sample], room: float) -> Curve:
-    fixed_s, _, slow_down = _affine(settings, None, room)
-    return Curve(form="constant", fixed_s=fixed_s, slow_down=slow_down)
+def _constant(settings: Sequence[Sample], threshold: float) -> LengthCurve:
+    fixed_s, _, slow_down = _affine(settings, None, threshold)
+    return LengthCurve(form="constant", fixed_s=fixed_s, slow_down=slow_down)
 
 
-def _work(settings: Sequence[Sample], room: float) -> Curve:
+def _work(settings: Sequence[Sample], threshold: float) -> LengthCurve:
     shares = np.array([1 / sample.tasks for sample in settings])
-    fixed_s, work_s, slow_down = _affine(settings, shares, room)
-    return Curve(form="work", fixed_s=fixed_s, work_s=work_s, slow_down=slow_down)
+    fixed_s, work_s, slow_down = _affine(settings, shares, threshold)
+    return LengthCurve(form="work", fixed_s=fixed_s, work_s=work_s, slow_down=slow_down)
 
 
-def _size(settings: Sequence[Sample], room: float) -> Curve:
+def _size(settings: Sequence[Sample], threshold: float) -> LengthCurve:
     sizes = np.array([sample.input_bytes / sample.tasks for sample in settings])
-    fixed_s, rate, slow_down = _affine(settings, sizes, room)
-    return Curve(form="size", fixed_s=fixed_s, rate_s_per_byte=rate, slow_down=slow_down)
+    fixed_s, rate, slow_down = _affine(settings, sizes, threshold)
+    return LengthCurve(form="size", fixed_s=fixed_s, rate_s_per_byte=rate, slow_down=slow_down)
 
 
-def _table(settings: Sequence[Sample], room: float) -> Curve:
+def _table(settings: Sequence[Sample], threshold: float) -> LengthCurve:
     counts, places = np.unique([sample.tasks for sample in settings], return_inverse=True)
-    inverse, slownesses = _inverse_lengths(settings, room)
-    per_count = np.eye(len(counts))[places]  # which setting tells of which row
+    inverse, slownesses = _inverse_lengths(settings, threshold)
+    per_count = np.eye(len(counts))[places]  # maps each setting to the row of its task count
     rows = (inverse @ per_count) / (inverse**2 @ per_count)
     misses = (rows[:, places] * inverse - 1) ** 2
     best = int(misses.sum(axis=1).argmin())
-    return Curve(
+    return LengthCurve(
         form="table",
         rows=tuple(zip(counts.tolist(), rows[best].tolist(), strict=True)),
-        slow_down=_slow_down(room, slownesses[best]),
+        slow_down=_slow_down(threshold, slownesses[best]),
     )
 
 
-# --- relative least squares, for all slownesses at once -------------------------------------------
+# --- relative least squares, for all values of slowness at once -----------------------------------
+#
+# The model is linear in its coefficients once the slowness is fixed, so the normal equations of
+# every slowness are solved together, in arrays. Dividing each equation by the measured length makes
+# the residuals relative. A general nonlinear solver would be slower and could stop at a local
+# optimum.
 
 
 def _affine(
-    settings: Sequence[Sample], column: Floats | None, room: float
+    settings: Sequence[Sample], column: FloatArray | None, threshold: float
 ) -> tuple[float, float, SlowDown]:
-    """Fixed part, slope over the column, and slow-down, neither part below 0."""
-    one, slownesses = _inverse_lengths(settings, room)
+    """Fixed part, slope over the column, and slow-down; neither part is below 0.
+
+    With two coefficients the non-negative optimum is one of three: both free, or one of them 0.
+    All three are computed and the best valid one is taken.
+    """
+    one, slownesses = _inverse_lengths(settings, threshold)
     fixed = one.sum(axis=1) / (one**2).sum(axis=1)
     options = [(fixed, np.zeros_like(fixed))]
-    # Of runs that all read nothing, there is no slope to be told.
+    # If no run read anything, the slope is undefined.
     if column is not None and column.max() > 0:
-        # Scaled, so that bytes and shares are solved for alike.
+        # Scale the column, because bytes and 1/n differ by many orders of magnitude.
         scale = float(column.max())
         two = one * (column / scale)
         options += _with_slope(one, two)
@@ -242,11 +260,11 @@ def _affine(
     ]
     option, best = np.unravel_index(int(np.argmin(misses)), (len(misses), len(slownesses)))
     a, b = options[int(option)]
-    return float(a[best]), float(b[best]) / scale, _slow_down(room, slownesses[best])
+    return float(a[best]), float(b[best]) / scale, _slow_down(threshold, slownesses[best])
 
 
-def _with_slope(one: Floats, two: Floats) -> list[tuple[Floats, Floats]]:
-    """Both parts free, and the slope alone."""
+def _with_slope(one: FloatArray, two: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Solutions with both parts free, and with the slope alone."""
     a11, a12, a22 = (one**2).sum(1), (one * two).sum(1), (two**2).sum(1)
     b1, b2 = one.sum(1), two.sum(1)
     determinant = a11 * a22 - a12**2
@@ -257,46 +275,53 @@ def _with_slope(one: Floats, two: Floats) -> list[tuple[Floats, Floats]]:
     return [(fixed, slope), (np.zeros_like(a22), b2 / a22)]
 
 
-def _inverse_lengths(settings: Sequence[Sample], room: float) -> tuple[Floats, Floats]:
-    """Slow-down over measured length: a row for each slowness, a column for each setting."""
+def _inverse_lengths(settings: Sequence[Sample], threshold: float) -> tuple[FloatArray, FloatArray]:
+    """Slow-down divided by measured length: a row for each slowness, a column for each setting."""
     lengths_s = np.array([sample.length_s for sample in settings])
-    if math.isinf(room):
+    if math.isinf(threshold):
         return 1.0 / lengths_s[None, :], np.zeros(1)
-    crowds = np.array([sample.crowd for sample in settings])
-    excess = np.maximum(0.0, crowds / room - 1.0)
+    concurrencies = np.array([sample.concurrency for sample in settings])
+    excess = np.maximum(0.0, concurrencies / threshold - 1.0)
     return (1.0 + SLOWNESSES[:, None] * excess) / lengths_s, SLOWNESSES
 
 
-def _slow_down(room: float, slowness: float) -> SlowDown:
-    return NO_SLOW_DOWN if math.isinf(room) else SlowDown(room=room, slowness=float(slowness))
+def _slow_down(threshold: float, slowness: float) -> SlowDown:
+    return (
+        NO_SLOW_DOWN
+        if math.isinf(threshold)
+        else SlowDown(threshold=threshold, slowness=float(slowness))
+    )
 
 
-# --- leaving out ----------------------------------------------------------------------------------
+# --- leave-one-out error --------------------------------------------------------------------------
 
 
 def _medians(samples: Iterable[Sample]) -> list[Sample]:
-    """One sample a setting: the median of its repetitions, which no single bad run moves."""
+    """One sample for each setting: the median of its repetitions, which is robust to outliers."""
     lengths_s: dict[tuple[int, int, float], list[float]] = defaultdict(list)
     for sample in samples:
-        lengths_s[sample.tasks, sample.input_bytes, sample.crowd].append(sample.length_s)
+        lengths_s[sample.tasks, sample.input_bytes, sample.concurrency].append(sample.length_s)
     return [Sample(*setting, median(found)) for setting, found in sorted(lengths_s.items())]
 
 
-def _left_out_error(fit: Fitter, settings: Sequence[Sample]) -> float | None:
-    """Mean absolute log-ratio over the settings, each predicted from those of other folds."""
+def _left_out_error(fit: CurveFitter, settings: Sequence[Sample]) -> float | None:
+    """Mean absolute log-ratio over the settings, each predicted from the other folds.
+
+    None if a prediction is not a positive number.
+    """
     misses = []
     for left_out, kept in folds(settings):
         curve = fit(kept)
         for sample in left_out:
-            told_s = curve.length_s(sample.tasks, sample.input_bytes, sample.crowd)
-            if not 0 < told_s < math.inf:
+            predicted_s = curve.length_s(sample.tasks, sample.input_bytes, sample.concurrency)
+            if not 0 < predicted_s < math.inf:
                 return None
-            misses.append(abs(math.log(told_s / sample.length_s)))
+            misses.append(abs(math.log(predicted_s / sample.length_s)))
     return math.fsum(misses) / len(misses)
 
 
 def folds(settings: Sequence[One]) -> Iterator[tuple[Sequence[One], Sequence[One]]]:
-    """(left out, kept), each setting left out once; one by one where there are not too many."""
+    """Yield (left out, kept). Each setting is left out once, alone if there are few settings."""
     count = min(FOLDS_MAX, len(settings))
     for fold in range(count):
         left_out = settings[fold::count]

@@ -1,7 +1,7 @@
-"""A prediction with its interval, from all that is known about all profiles.
+"""A prediction with its interval, from the past runs of all profiles.
 
-One profile tells how long its job takes. The others lend it their errors, where its own are too
-few to say how sure that is.
+The runs of a job's own profile give the predicted time. If they are too few for an interval, the
+prediction errors of the other profiles are used as well.
 """
 
 from __future__ import annotations
@@ -11,48 +11,49 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
-from sluice.estimate.setting import Measured, NotEnough, Setting, measured
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
 from sluice.estimate.uncertainty import (
     LEVEL,
     HeldOut,
-    Interval,
-    Logs,
-    about,
+    LogTimes,
+    PredictionInterval,
     held_out,
-    interval,
-    seen_from,
+    predicted_by_units,
+    prediction_interval,
+    scaled_by_ratios,
 )
 from sluice.model.history import PastRun
 
-NESTED_MAX = 25  # runs up to which an interval is learned anew without each run left out
+# The interval for a left-out run is refitted without it. Beyond this number of runs that is slow
+# and changes little, so the fits to all runs are used.
+NESTED_MAX = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """How long a run will take, and from where to where; or why that cannot be said."""
+    """Predicted time of a run and its interval, or the reason why there is none."""
 
-    prediction: Prediction | NotEnough
-    interval: Interval | NotEnough
+    prediction: Prediction | NotEnoughData
+    interval: PredictionInterval | NotEnoughData
 
 
 class _Known(NamedTuple):
-    """What may help to predict a run of a profile: the runs, their settings, what they tell."""
+    """Runs of a profile that a prediction may use, their settings, and the fitted predictor."""
 
-    runs: Sequence[Measured]
-    settings: frozenset[Setting]
-    model: Predictor | NotEnough
+    runs: Sequence[MeasuredRun]
+    settings: frozenset[RunSetting]
+    model: Predictor | NotEnoughData
 
 
 class Forecaster:
-    """Forecasts jobs from the runs of their own and of all other profiles.
+    """Forecasts jobs from the runs of their own profile and of all others.
 
-    What was left out in turn, and how far off that was, is worked out when first asked for, and
-    kept; so is what is known without certain runs.
+    Leave-one-out errors and predictors are computed when first needed, and cached.
     """
 
     def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
-        self.runs: Mapping[str, Sequence[Measured]] = {
-            name: comparable(measured(runs)) for name, runs in histories.items()
+        self.runs: Mapping[str, Sequence[MeasuredRun]] = {
+            name: comparable(timed_runs(runs)) for name, runs in histories.items()
         }
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
@@ -60,16 +61,16 @@ class Forecaster:
     def forecast(
         self,
         profile: str,
-        setting: Setting,
+        setting: RunSetting,
         *,
         without: Collection[str] = (),
         level: float = LEVEL,
     ) -> Forecast:
-        """A run of the profile at a setting. without: ids of runs that must not help."""
+        """Forecast a run of the profile at a setting. without: ids of runs not to use."""
         known = self._without(profile, frozenset(without))
         model = known.model
-        prediction = model if isinstance(model, NotEnough) else model.predict(setting)
-        if isinstance(prediction, NotEnough):
+        prediction = model if isinstance(model, NotEnoughData) else model.predict(setting)
+        if isinstance(prediction, NotEnoughData):
             return Forecast(prediction=prediction, interval=prediction)
         is_known = setting in known.settings
         others = (
@@ -80,27 +81,30 @@ class Forecaster:
         )
         own = self._own(profile, setting, prediction, frozenset(without))
         return Forecast(
-            prediction=prediction, interval=interval(own, about(prediction, others), level)
+            prediction=prediction,
+            interval=prediction_interval(own, scaled_by_ratios(prediction, others), level),
         )
 
     def _own(
-        self, profile: str, setting: Setting, prediction: Prediction, without: frozenset[str]
-    ) -> Logs:
-        """What the units of the profile itself make of the run to come.
+        self, profile: str, setting: RunSetting, prediction: Prediction, without: frozenset[str]
+    ) -> LogTimes:
+        """Logarithms of the predicted time, one group for each held-out unit of the profile.
 
-        Where runs are to be left out the units are learned anew without them. Where those are many,
-        the errors of the others are taken as they are (a single run bears little on them), but
-        about a prediction that has not seen what is left out.
+        If runs are left out, the units are fitted again without them. With many runs that is too
+        slow. Then the errors of the other units are used as they are, since one run changes them
+        little, around a prediction that did not use the left-out runs.
         """
         known = self._without(profile, without)
         is_known = setting in known.settings
         if not without:
-            return seen_from(self._held_out(profile, known_setting=is_known), setting)
+            return predicted_by_units(self._held_out(profile, known_setting=is_known), setting)
         if len(known.runs) <= NESTED_MAX:
-            return seen_from(held_out(known.runs, known_setting=is_known), setting)
+            return predicted_by_units(held_out(known.runs, known_setting=is_known), setting)
         units = self._held_out(profile, known_setting=is_known)
         return list(
-            about(prediction, (unit.log_ratios for unit in units if not unit.runs & without))
+            scaled_by_ratios(
+                prediction, (unit.log_ratios for unit in units if not unit.runs & without)
+            )
         )
 
     def _without(self, profile: str, without: frozenset[str]) -> _Known:

@@ -1,8 +1,8 @@
-"""The time between tasks: what passes before the first one starts, and before each later one.
+"""Idle time between tasks: before the first task starts, and before each later one.
 
-A simulation of tasks alone leaves it out, and is too short by it: by a hair for tasks of a minute,
-by half for tasks of a tenth of a second. A job that shared its cluster had waited for others as
-well, so that its least run tells, and in it the median task.
+A simulation of task lengths alone leaves these gaps out. The error is small for tasks of a minute,
+but half of the time for tasks of a tenth of a second. On a shared cluster a job also waits for
+other jobs. So the estimate is the smallest gap of all runs, and the median task of each run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from sluice.estimate.setting import phase_slots
+from sluice.estimate.run_setting import phase_slots
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.lengths import (
     ConstantLengths,
@@ -25,9 +25,9 @@ from sluice.model.lengths import (
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Seconds from submission to the first task, and from one task's end to the next one's start.
+    """Seconds from submission to the first task, and from the end of a task to the next start.
 
-    The latter also stand between two phases.
+    between_s: also the gap between two phases.
     """
 
     start_s: float = 0.0
@@ -35,23 +35,23 @@ class Gaps:
 
 
 def gaps(runs: Iterable[PastRun]) -> Gaps:
-    """What runs that tell their tasks one by one tell of the gaps; 0 where none does."""
-    told = [run for run in runs if any(phase.timeline for phase in run.phases)]
-    between_s = [found for run in told if (found := _between_s(run)) is not None]
+    """Return the gaps measured in runs with a timeline of single tasks; 0 without such runs."""
+    timed = [run for run in runs if any(phase.timeline for phase in run.phases)]
+    between_s = [found for run in timed if (found := _between_s(run)) is not None]
     starts_s = [
-        min(task.started_at_s for phase in run.phases for task in phase.timeline) for run in told
+        min(task.started_at_s for phase in run.phases for task in phase.timeline) for run in timed
     ]
     return Gaps(max(0.0, min(starts_s, default=0.0)), min(between_s, default=0.0))
 
 
 def _between_s(run: PastRun) -> float | None:
-    """The median over all tasks that took over a slot from another one of their phase."""
+    """Median gap of all tasks that follow another task of their phase on a slot."""
     found = [gap_s for phase in run.phases for gap_s in _gaps_s(run, phase)]
     return median(found) if found else None
 
 
 def _gaps_s(run: PastRun, phase: PastPhase) -> list[float]:
-    """From the last end before each start to that start; the first wave took over from nobody."""
+    """Gap from the last end before each start to that start; tasks of the first wave have none."""
     slots = phase_slots(run, phase) or 1
     ends = sorted(task.finished_at_s for task in phase.timeline)
     starts = sorted(task.started_at_s for task in phase.timeline)[slots:]
@@ -60,7 +60,7 @@ def _gaps_s(run: PastRun, phase: PastPhase) -> list[float]:
 
 
 def delayed(lengths: TaskLengths, gap_s: float) -> TaskLengths:
-    """The lengths with a gap before each task; of an unknown form, as they are.
+    """Return the lengths with a gap before each task; an unknown form is returned unchanged.
 
     >>> delayed(ConstantLengths(2.0, 3.0), 0.5)
     ConstantLengths(average_s=2.5, longest_s=3.5)

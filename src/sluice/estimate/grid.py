@@ -1,11 +1,10 @@
-"""Run times measured on a grid of VM type, number of VMs and input size, and those in between.
+"""Run times measured on a grid of VM type, number of VMs and input size, with interpolation.
 
-Between two points of one VM type the time follows a power law (a straight line where both axes are
-logarithmic): exact for t = c * n^-a, which is how times scale with VMs and with bytes. First
-between numbers of VMs at each input size, then between the sizes that bracket the one asked for.
-Outside
-the grid nothing is made up: the answer says what was measured instead. Source: the prediction
-tables of Cura, spec sections 1 and 2 (t_pred for every type, size and input).
+Between two points of one VM type the time follows a power law, a straight line on logarithmic axes.
+It is exact for t = c * n^-a, which is how times scale with VMs and with bytes. A time is
+interpolated first between numbers of VMs at each input size, then between the two nearest sizes.
+Outside the grid there is no extrapolation: the result says what was measured. Source: the
+prediction tables of Cura, spec sections 1 and 2 (t_pred for every type, size and input).
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from sluice.estimate.setting import elapsed_s
+from sluice.estimate.run_setting import elapsed_s
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 
 
 class GridPoint(NamedTuple):
-    """One measured time, or a prediction that somebody made."""
+    """One measured or predicted time."""
 
     vm_type: str
     vms: int
@@ -34,7 +33,7 @@ class GridPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridTime:
-    """A time in seconds. is_measured: it stands on the grid; else it lies between its points."""
+    """A time in seconds. is_measured: whether it is a grid point; otherwise it is interpolated."""
 
     time_s: float
     is_measured: bool
@@ -42,26 +41,25 @@ class GridTime:
 
 @dataclass(frozen=True, slots=True)
 class OffGrid:
-    """Not on the grid and not between its points; `why` tells what was measured."""
+    """The point is outside the grid; `why` says what was measured."""
 
     why: str
 
 
-Row = tuple[tuple[int, float], ...]  # (VMs, seconds), rising VMs
+GridRow = tuple[tuple[int, float], ...]  # (VMs, seconds), rising VMs
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Times by VM type, then input size; made by `of` or `from_runs`."""
+    """Times by VM type, then by input size. Use `of` or `from_runs` to make one."""
 
-    rows: Mapping[str, Mapping[int, Row]]
+    rows: Mapping[str, Mapping[int, GridRow]]
 
     @classmethod
     def of(cls, points: Iterable[GridPoint]) -> Grid:
-        """A grid of these points; the median where one was measured several times.
+        """Make a grid of these points, with the median of repeated points.
 
-        It need not be full. Raises InvalidInput for a time, a size or a number of VMs that cannot
-        be.
+        The grid can have holes. Raises InvalidInput for an invalid time, size or number of VMs.
         """
         found: dict[str, dict[int, dict[int, list[float]]]] = defaultdict(
             lambda: defaultdict(lambda: defaultdict(list))
@@ -81,9 +79,9 @@ class Grid:
 
     @classmethod
     def from_runs(cls, runs: Iterable[PastRun]) -> Grid:
-        """The grid that past runs of one job span: by machine type, machines used, and input.
+        """Make a grid of the past runs of one job, by machine type, machines used, and input.
 
-        Runs that tell no machine type, no time or not on which machines they ran are left out.
+        Runs without a machine type, a time or the machines they ran on are skipped.
         """
         points = (
             GridPoint(run.machine_type, machines, run.input_bytes, took_s)
@@ -94,7 +92,7 @@ class Grid:
         return cls.of(points)
 
     def predict(self, vm_type: str, vms: int, input_bytes: int) -> GridTime | OffGrid:
-        """Seconds on so many VMs of a type, reading so much.
+        """Time on `vms` VMs of a type for an input of `input_bytes`.
 
         >>> grid = Grid.of([GridPoint("small", 10, 100, 80.0), GridPoint("small", 40, 100, 20.0)])
         >>> round(grid.predict("small", vms=20, input_bytes=100).time_s, 9)
@@ -104,8 +102,8 @@ class Grid:
         """
         sizes = self.rows.get(vm_type)
         if sizes is None:
-            told = ", ".join(self.rows) or "none"
-            return OffGrid(f"VM type {vm_type!r} was not measured; measured: {told}")
+            types = ", ".join(self.rows) or "none"
+            return OffGrid(f"VM type {vm_type!r} was not measured; measured: {types}")
         at = {size: _between(row, vms) for size, row in sizes.items()}
         known = [(size, time_s) for size, time_s in at.items() if time_s is not None]
         if not known:
@@ -140,7 +138,7 @@ def _machines(run: PastRun) -> int:
 
 
 def _between(points: Iterable[tuple[int, float]], here: int) -> float | None:
-    """The power law between the two neighbours of `here`; None outside of them all."""
+    """Interpolate by a power law between the two neighbours of `here`; None outside the points."""
     rising = list(points)
     right = bisect.bisect_left([place for place, _ in rising], here)
     if right < len(rising) and rising[right][0] == here:
@@ -148,17 +146,16 @@ def _between(points: Iterable[tuple[int, float]], here: int) -> float | None:
     if right in {0, len(rising)}:
         return None
     (low, low_s), (high, high_s) = rising[right - 1], rising[right]
-    if low == 0:  # a logarithm knows no 0 bytes
+    if low == 0:  # the logarithm of 0 bytes does not exist, so interpolate linearly
         return low_s + (high_s - low_s) * here / high
     share = math.log(here / low) / math.log(high / low)
     return math.exp((1 - share) * math.log(low_s) + share * math.log(high_s))
 
 
-def _spans(sizes: Mapping[int, Row]) -> str:
-    told = (
+def _spans(sizes: Mapping[int, GridRow]) -> str:
+    return ", ".join(
         f"on {_span(row[0][0], row[-1][0])} VMs reading {size} bytes" for size, row in sizes.items()
     )
-    return ", ".join(told)
 
 
 def _span(low: int, high: int) -> str:

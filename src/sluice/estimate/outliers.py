@@ -1,8 +1,9 @@
-"""Runs that are unlike the others: a machine that was busy, a log that lies, a job that got stuck.
+"""Finds outlier runs, caused for example by a busy machine, a wrong log or a stuck job.
 
-A ratio of actual to expected time is unlike the others when its logarithm lies more than 3.5
-robust standard deviations from the median of all. Source: Iglewicz and Hoaglin, "How to Detect and
-Handle Outliers", ASQC 1993 (modified z-score).
+A run is an outlier if the logarithm of actual over expected time is more than 3.5 robust standard
+deviations from the median of all runs. The median and the median absolute deviation are used
+because outliers do not move them; mean and variance would hide the outliers they contain. Source:
+Iglewicz and Hoaglin, "How to Detect and Handle Outliers", ASQC 1993 (modified z-score).
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from dataclasses import dataclass
 from statistics import median
 
 SCORE_MAX = 3.5
-RUNS_MIN = 5  # fewer have no "usual" to be unlike
-# Repetitions may agree to the last digit; a few percent are never a reason to point at one.
+RUNS_MIN = 5  # with fewer runs the median is not reliable
+# Repetitions can agree to the last digit. A difference of a few percent is still not an outlier.
 SPREAD_MIN = 0.05
 _MAD_TO_SIGMA = 1.4826  # of a normal distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlier:
-    """A run that took `ratio` times the usual; score: how many robust deviations that is."""
+    """A run that took `ratio` times the usual time. score: distance in robust deviations."""
 
     run_id: str
     ratio: float
     score: float
 
     def text(self) -> str:
-        """As a person would say it."""
+        """Describe the outlier in one sentence."""
         if self.ratio >= 1:
             return f"{self.run_id} took {self.ratio:.2g} times as long as expected"
         return f"{self.run_id} took {self.ratio:.0%} of what was expected".replace("%", " %")
 
 
 def outliers(log_ratios: Mapping[str, float]) -> tuple[Outlier, ...]:
-    """Which runs are unlike the others, the farthest first.
+    """Return the outliers, the farthest first.
 
     log_ratios: by run, the logarithm of actual over expected time.
 

@@ -1,8 +1,8 @@
-"""What of a run's time no task accounts for: starting, committing, gaps between tasks and phases.
+"""Overhead of a run: start, commit, and gaps between tasks and phases.
 
-It is what is left of the elapsed time when each run's own measured tasks are played on its slots.
-Where phases overlap it is below 0, and learned as such. Four models are tried: none, constant, and
-growing with the waves or with the tasks; the one that misses left-out settings least is taken.
+It is the elapsed time minus the simulated schedule of the run's own measured tasks. If phases
+overlap it is below 0, and is fitted as such. Four models are tried: none, constant, growing with
+the waves, growing with the tasks. The model with the least error on left-out settings is taken.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from sluice.estimate.fits import Fit, folds
-from sluice.estimate.setting import Setting
+from sluice.estimate.fits import ModelFit, folds
+from sluice.estimate.run_setting import RunSetting
 
 FEW_SETTINGS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """Seconds that no task accounts for: fixed_s + per_s * (waves, or tasks, or nothing)."""
+    """Overhead in seconds: fixed_s + per_s * (waves, or tasks, or 0)."""
 
     name: str
     fixed_s: float
     per_s: float = 0.0
 
-    def at_s(self, setting: Setting) -> float:
-        """Seconds at a setting; below 0 where phases overlap."""
+    def at_s(self, setting: RunSetting) -> float:
+        """Seconds at a setting; below 0 if phases overlap."""
         return self.fixed_s + self.per_s * _COUNTS[self.name](setting)
 
 
-_COUNTS: Mapping[str, Callable[[Setting], int]] = {
+_COUNTS: Mapping[str, Callable[[RunSetting], int]] = {
     "none": lambda _: 0,
     "constant": lambda _: 0,
     "by wave": lambda setting: setting.waves,
@@ -41,32 +41,32 @@ _COUNTS: Mapping[str, Callable[[Setting], int]] = {
 }
 
 
-class Rest(NamedTuple):
-    """What no task accounts for in one setting, and how long its runs took; medians, seconds."""
+class UnexplainedTime(NamedTuple):
+    """Time of a run that its tasks do not explain, and its elapsed time, in seconds."""
 
-    setting: Setting
+    setting: RunSetting
     left_s: float
     elapsed_s: float
 
 
-def fitted_overhead(found: Iterable[Rest]) -> Fit[Overhead]:
-    """The overhead that predicts left-out settings best, of single runs' figures."""
+def fitted_overhead(found: Iterable[UnexplainedTime]) -> ModelFit[Overhead]:
+    """Return the overhead model with the least error on left-out settings. found: one per run."""
     rest = _medians(found)
     if len(rest) < FEW_SETTINGS:
         only_s = median(one.left_s for one in rest)
-        return Fit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
+        return ModelFit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
     errors = {name: _left_out_error(name, rest) for name in _COUNTS}
     best = min(errors, key=lambda name: errors[name])
     why = f"least error of {len(errors)} models over {len(rest)} settings left out in turn"
-    return Fit(_fitted(best, rest), errors[best], why, errors)
+    return ModelFit(_fitted(best, rest), errors[best], why, errors)
 
 
-def _medians(found: Iterable[Rest]) -> list[Rest]:
-    by_setting: dict[Setting, list[Rest]] = defaultdict(list)
+def _medians(found: Iterable[UnexplainedTime]) -> list[UnexplainedTime]:
+    by_setting: dict[RunSetting, list[UnexplainedTime]] = defaultdict(list)
     for one in found:
         by_setting[one.setting].append(one)
     return [
-        Rest(
+        UnexplainedTime(
             setting,
             median(one.left_s for one in repetitions),
             median(one.elapsed_s for one in repetitions),
@@ -75,8 +75,8 @@ def _medians(found: Iterable[Rest]) -> list[Rest]:
     ]
 
 
-def _left_out_error(name: str, rest: Sequence[Rest]) -> float:
-    """Mean miss over left-out settings, as a share of the elapsed time."""
+def _left_out_error(name: str, rest: Sequence[UnexplainedTime]) -> float:
+    """Mean absolute error over left-out settings, as a share of the elapsed time."""
     misses = []
     for left_out, kept in folds(rest):
         model = _fitted(name, kept)
@@ -84,8 +84,8 @@ def _left_out_error(name: str, rest: Sequence[Rest]) -> float:
     return math.fsum(misses) / len(misses)
 
 
-def _fitted(name: str, rest: Sequence[Rest]) -> Overhead:
-    """Least squares relative to the elapsed time; no count makes a run shorter."""
+def _fitted(name: str, rest: Sequence[UnexplainedTime]) -> Overhead:
+    """Weighted least squares with errors relative to the elapsed time; the slope is at least 0."""
     if name == "none":
         return Overhead(name=name, fixed_s=0.0)
     points = [(one.elapsed_s**-2, float(_COUNTS[name](one.setting)), one.left_s) for one in rest]

@@ -1,8 +1,8 @@
-"""How long a job will take at a setting that it may never have run at, from runs at others.
+"""Predicts the time of a job at a setting, from its runs at other settings.
 
-Each phase's task length is fitted (`fits`), its tasks are played on the slots (`greedy`), one
-phase after another, and what remains of the elapsed time is fitted as overhead (`overhead`). Runs
-that are unlike the others (`outliers`) are fitted once, found, and left aside.
+The task length of each phase is fitted (`fits`). Its tasks are scheduled on the slots
+(`list_scheduling`), one phase after another. The rest of the elapsed time is fitted as overhead
+(`overhead`). Outliers (`outliers`) are found with a first fit, and the second fit leaves them out.
 """
 
 from __future__ import annotations
@@ -13,19 +13,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sluice.estimate.fits import Curve, Fit, Sample, fitted
-from sluice.estimate.greedy import Spread, crowd, phase_s
+from sluice.estimate.fits import LengthCurve, ModelFit, Sample, fitted_curve
+from sluice.estimate.list_scheduling import LengthSpread, mean_concurrency, phase_s
 from sluice.estimate.outliers import outliers
-from sluice.estimate.overhead import Overhead, Rest, fitted_overhead
-from sluice.estimate.setting import Measured, NotEnough, PhaseSetting, Setting, measured
+from sluice.estimate.overhead import Overhead, UnexplainedTime, fitted_overhead
+from sluice.estimate.run_setting import (
+    MeasuredRun,
+    NotEnoughData,
+    PhaseSetting,
+    RunSetting,
+    timed_runs,
+)
 from sluice.model.history import PastRun
 
-REPETITIONS_MIN = 3  # of a setting, from which on its own median tells what is usual there
+REPETITIONS_MIN = 3  # with at least this many, the median of a setting is its usual time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhasePrediction:
-    """Average and longest task, and the time of the whole phase, in seconds."""
+    """Average and longest task, and time of the whole phase, in seconds."""
 
     name: str
     tasks: int
@@ -37,9 +43,9 @@ class PhasePrediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a run should take, and of what it consists.
+    """Predicted time of a run, and its parts.
 
-    beyond: in what the setting lies outside all that was measured, a sentence each.
+    beyond: one sentence for each value of the setting that is outside the measured range.
     """
 
     elapsed_s: float
@@ -50,16 +56,16 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseModel:
-    """Task lengths of one phase: their average, and how they spread about it."""
+    """Model of the task lengths of one phase: their average and distribution."""
 
     name: str
-    average: Fit[Curve]
-    spread: Spread
+    average: ModelFit[LengthCurve]
+    spread: LengthSpread
 
     def predict(self, phase: PhaseSetting, input_bytes: int) -> PhasePrediction:
-        """The phase with so many tasks on so many slots."""
-        beside = crowd(phase.tasks, phase.slots)
-        avg_s = self.average.model.length_s(phase.tasks, input_bytes, beside)
+        """Predict the phase with its task count on its slots."""
+        concurrency = mean_concurrency(phase.tasks, phase.slots)
+        avg_s = self.average.model.length_s(phase.tasks, input_bytes, concurrency)
         return PhasePrediction(
             name=self.name,
             tasks=phase.tasks,
@@ -72,26 +78,28 @@ class PhaseModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictor:
-    """What the runs of one profile tell about the next.
+    """Model of one profile, fitted to its runs.
 
-    settings: what each setting's repetitions took, seconds.
-    left_aside: runs that were unlike the others and that nothing was learned from, by id.
+    settings: elapsed times of the repetitions of each setting, seconds.
+    left_aside: ids of the outliers, which are not part of the fit.
     """
 
     phases: tuple[PhaseModel, ...]
-    overhead: Fit[Overhead]
-    settings: Mapping[Setting, tuple[float, ...]]
+    overhead: ModelFit[Overhead]
+    settings: Mapping[RunSetting, tuple[float, ...]]
     runs: int
     left_aside: tuple[str, ...] = ()
 
-    def predict(self, setting: Setting) -> Prediction | NotEnough:
-        """The run at a setting, which must have the phases that were measured.
+    def predict(self, setting: RunSetting) -> Prediction | NotEnoughData:
+        """Predict the run at a setting, which must have the measured phases.
 
-        Where the very setting was measured its own median counts, the more the more often.
+        If exactly this setting was measured, the median of its runs is mixed in. Its weight,
+        n / (n + 1), grows with the number n of runs: with few runs the model knows more than their
+        median, with many runs it knows less.
         """
         known = tuple(phase.name for phase in self.phases)
         if setting.names != known:
-            return NotEnough(f"no run had the phases {', '.join(setting.names)}")
+            return NotEnoughData(f"no run had the phases {', '.join(setting.names)}")
         composed = self.composed(setting)
         took_s = self.settings.get(setting)
         if not took_s:
@@ -101,14 +109,14 @@ class Predictor:
         overhead_s = composed.overhead_s + elapsed_s - composed.elapsed_s
         return replace(composed, elapsed_s=elapsed_s, overhead_s=overhead_s)
 
-    def composed(self, setting: Setting) -> Prediction:
-        """From task lengths, slots and overhead alone."""
+    def composed(self, setting: RunSetting) -> Prediction:
+        """Predict from task lengths, slots and overhead alone."""
         phases = tuple(
             model.predict(phase, setting.input_bytes)
             for model, phase in zip(self.phases, setting.phases, strict=True)
         )
         busy_s = math.fsum(phase.time_s for phase in phases)
-        # However much phases overlap, the longest of them has to be sat through.
+        # Phases may overlap, but the run takes at least as long as its longest phase.
         least_s = max(phase.time_s for phase in phases)
         elapsed_s = max(busy_s + self.overhead.model.at_s(setting), least_s)
         return Prediction(
@@ -118,7 +126,7 @@ class Predictor:
             beyond=tuple(self._beyond(setting)),
         )
 
-    def _beyond(self, setting: Setting) -> Iterable[str]:
+    def _beyond(self, setting: RunSetting) -> Iterable[str]:
         seen = [known.input_bytes for known in self.settings]
         if not min(seen) <= setting.input_bytes <= max(seen):
             yield _outside("input_bytes", setting.input_bytes, seen)
@@ -132,16 +140,16 @@ class Predictor:
 def _outside(what: str, here: int, seen: Sequence[int]) -> str:
     low, high = min(seen), max(seen)
     span = f"only {low}" if low == high else f"{low} to {high}"
-    return f"{what} is {here}, measured was {span}"
+    return f"{what} is {here}; measured: {span}"
 
 
-def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnough:
-    """What these runs of one profile tell. Runs that failed or tell no time are passed over."""
-    return predictor_of(comparable(measured(runs)))
+def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnoughData:
+    """Fit a predictor to the runs of one profile. Failed runs and runs without time are skipped."""
+    return predictor_of(comparable(timed_runs(runs)))
 
 
-def comparable(runs: Sequence[Measured]) -> list[Measured]:
-    """Those that have the phases and the commands which most of them have; the last of equals."""
+def comparable(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """Return the runs with the most frequent phases and commands; on a tie, the newest kind."""
     shapes = Counter(_shape(one) for one in runs)
     newest_first = [_shape(one) for one in reversed(runs)]
     if not newest_first:
@@ -150,30 +158,30 @@ def comparable(runs: Sequence[Measured]) -> list[Measured]:
     return [one for one in runs if _shape(one) == usual]
 
 
-def _shape(one: Measured) -> tuple[tuple[str, ...], str | None]:
+def _shape(one: MeasuredRun) -> tuple[tuple[str, ...], str | None]:
     return one.setting.names, one.run.configuration.get("work")
 
 
-def predictor_of(runs: Sequence[Measured]) -> Predictor | NotEnough:
-    """As `predictor`, of runs that have the same phases."""
+def predictor_of(runs: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
+    """Fit a predictor to measured runs that have the same phases."""
     if not runs:
-        return NotEnough("no run that ended well tells how long it took")
+        return NotEnoughData("no successful run has a time")
     first = _fitted(runs)
     unlike = {found.run_id for found in outliers(_log_ratios(first, runs))}
     kept = [one for one in runs if one.run.run_id not in unlike]
     return replace(_fitted(kept), left_aside=tuple(sorted(unlike))) if unlike else first
 
 
-def _log_ratios(model: Predictor, runs: Sequence[Measured]) -> dict[str, float]:
-    """By run, the logarithm of its time over what is usual at its setting."""
+def _log_ratios(model: Predictor, runs: Sequence[MeasuredRun]) -> dict[str, float]:
+    """By run, the logarithm of its time over the usual time at its setting."""
     usual_s = {setting: _usual_s(model, setting) for setting in model.settings}
     return {one.run.run_id: math.log(one.elapsed_s / usual_s[one.setting]) for one in runs}
 
 
-def _usual_s(model: Predictor, setting: Setting) -> float:
-    """What its repetitions took where there are enough to tell, else what the model makes of it.
+def _usual_s(model: Predictor, setting: RunSetting) -> float:
+    """Median of the setting's repetitions if there are enough, else the model's prediction.
 
-    That all runs at a setting lie off the curves is a fault of the curves, not of the runs.
+    If all runs at a setting are far from the curves, the curves are wrong and not the runs.
     """
     took_s = model.settings[setting]
     if len(took_s) >= REPETITIONS_MIN:
@@ -181,7 +189,7 @@ def _usual_s(model: Predictor, setting: Setting) -> float:
     return model.composed(setting).elapsed_s
 
 
-def _fitted(runs: Sequence[Measured]) -> Predictor:
+def _fitted(runs: Sequence[MeasuredRun]) -> Predictor:
     models = tuple(_phase_model(runs, index) for index in range(len(runs[0].phases)))
     return Predictor(
         phases=models,
@@ -191,31 +199,38 @@ def _fitted(runs: Sequence[Measured]) -> Predictor:
     )
 
 
-def _repetitions(runs: Sequence[Measured]) -> dict[Setting, tuple[float, ...]]:
-    took_s: dict[Setting, list[float]] = defaultdict(list)
+def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[float, ...]]:
+    took_s: dict[RunSetting, list[float]] = defaultdict(list)
     for one in runs:
         took_s[one.setting].append(one.elapsed_s)
     return {setting: tuple(found) for setting, found in took_s.items()}
 
 
-def _phase_model(runs: Sequence[Measured], index: int) -> PhaseModel:
+def _phase_model(runs: Sequence[MeasuredRun], index: int) -> PhaseModel:
     pairs = [(one.setting, one.phases[index], one.setting.phases[index]) for one in runs]
     samples = (
-        Sample(phase.tasks, setting.input_bytes, crowd(phase.tasks, place.slots), phase.avg_s)
+        Sample(
+            phase.tasks,
+            setting.input_bytes,
+            mean_concurrency(phase.tasks, place.slots),
+            phase.avg_s,
+        )
         for setting, phase, place in pairs
     )
     return PhaseModel(
         name=pairs[0][2].name,
-        average=fitted(samples),
-        spread=Spread.of(phase for _, phase, _ in pairs),
+        average=fitted_curve(samples),
+        spread=LengthSpread.of(phase for _, phase, _ in pairs),
     )
 
 
-def _unexplained(runs: Sequence[Measured], models: Sequence[PhaseModel]) -> Iterator[Rest]:
-    """What is left of each run's time when its own measured tasks are played on its slots."""
+def _unexplained(
+    runs: Sequence[MeasuredRun], models: Sequence[PhaseModel]
+) -> Iterator[UnexplainedTime]:
+    """Yield each run's elapsed time minus the simulated schedule of its own measured tasks."""
     for one in runs:
         busy_s = math.fsum(
             phase_s(phase.tasks, place.slots, phase.avg_s, model.spread)
             for phase, place, model in zip(one.phases, one.setting.phases, models, strict=True)
         )
-        yield Rest(one.setting, one.elapsed_s - busy_s, one.elapsed_s)
+        yield UnexplainedTime(one.setting, one.elapsed_s - busy_s, one.elapsed_s)

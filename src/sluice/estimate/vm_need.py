@@ -1,8 +1,9 @@
-"""What a deadline costs in containers and machines.
+"""Containers and VMs that a job needs to meet a deadline.
 
-Of all ways to meet a deadline, the cheapest splits the time that is left between the map and the
-reduce phase in the ratio sqrt(xi_map / maps_per_vm) : sqrt(xi_reduce / reduces_per_vm). The same
-formulas take numbers and arrays of them. Source: capacity spec, section 3.2 (Theorem 1).
+The cheapest way to meet a deadline splits the available time between the map and the reduce phase
+in the ratio sqrt(xi_map / maps_per_vm) : sqrt(xi_reduce / reduces_per_vm). At that split both
+phases gain the same from one more VM (Lagrange). The formulas accept numbers and arrays.
+Source: capacity spec, section 3.2 (Theorem 1).
 """
 
 from __future__ import annotations
@@ -10,33 +11,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sluice.estimate.bounds import Lengths, SharedJob, TimeLaw
+from sluice.estimate.bounds import LengthSummary, SharedJob, TimeLaw
 from sluice.model.classes import ClassProfile
 from sluice.model.lengths import TaskLengths
 
-Amount = TypeVar("Amount")  # a float, or an array of them
+FloatOrArray = TypeVar("FloatOrArray")  # a float, or a NumPy array of floats
 
-_NO_TIME = Lengths(0.0, 0.0)
+_NO_TIME = LengthSummary(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Containers(Generic[Amount]):
-    """Containers of each sort that are held together from start to end."""
+class Containers(Generic[FloatOrArray]):
+    """Map and reduce containers that a job holds from start to end."""
 
-    maps: Amount
-    reduces: Amount
+    maps: FloatOrArray
+    reduces: FloatOrArray
 
 
 def vms_per_job(
-    xi_map_s: Amount,
-    xi_reduce_s: Amount,
-    slack_s: Amount,
-    maps_per_vm: Amount,
-    reduces_per_vm: Amount,
-) -> Amount:
-    """VMs that one job takes to be done in time, gamma in the paper.
+    xi_map_s: FloatOrArray,
+    xi_reduce_s: FloatOrArray,
+    slack_s: FloatOrArray,
+    maps_per_vm: FloatOrArray,
+    reduces_per_vm: FloatOrArray,
+) -> FloatOrArray:
+    """VMs that one job needs to meet its deadline; gamma in the paper.
 
-    xi_map_s, xi_reduce_s: at least 0.  slack_s: deadline less what no container shortens, above 0.
+    xi_map_s, xi_reduce_s: at least 0.  slack_s: deadline minus the fixed time, above 0.
     Source: capacity spec, section 3.2, the last form of Theorem 1.
 
     >>> round(vms_per_job(3900.0, 3900.0, 1420.0, 2.0, 3.0), 6)
@@ -47,13 +48,13 @@ def vms_per_job(
 
 
 def containers_per_job(
-    xi_map_s: Amount,
-    xi_reduce_s: Amount,
-    slack_s: Amount,
-    maps_per_vm: Amount,
-    reduces_per_vm: Amount,
-) -> Containers[Amount]:
-    """Containers that one job takes; it is then done at its deadline exactly.
+    xi_map_s: FloatOrArray,
+    xi_reduce_s: FloatOrArray,
+    slack_s: FloatOrArray,
+    maps_per_vm: FloatOrArray,
+    reduces_per_vm: FloatOrArray,
+) -> Containers[FloatOrArray]:
+    """Containers with which one job ends exactly at its deadline.
 
     Arguments as for `vms_per_job`. Source: capacity spec, section 3.2, Theorem 1.
 
@@ -69,7 +70,7 @@ def containers_per_job(
 
 
 def deadline_for_s(law: TimeLaw, vms: float, maps_per_vm: float, reduces_per_vm: float) -> float:
-    """The least deadline that so many VMs for each job can meet, seconds.
+    """The least deadline that `vms` VMs for each job can meet, seconds.
 
     Source: capacity spec, section 3.2, Theorem 1 solved for the deadline.
 
@@ -82,9 +83,9 @@ def deadline_for_s(law: TimeLaw, vms: float, maps_per_vm: float, reduces_per_vm:
 
 
 def shared_job(profile: ClassProfile) -> SharedJob:
-    """A class's profile as the time laws of `bounds` read it.
+    """Convert a class profile for the time laws in `bounds`.
 
-    Lengths that depend on the number of tasks are those at the class's own.
+    Lengths that depend on the task count use the task count of the class.
     """
     maps, reduces = profile.map_tasks, profile.reduce_tasks
     shuffle = _NO_TIME if profile.shuffle is None else _lengths(profile.shuffle, reduces)
@@ -99,5 +100,5 @@ def shared_job(profile: ClassProfile) -> SharedJob:
     )
 
 
-def _lengths(lengths: TaskLengths, tasks: int) -> Lengths:
-    return Lengths(avg_s=lengths.avg_s(tasks), max_s=lengths.max_s(tasks))
+def _lengths(lengths: TaskLengths, tasks: int) -> LengthSummary:
+    return LengthSummary(avg_s=lengths.avg_s(tasks), max_s=lengths.max_s(tasks))

@@ -37,7 +37,7 @@ from sluice.ingest.translation import complaints, hint_of
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
@@ -193,5 +193,7 @@ def _prices(shape: WorkloadShape) -> Prices | None:
     return Prices(**given.model_dump(include=_VM_PRICES, exclude_none=True))
 
 
-def _limits(shape: WorkloadShape) -> Limits | None:
-    return None if shape.limits is None else Limits(**shape.limits.model_dump(exclude_none=True))
+def _limits(shape: WorkloadShape) -> PlanLimits | None:
+    return (
+        None if shape.limits is None else PlanLimits(**shape.limits.model_dump(exclude_none=True))
+    )

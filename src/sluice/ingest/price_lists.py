@@ -16,7 +16,7 @@ from sluice.ingest.errors import FieldError, raise_complaints, shown
 from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.translation import complaints
-from sluice.model.machines import Offer, PriceList, Rent, VmShape
+from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
 
 EXAMPLE = "example"
 _EXAMPLE_FILE = "example_prices.yaml"
@@ -75,7 +75,7 @@ def _complaints(shape: PriceListShape) -> Iterator[FieldError]:
             yield FieldError(("vm_types", index), "has no price", hint)
 
 
-def _offers(one: ListedTypeShape) -> Iterator[Offer]:
+def _offers(one: ListedTypeShape) -> Iterator[VmOffer]:
     shape = VmShape(map_slots=one.map_slots_per_vm, reduce_slots=one.reduce_slots_per_vm)
     terms = (
         (Rent.ON_DEMAND, one.on_demand_hour_usd, 1.0),
@@ -84,7 +84,7 @@ def _offers(one: ListedTypeShape) -> Iterator[Offer]:
     )
     for rent, hour_usd, slowdown in terms:
         if hour_usd is not None:
-            yield Offer(
+            yield VmOffer(
                 vm_type=one.id,
                 rent=rent,
                 shape=shape,

@@ -1,4 +1,4 @@
-"""Settings of the buffer in which a map gathers its output before it spills it to disk."""
+"""Settings of the in-memory buffer that a map task fills before it spills to disk."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from sluice.model.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferSetting:
-    """One setting: io.sort.mb in bytes, io.sort.record.percent, io.sort.spill.percent.
+    """One buffer setting: Hadoop's io.sort.mb, io.sort.record.percent and io.sort.spill.percent.
 
-    metadata_share: part of the buffer that holds metadata.  spill_threshold: how full either part
-    grows before it is spilled. Source: pareto, spec section 2.
+    bytes: size of the buffer.  metadata_share: part of the buffer for metadata.
+    spill_threshold: share of either part that is filled before a spill starts.
+    Source: pareto, spec section 2.
     """
 
     bytes: float = 1e8
@@ -35,7 +36,7 @@ class BufferSetting:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `low` to `high`, both included.
+    """All values from `low` to `high`, both included.
 
     >>> Range(1.28e8, 5.12e8).clipped(1e8)
     128000000.0
@@ -45,16 +46,16 @@ class Range:
     high: float
 
     def clipped(self, value: float) -> float:
-        """The nearest value within."""
+        """Return the value in the range that is nearest to `value`."""
         return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferRanges:
-    """What may be tried of each setting, and the setting to use where nothing is tuned.
+    """Range to tune each buffer setting in, and the setting to use without tuning.
 
-    Where nobody gives ranges: 128 to 512 MB, as in the paper's evaluation, and wide ones of both
-    shares.
+    The default size range, 128 to 512 MB, is that of the paper's evaluation. The default ranges
+    of both shares are wide.
     """
 
     bytes: Range = Range(1.28e8, 5.12e8)
@@ -69,8 +70,8 @@ class BufferRanges:
                 raise InvalidInput(
                     f"{name} is [{span.low:g}, {span.high:g}]",
                     where="buffer",
-                    hint="give the least first, then the greatest",
+                    hint="give the lower end first, then the upper end",
                 )
-            # Ends that could not be settings are refused as settings are.
+            # Both ends must be valid settings; BufferSetting checks them.
             for end in (span.low, span.high):
                 BufferSetting(**{name: end})

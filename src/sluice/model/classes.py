@@ -1,7 +1,7 @@
-"""Classes of jobs that are alike, and what capacity for them costs.
+"""Job classes and VM prices, the input of capacity planning.
 
-A class asks for up to `jobs_max` jobs at once, each within a deadline, and says what refusing one
-of them costs. Source: capacity spec, section 2.
+A class asks for up to `jobs_max` concurrent jobs, each with a deadline, and gives the penalty for
+each refused job. Source: capacity spec, section 2.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
 from sluice.model.lengths import TaskLengths
 
-HOUR_S = 3600.0  # what a price pays for, and so the longest deadline that it is true for
+HOUR_S = 3600.0  # prices are for one hour, so they are valid for deadlines up to one hour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassProfile:
-    """What one job of a class does: tasks, and the lengths of their four kinds.
+    """Tasks of one job of a class: their counts, and the task lengths of each step.
 
     map_tasks, reduce_tasks: counts, at least 1.
-    first_shuffle: what the first wave of reduces still fetches once all maps are done; None for as
-    long as any other.  shuffle: what the later waves fetch; None for no time at all.
+    first_shuffle: shuffle of the first reduce wave after the last map; None means the same as
+    `shuffle`.  shuffle: shuffle of the later waves; None means that it takes no time.
     """
 
     map_tasks: int
@@ -45,11 +45,12 @@ class ClassProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobClass:
-    """Jobs that are alike, and what refusing one costs.
+    """Jobs with the same profile, deadline and penalty.
 
-    penalty_usd: for each job refused.  jobs_min, jobs_max: the fewest and the most at once.
-    deadline_s: from start to end of each job.  maps_per_vm, reduces_per_vm: containers of each
-    sort that fit one VM.  vms_per_job: given instead of a profile and all that goes with it.
+    penalty_usd: cost of refusing one job.  jobs_min, jobs_max: number of concurrent jobs.
+    deadline_s: allowed time from start to end of each job.  maps_per_vm, reduces_per_vm: map or
+    reduce containers that fit one VM.  vms_per_job: replaces the profile, the deadline and both
+    container counts.
     """
 
     class_id: str
@@ -68,13 +69,13 @@ class JobClass:
             raise InvalidInput(what, where=f"class {self.class_id!r}", hint=hint)
 
     def _faults(self) -> Iterator[tuple[str, str]]:
-        """What is wrong, each beginning with the field's name, and how to hint it."""
+        """Yield (what is wrong, how to fix it); each begins with the name of the field."""
         for name in ("penalty_usd", "jobs_min", "jobs_max"):
             if not 0 <= getattr(self, name) < math.inf:
                 yield f"{name} is {getattr(self, name)}", "give a finite number of at least 0"
         if self.jobs_max < self.jobs_min:
             what = f"jobs_max is {self.jobs_max:g}, below jobs_min = {self.jobs_min:g}"
-            yield what, "give at least jobs_min"
+            yield what, "give a number of at least jobs_min"
         if self.deadline_s is not None and not 0 < self.deadline_s < math.inf:
             yield f"deadline_s is {self.deadline_s}", "give a finite number of seconds above 0"
         for name in ("maps_per_vm", "reduces_per_vm"):
@@ -90,7 +91,7 @@ class JobClass:
         if not 0 < vms_per_job < math.inf:
             yield f"vms_per_job is {vms_per_job}", "give a finite number of VMs above 0"
         if self.profile is not None:
-            yield "vms_per_job is given beside a profile", "give one of the two"
+            yield "vms_per_job is given together with a profile", "give one of the two"
 
     def _faults_with_profile(self) -> Iterator[tuple[str, str]]:
         if self.profile is None:
@@ -106,9 +107,10 @@ class JobClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityPrices:
-    """What a VM costs for the hour that is planned; None for what nobody told.
+    """Price of a VM for the planned hour; None where the file gives no value.
 
-    on_demand_vm_usd: above reserved_vm_usd, which is above 0.  reserved_vms: how many there are.
+    on_demand_vm_usd: must exceed reserved_vm_usd, which must exceed 0.
+    reserved_vms: number of reserved VMs.
     """
 
     on_demand_vm_usd: float | None = None
@@ -130,5 +132,5 @@ class CapacityPrices:
         if reserved is not None and on_demand is not None and on_demand <= reserved:
             yield (
                 f"on_demand_vm_usd is {on_demand:g}, not above reserved_vm_usd = {reserved:g}",
-                "give more than for a reserved VM, or nobody would reserve any",
+                "give a price above reserved_vm_usd, or reserving has no benefit",
             )

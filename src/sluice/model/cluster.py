@@ -1,4 +1,4 @@
-"""Clusters: nodes with typed slots and resource capacities, in racks; pools that share them."""
+"""Clusters of nodes with slots, containers and resources, and the pools that share them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NODES_MAX = 10**6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A machine: room for `map_slots` + `reduce_slots` typed tasks or as many containers.
+    """A machine with map slots and reduce slots; each slot can also serve as a container.
 
-    containers: containers beside the typed slots (a cluster given in containers).
+    containers: containers in addition to the typed slots, for a cluster given in containers.
     capacity: resources in percent of a reference node; all zero means unlimited.
     """
 
@@ -42,7 +42,7 @@ class Node:
                 )
 
     def slots(self, kind: SlotKind) -> int:
-        """How many slots of a kind there are; every slot can serve as a container."""
+        """Number of slots of a kind; every slot can serve as a container."""
         if kind is SlotKind.MAP:
             return self.map_slots
         if kind is SlotKind.REDUCE:
@@ -52,10 +52,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Nodes in their order of naming.
+    """Nodes, in the order of the file.
 
-    is_totals: the user gave only totals of slots, so the one node has no name worth telling.
-    has_racks: racks were given, so locality means something.
+    is_totals: the user gave only total slot counts, so reports do not name the single node.
+    has_racks: the user gave racks, so locality matters.
     """
 
     nodes: tuple[Node, ...]
@@ -69,17 +69,19 @@ class Cluster:
         for node in self.nodes:
             if node.node_id in seen:
                 raise InvalidInput(
-                    f"node {node.node_id!r} is given twice", where="cluster", hint="name each once"
+                    f"node {node.node_id!r} is listed twice",
+                    where="cluster",
+                    hint="list each node once",
                 )
             seen.add(node.node_id)
 
     def slots(self, kind: SlotKind) -> int:
-        """Slots of a kind over all nodes."""
+        """Total slots of a kind over all nodes."""
         return sum(node.slots(kind) for node in self.nodes)
 
 
 class PoolOrder(Enum):
-    """How the jobs inside one pool stand to each other."""
+    """How the jobs inside one pool share its slots."""
 
     FAIR = "fair"
     FIFO = "fifo"
@@ -87,10 +89,10 @@ class PoolOrder(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """A share of slots with a guarantee.
+    """A share of the cluster's slots, with an optional guarantee and cap.
 
-    weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while asked for.
-    map_slots_max, reduce_slots_max: most slots at once; None for no cap.
+    weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while the pool has
+    demand.  map_slots_max, reduce_slots_max: most slots in use at once; None for no cap.
     """
 
     pool_id: PoolId
@@ -119,7 +121,7 @@ class Pool:
                 raise InvalidInput(f"{name} is {most}", where=where, hint="give 1 or more")
 
     def slots_min(self, kind: SlotKind) -> int:
-        """Guaranteed slots of a kind; a container pool guarantees the sum of both."""
+        """Guaranteed slots of a kind; for containers, the sum of both kinds."""
         if kind is SlotKind.MAP:
             return self.map_slots_min
         if kind is SlotKind.REDUCE:
@@ -127,6 +129,6 @@ class Pool:
         return self.map_slots_min + self.reduce_slots_min
 
     def slots_max(self, kind: SlotKind) -> float:
-        """Most slots of a kind at once; infinite where there is no cap."""
+        """Most slots of a kind at once; infinite without a cap."""
         most = self.map_slots_max if kind is SlotKind.MAP else self.reduce_slots_max
         return math.inf if most is None or kind is SlotKind.CONTAINER else most

@@ -1,18 +1,18 @@
-"""The one family of errors, so that callers need one `except`.
+"""The errors that Sluice raises; all of them derive from `SluiceError`.
 
-`InvalidInput` is for the caller to fix, `Infeasible` is a true "no", `EngineUnavailable` means try
-again, and `StoreCorrupt` stops and keeps the evidence.
+The caller can fix `InvalidInput`. `Infeasible` is a true "no". After `EngineUnavailable` a retry
+may help. After `StoreCorrupt` Sluice stops and leaves the files as they are.
 """
 
 from __future__ import annotations
 
 
 class SluiceError(Exception):
-    """Base of everything that Sluice raises on purpose."""
+    """Base class of all errors that Sluice raises."""
 
 
 class InvalidInput(SluiceError):
-    """Outside data that cannot be used: what is wrong, where, and a hint how to fix it."""
+    """Input that cannot be used. what: the fault.  where: its place.  hint: how to fix it."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what, where, hint)
@@ -26,18 +26,18 @@ class InvalidInput(SluiceError):
         return f"{head}.{hint}" if hint.endswith(("?", ".")) else f"{head}.{hint and hint + '.'}"
 
     def within(self, place: str) -> InvalidInput:
-        """The same error, with an outer place in front of `where`."""
+        """Return the same error with an outer place added in front of `where`."""
         where = f"{place}, {self.where}" if self.where else place
         return InvalidInput(self.what, where=where, hint=self.hint)
 
 
 class Infeasible(SluiceError):
-    """The request cannot be met: a true "no"."""
+    """The request has no solution: a true "no"."""
 
 
 class EngineUnavailable(SluiceError):
-    """An engine did not answer or could not start; trying again may help."""
+    """An engine did not answer or could not start; a retry may help."""
 
 
 class StoreCorrupt(SluiceError):
-    """The journal or a store contradicts itself; nothing is repaired silently."""
+    """The journal or a store contradicts itself; Sluice never repairs it silently."""

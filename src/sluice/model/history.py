@@ -1,7 +1,7 @@
-"""What was run before: runs of jobs, their phases, and what the tasks of a phase took.
+"""Past runs of jobs: their phases, and the measured length and resource use of the tasks.
 
-Every log format becomes these values, and so do Sluice's own runs; profiles, predictions and
-replays are made of them.
+The reader of every log format returns these values, and so do Sluice's own runs. Profiles,
+predictions and replays use them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sluice.model.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTask:
-    """One attempt that ended well. Instants in seconds since the run was submitted.
+    """One successful attempt. Instants are seconds since the run was submitted.
 
-    fetched_at_s: when a task that shuffles had all its input; None where nobody wrote it down.
+    fetched_at_s: when a task that shuffles had all its input; None if it was not recorded.
     """
 
     started_at_s: float
@@ -28,19 +28,20 @@ class PastTask:
 
     @property
     def length_s(self) -> float:
-        """Launch to finish."""
+        """Seconds from launch to finish."""
         return self.finished_at_s - self.started_at_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastPhase:
-    """Tasks between two barriers: a map or reduce phase, or a stage.
+    """The tasks between two barriers: a map phase, a reduce phase, or a stage.
 
-    kind: "map" for tasks that read input, "reduce" for those that read a shuffle.
-    tasks: attempts that ended well; failed: those that did not (killed ones are not counted).
-    avg_s, max_s: launch to finish of the former. Bytes and records are sums over them.
-    timeline: the tasks one by one where the log tells them, in order of task number; else empty.
-    after: positions of the phases whose output this one reads.
+    kind: "map" for tasks that read input, "reduce" for tasks that read a shuffle.
+    tasks: successful attempts; failed: failed attempts (killed attempts are not counted).
+    avg_s, max_s: average and longest time of the successful attempts, from launch to finish.
+    Bytes and records are sums over them.
+    timeline: the single tasks in order of task number; empty if the log has no single tasks.
+    after: positions of the phases whose output this phase reads.
     """
 
     name: str
@@ -74,15 +75,15 @@ class PastPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """One job that ran, as a log tells it.
+    """One finished job, as its log describes it.
 
     run_id: unique within its source, such as `job_1329348432655_0001`.
-    profile: the name under which runs of one job are gathered: the job's or application's.
-    source: the format that it was read from: jhist, rumen, sls, spark, swim, swf, batsim, sluice.
-    submitted_at_s: seconds of the epoch the log uses; None where it tells none.
-    slots: how many tasks could run side by side, by kind of phase, where that is known.
-    machine_type: what it ran on, where known.  configuration: settings that bear on its speed.
-    notes: what the log did not hold, and what was chosen instead, a sentence each.
+    profile: the name that groups the runs of one job: the name of the job or application.
+    source: the log format: jhist, rumen, sls, spark, swim, swf, batsim, sluice.
+    submitted_at_s: seconds since the epoch of the log; None if the log has no such instant.
+    slots: how many tasks could run concurrently, by kind of phase, if known.
+    machine_type: the machine type, if known.  configuration: settings that affect the speed.
+    notes: one sentence for each value that the log lacks, with the value used instead.
     """
 
     run_id: str
@@ -100,5 +101,5 @@ class PastRun:
 
     @property
     def input_bytes(self) -> int:
-        """What its phases read that no phase of it wrote."""
+        """Bytes of input that its phases read; shuffled bytes are not included."""
         return sum(phase.input_bytes for phase in self.phases)

@@ -1,4 +1,4 @@
-"""Identities. A job's id is the user's word; it never becomes a path as it is."""
+"""Ids of jobs, nodes and pools. The user chooses them, so they are never used as paths."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ID_LENGTH_MAX = 200
 
 
 def checked_id(text: str, *, what: str) -> str:
-    """Return `text` if it can name something: 1 to 200 printable characters.
+    """Return `text` if it is a valid id: 1 to 200 printable characters.
 
-    Raises InvalidInput naming `what` otherwise.
+    Raises InvalidInput that names `what` otherwise.
 
     >>> checked_id("wordcount-1", what="job")
     'wordcount-1'
@@ -30,7 +30,7 @@ def checked_id(text: str, *, what: str) -> str:
         )
     for character in text:
         # Categories C*: control, format, surrogate, private, unassigned. A line separator (Zl)
-        # or paragraph separator (Zp) would break a log line as surely as a newline.
+        # or paragraph separator (Zp) would break a log line just as a newline does.
         category = unicodedata.category(character)
         if category[0] == "C" or category in {"Zl", "Zp"}:
             raise InvalidInput(

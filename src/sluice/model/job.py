@@ -1,7 +1,8 @@
 """Jobs: a list of phases with barriers between them.
 
-Two phases (map, reduce) today, a DAG of stages tomorrow: `Phase.after` names the phases that must
-end before a phase ends (and, but for slow-start, before it starts); nothing here counts to two.
+Most jobs have two phases, map and reduce, but nothing here assumes that; a job can be a DAG of
+stages. `Phase.after` lists the phases that must end before a phase ends. Without slow-start they
+must also end before the phase starts.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ TASKS_MAX = 10**8
 
 
 class SlotKind(Enum):
-    """The kind of room a task runs in. A typed slot takes one task; a container takes any kind."""
+    """Kind of slot that a task needs. A typed slot takes one kind of task, a container any."""
 
     MAP = "map"
     REDUCE = "reduce"
     CONTAINER = "container"
 
-    # Members are singletons, so identity is equality; the default hash goes through the name
-    # in Python code and shows in every dictionary look-up of the core.
+    # Members are singletons, so hashing by identity is correct. Enum's own hash runs Python code,
+    # and its cost is visible in the core, which looks up slot kinds for every event.
     __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What one task of a phase takes while it works, and while it fetches (shuffles).
+    """Resources that one task of a phase uses while it works, and while it shuffles.
 
-    `fetch_per_map` is added while fetching for each map of the job that is placed.
+    fetch_per_map: added while the task shuffles, for each placed map of the job.
     Source: RAS, spec section 3.
     """
 
@@ -46,11 +47,11 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Tasks with no order among them; they may all run side by side.
+    """Tasks without order among them; all of them may run concurrently.
 
-    tasks: how many, at least 1.  lengths: None where nobody has measured yet.
-    fetch: lengths of the shuffle part of each task, before its own work; None for no shuffle.
-    after: positions of the phases whose output this one reads; they come earlier in the job.
+    tasks: count, at least 1.  lengths: task lengths; None if they are not known.
+    fetch: lengths of the shuffle of each task, before its own work; None for no shuffle.
+    after: positions of the earlier phases whose output this phase reads.
     units, unit_weight: resource units of one task and their weight (long-term sharing).
     """
 
@@ -80,7 +81,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapOutput:
-    """What all maps of a job write together."""
+    """Total output of all maps of a job."""
 
     bytes: float
     records: float
@@ -88,11 +89,11 @@ class MapOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """What really runs: commands (argument vectors, no shell) or a Python object, and its data.
+    """What a real run executes: commands (argument vectors, no shell) or a Python object.
 
-    input: patterns as the user wrote them; output: folder; both relative to `folder`.
+    input: file patterns as the user wrote them.  output: folder.  Both are relative to `folder`.
     python: "file.py:Name" of functions or of an mrjob class.
-    reduces_wanted: how many part files the file asks for; None where it does not say.
+    reduces_wanted: number of part files that the workload file asks for; None if it gives none.
     """
 
     folder: str
@@ -109,10 +110,10 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One submitted piece of work. Instants in seconds since the start of the workload.
+    """One submitted job. Instants are seconds since the start of the workload.
 
-    phases may be empty only where `run` is given: then the input's splits decide.
-    penalty_usd: what refusing it costs; None where nobody said.
+    phases: may be empty only if `run` is given; the number of input splits then sets the tasks.
+    penalty_usd: cost of refusing the job; None if the file gives none.
     """
 
     job_id: JobId
@@ -158,17 +159,17 @@ class Job:
                 raise InvalidInput(
                     f"phase {phase.name!r} comes after {phase.after}",
                     where=where,
-                    hint="let a phase follow only phases that stand before it",
+                    hint="list a phase after all phases that it follows",
                 )
 
     @property
     def is_map_reduce(self) -> bool:
-        """Whether it is maps, reduces, or maps and the reduces that read them, and nothing else."""
+        """Whether the phases are maps, reduces, or maps followed by reduces that read them."""
         kinds = [phase.kind for phase in self.phases]
         known = ([SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
         return kinds in known and (len(kinds) == 1 or self.phases[1].after == (0,))
 
     @property
     def tasks(self) -> int:
-        """Tasks of all phases."""
+        """Number of tasks of all phases."""
         return sum(phase.tasks for phase in self.phases)

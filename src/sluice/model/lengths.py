@@ -1,7 +1,7 @@
-"""How long the tasks of one phase are, as a function of how many there are.
+"""Task lengths of one phase, as a function of the number of tasks.
 
-A phase profile is one of four forms; every form answers `avg_s(n)` and `max_s(n)`, the average
-and the longest task when the phase is cut into n tasks. Source: pareto, spec section 2.
+There are four forms. Each has `avg_s(n)` and `max_s(n)`: the average and the longest task if the
+phase has n tasks. Source: pareto, spec section 2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sluice.model.errors import InvalidInput
 
 
 class TaskLengths(Protocol):
-    """Average and longest task length in seconds of a phase of `tasks` tasks."""
+    """Average and longest task length, in seconds, of a phase with `tasks` tasks."""
 
     def avg_s(self, tasks: int) -> float: ...
 
@@ -38,7 +38,7 @@ def _checked_span(avg_s: float, max_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConstantLengths:
-    """The same average and maximum whatever the task count.
+    """The same average and maximum for any task count.
 
     >>> ConstantLengths(22.0, 30.0).max_s(tasks=160)
     30.0
@@ -59,7 +59,7 @@ class ConstantLengths:
 
 @dataclass(frozen=True, slots=True)
 class ListedLengths:
-    """Task by task, in task order; the list says how many tasks there are."""
+    """One length for each task, in task order; the list also fixes the number of tasks."""
 
     durations_s: tuple[float, ...]
 
@@ -152,7 +152,7 @@ class TableLengths:
         right = bisect.bisect_left(self.rows, (tasks,))
         if right == len(self.rows):
             return self.rows[-1][column]
-        # On a row it is what the row says, without the rounding of a way from its neighbour.
+        # A task count that has a row returns it exactly; interpolation would add rounding.
         if right == 0 or self.rows[right][0] == tasks:
             return self.rows[right][column]
         low, high = self.rows[right - 1], self.rows[right]

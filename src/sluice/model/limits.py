@@ -1,4 +1,4 @@
-"""What a plan must keep to."""
+"""Limits that a plan must satisfy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from sluice.model.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Budget from least to greatest, seconds for all jobs together, VMs in use at once.
+class PlanLimits:
+    """Limits on the budget, the makespan and the number of VMs in use at once.
 
-    None for no limit. Source: pareto, spec section 2.
+    deadline_s: limit on the makespan of all jobs.  None means no limit.
+    Source: pareto, spec section 2.
     """
 
     budget_usd_min: float = 0.0

@@ -1,4 +1,4 @@
-"""Machines that can be rented: what one holds, what it costs, how fast it is."""
+"""VM types for rent: their slots, prices and speed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sluice.model.ids import checked_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VmShape:
-    """What one VM holds. map_slots, reduce_slots: tasks of either kind that run side by side.
+    """Slots of one VM: how many maps and how many reduces it runs concurrently.
 
     >>> VmShape(map_slots=2, reduce_slots=2).vms(map_slots=5, reduce_slots=4)
     3
@@ -30,12 +30,12 @@ class VmShape:
                 )
 
     def vms(self, *, map_slots: int, reduce_slots: int) -> int:
-        """How many VMs hold so many slots. Source: pareto (1)."""
+        """Number of VMs that provide these slots. Source: pareto (1)."""
         return max(-(-map_slots // self.map_slots), -(-reduce_slots // self.reduce_slots))
 
 
 class Rent(Enum):
-    """The terms on which a VM is rented."""
+    """Terms on which a VM is rented."""
 
     RESERVED = "reserved"
     ON_DEMAND = "on-demand"
@@ -43,11 +43,11 @@ class Rent(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """One VM type on one kind of terms.
+class VmOffer:
+    """One VM type on one kind of rental terms.
 
-    hour_usd: price of its hour.  speed: how many times faster than the VMs on which lengths were
-    measured it runs any task, on these terms: a spot VM that is taken back now and then is slower.
+    hour_usd: price of one hour.  speed: how many times faster than the measured VMs it runs a
+    task. The speed is for these terms: a spot VM that is sometimes taken back is slower.
     """
 
     vm_type: str
@@ -71,19 +71,19 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceList:
-    """Offers of one day, and what else the same provider asks; None where the list does not tell.
+    """VM offers and other prices of one provider on one day; None for a price not in the list.
 
-    listed_on: the day, as YYYY-MM-DD.  note: whose prices they are.
+    listed_on: the day, as YYYY-MM-DD.  note: the provider and source of the prices.
     billing_s, io_op_usd, io_bytes_per_op: as in `Prices`.
     """
 
     listed_on: str
     note: str
-    offers: tuple[Offer, ...]
+    offers: tuple[VmOffer, ...]
     billing_s: float | None = None
     io_op_usd: float | None = None
     io_bytes_per_op: float | None = None
 
-    def on_terms(self, rents: tuple[Rent, ...]) -> tuple[Offer, ...]:
-        """The offers on any of these terms, in the order of the list."""
+    def on_terms(self, rents: tuple[Rent, ...]) -> tuple[VmOffer, ...]:
+        """Offers on any of these terms, in the order of the list."""
         return tuple(offer for offer in self.offers if offer.rent in rents)

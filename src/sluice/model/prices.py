@@ -1,4 +1,4 @@
-"""What machines and their I/O cost."""
+"""Prices of VMs and of their I/O."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass
 from sluice.model.errors import InvalidInput
 
 _HOUR_S = 3600.0
-_WHOLE_UP_TO = 2.0**52  # beyond it every floating-point number is whole
+_INTEGERS_FROM = 2.0**52  # from here on every floating-point number is an integer
 
 
-def begun(units: float) -> float:
-    """Whole units that so many begin: at least 1, and a billionth too many is rounding.
+def billed_units(units: float) -> float:
+    """Round up to whole units, at least 1. An excess of a billionth is rounding and is ignored.
 
     Source: pareto spec, section 3.
 
-    >>> begun(0.2), begun(1.0000000001), begun(1.01)
+    >>> billed_units(0.2), billed_units(1.0000000001), billed_units(1.01)
     (1.0, 1.0, 2.0)
     """
-    if units >= _WHOLE_UP_TO:
+    if units >= _INTEGERS_FROM:
         return units
     return float(max(1, math.ceil(units - 1e-9 * max(1.0, abs(units)))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Rent of one machine, and the price of its I/O.
+    """Rent of one VM, and the price of its I/O.
 
-    vm_hour_usd: a machine's hour.  billing_s: length of a paid unit, seconds; 0 bills exact time.
-    io_op_usd: one I/O operation.  io_bytes_per_op: what it moves; 1 charges every byte.
-    Source: pareto, spec section 2 and equations (12), (13).
+    vm_hour_usd: one VM for one hour.  billing_s: length of a billed unit, seconds; 0 bills the
+    exact time.  io_op_usd: one I/O operation.  io_bytes_per_op: bytes moved by one operation; 1
+    charges every byte.  Source: pareto, spec section 2 and equations (12), (13).
 
     >>> Prices(vm_hour_usd=2.0).rent_usd(3601.0)
     4.0
@@ -56,19 +56,19 @@ class Prices:
             )
 
     def paid_hours(self, length_s: float) -> float:
-        """Hours that are paid for one machine kept so long, begun units counting whole.
+        """Hours billed for one VM in use for `length_s`, rounded up to whole billing units.
 
         >>> Prices(vm_hour_usd=1.0, billing_s=60.0).paid_hours(61.0) * 60
         2.0
         """
         if not self.billing_s:
             return length_s / _HOUR_S
-        return begun(length_s / self.billing_s) * self.billing_s / _HOUR_S
+        return billed_units(length_s / self.billing_s) * self.billing_s / _HOUR_S
 
     def rent_usd(self, length_s: float) -> float:
-        """Rent of one machine for a time, begun units counting whole."""
+        """Rent of one VM for `length_s`, rounded up to whole billing units."""
         return self.paid_hours(length_s) * self.vm_hour_usd
 
     def io_usd(self, moved_bytes: float) -> float:
-        """Price of moving so many bytes."""
+        """Price of moving `moved_bytes`."""
         return moved_bytes / self.io_bytes_per_op * self.io_op_usd

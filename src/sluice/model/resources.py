@@ -1,4 +1,4 @@
-"""Resource vectors: what a node has and what one task takes, in the same units."""
+"""Resource vectors: the capacity of a node and the demand of a task, in the same units."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sluice.model.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """Amounts of cpu, io, memory and network; percent of a reference node, or any unit kept alike.
+    """Amounts of cpu, io, memory and network, in percent of a reference node or another unit.
 
-    Finite and at least 0. Source: RAS, spec section 3 (`cap`, `Gamma`).
+    All amounts are finite and at least 0. Source: RAS, spec section 3 (`cap`, `Gamma`).
 
     >>> Resources(cpu=30, io=45) + Resources(cpu=25, memory=10)
     Resources(cpu=55, io=45.0, memory=10.0, network=0.0)
@@ -40,7 +40,7 @@ class Resources:
         )
 
     def scaled(self, factor: float) -> Resources:
-        """Every amount times `factor` (at least 0)."""
+        """Return every amount times `factor` (at least 0)."""
         return Resources(
             cpu=self.cpu * factor,
             io=self.io * factor,
@@ -49,12 +49,12 @@ class Resources:
         )
 
     def amounts(self) -> tuple[float, ...]:
-        """The amounts in the order of RESOURCE_NAMES."""
+        """Return the amounts in the order of RESOURCE_NAMES."""
         return (self.cpu, self.io, self.memory, self.network)
 
     @property
     def is_zero(self) -> bool:
-        """Nothing is asked for, or nothing is there."""
+        """Whether all amounts are 0."""
         return not any(self.amounts())
 
 

@@ -1,4 +1,4 @@
-"""A workload: everything one file says."""
+"""A workload: the content of one workload file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 
@@ -20,20 +20,20 @@ JOBS_MAX = 10**6
 class Workload:
     """Cluster, pools, jobs and settings, as one immutable value.
 
-    cluster: None where the file leaves it out and the verb needs none.
-    pools: the named ones, in file order; a job in no named pool has a pool of its own.
-    prices, limits, vm: what planning works with; None where the file does not tell.
-    classes, capacity_prices: what capacity planning works with.
+    cluster: None if the file has none; some commands do not need it.
+    pools: the named pools, in file order; a job without a named pool has a pool of its own.
+    prices, limits, vm: input of `plan`; None if the file has none.
+    classes, capacity_prices: input of `capacity`.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
-    folder: the folder that relative paths start from.
-    notes: of one made from logs, what they do not tell and what was chosen instead.
+    folder: base folder of relative paths.
+    notes: for a workload made from logs, what the logs lack and which values are used instead.
     """
 
     cluster: Cluster | None
     jobs: tuple[Job, ...]
     pools: tuple[Pool, ...] = ()
     prices: Prices | None = None
-    limits: Limits | None = None
+    limits: PlanLimits | None = None
     vm: VmShape | None = None
     classes: tuple[JobClass, ...] = ()
     capacity_prices: CapacityPrices | None = None
@@ -47,17 +47,19 @@ class Workload:
         for job in self.jobs:
             if job.job_id in seen:
                 raise InvalidInput(
-                    f"job id {job.job_id!r} is given twice", where="jobs", hint="name each job once"
+                    f"job id {job.job_id!r} is used twice",
+                    where="jobs",
+                    hint="give each job its own id",
                 )
             seen.add(job.job_id)
 
     @property
     def is_from_logs(self) -> bool:
-        """Whether it was made from logs, so that there is no file to mend."""
+        """Whether it was made from logs, so that there is no workload file to fix."""
         return bool(self.notes)
 
     def required_cluster(self) -> Cluster:
-        """The cluster; raises InvalidInput naming the field where there is none."""
+        """Return the cluster. Raises InvalidInput if there is none."""
         if self.cluster is None:
             hint = "add `cluster: {map_slots: ..., reduce_slots: ...}`"
             if self.is_from_logs:

@@ -1,1 +1,1 @@
-"""Offline planners: what to rent, whom to admit, in which order to submit. Functions, no state."""
+"""Offline planners: VMs to rent, jobs to admit, submission order. Pure functions of their input."""

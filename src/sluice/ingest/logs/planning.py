@@ -18,7 +18,7 @@ from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.lengths import ConstantLengths
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 
@@ -54,12 +54,12 @@ class PlanningOptions:
         return None if self.vm_hour_usd is None else Prices(vm_hour_usd=self.vm_hour_usd)
 
     @property
-    def limits(self) -> Limits | None:
+    def limits(self) -> PlanLimits | None:
         """The limits of a plan, if any is given."""
         given = (self.budget_usd_max, self.deadline_s, self.vms_max)
         if given == (None, None, None):
             return None
-        return Limits(
+        return PlanLimits(
             budget_usd_max=self.budget_usd_max, deadline_s=self.deadline_s, vms_max=self.vms_max
         )
 

@@ -1,10 +1,13 @@
-"""How many jobs of each class to take, and how many machines to rent for them, for the next hour.
+"""Capacity planning: jobs to admit in each class, and VMs to rent, for the next hour.
 
-Theory of operation. A deadline fixes what one job takes (`sluice.estimate.vm_need`), so that what
-is left is a linear program with one constraint: machines. Machines cost `reserved_vm_usd` up to
-those that are reserved and `on_demand_vm_usd` beyond, a price that only rises; so classes are
-taken by falling penalty per machine until the next machine costs more than it saves. One sort
-answers it (`greedy`), a dual solution proves it (`certificate`), whole jobs and machines are
-settled among the few classes where it matters (`integer`), and the same order gives the cost for
-every number of reserved machines (`curve`). Source: capacity spec, sections 3 and 4.
+Theory of operation. The deadline of a class fixes the VMs that one job needs
+(`sluice.estimate.vm_need`). What remains is a linear program with one constraint, the VMs. A VM
+costs `reserved_vm_usd` up to the number of reserved VMs and `on_demand_vm_usd` above it, so the
+marginal price only rises. Therefore classes are admitted by falling penalty per VM, until the next
+VM costs more than it saves.
+
+One sort solves this (`relaxation`), and a dual solution proves it (`certificate_gap_usd`). Whole
+jobs and VMs need a search only among the few classes near the marginal price (`integer`). The same
+order of classes gives the cost for every number of reserved VMs (`cost_curve`).
+Source: capacity spec, sections 3 and 4.
 """

@@ -1,4 +1,4 @@
-"""From which penalty, or which deadline, a class is worth its machines.
+"""Break-even penalty and deadline of a class: from there on its VMs cost less than refusal.
 
 Source: capacity spec, section 8.
 """
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from sluice.model.classes import JobClass
 from sluice.planning.capacity.needs import ClassNeed
-from sluice.planning.capacity.problem import Rent
+from sluice.planning.capacity.problem import RentalPrices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakEven:
-    """Where a class stands. reserved_usd, on_demand_usd: what the machines of one job cost, and so
-    the penalty above which a job is worth them.
+    """Break-even points of a class.
 
-    reserved_deadline_s, on_demand_deadline_s: the least deadline that is worth such machines; None
-    where no deadline is (a penalty of 0), or none is told.
+    reserved_usd, on_demand_usd: cost of the VMs of one job; admit a job if its penalty is higher.
+    reserved_deadline_s, on_demand_deadline_s: admit a job if its deadline is looser; None for a
+    penalty of 0, or a class without a deadline.
     """
 
     reserved_usd: float
@@ -27,8 +27,8 @@ class BreakEven:
     on_demand_deadline_s: float | None
 
 
-def break_even(one: JobClass, need: ClassNeed, rent: Rent) -> BreakEven:
-    """Where the class stands at these prices."""
+def break_even(one: JobClass, need: ClassNeed, rent: RentalPrices) -> BreakEven:
+    """Return the break-even points of the class at these prices."""
     return BreakEven(
         reserved_usd=need.vms_per_job * rent.reserved_usd,
         on_demand_usd=need.vms_per_job * rent.on_demand_usd,
@@ -38,7 +38,7 @@ def break_even(one: JobClass, need: ClassNeed, rent: Rent) -> BreakEven:
 
 
 def _deadline_s(one: JobClass, need: ClassNeed, vm_usd: float) -> float | None:
-    """At this deadline one job's machines cost what refusing it does."""
+    """The deadline at which the VMs of one job cost as much as its penalty."""
     if need.law is None or need.slack_s is None or not one.penalty_usd:
         return None
     return need.law.xi_fixed_s + need.vms_per_job * need.slack_s * vm_usd / one.penalty_usd

@@ -1,10 +1,10 @@
-"""Random instances like those of the paper's evaluation, for tests, benches and reproductions.
+"""Random instances as in the paper's evaluation, for tests, benchmarks and reproductions.
 
-Prices in cents there, dollars here: only their ratio counts. Three sorts:
+The paper gives prices in cents, this module in dollars; only their ratio matters. Three kinds:
 
-- TEXT: as the paper's text has it. Every class is then worth taking whole (erratum E12);
-- TABLE: deadlines, penalties and least jobs from the paper's table; a few classes are infeasible;
-- TIGHT: penalties around the two prices, so that there is something to decide.
+- TEXT: values from the paper's text. Then every class is worth admitting in full (erratum E12);
+- TABLE: deadlines, penalties and minimum jobs from its table; a few classes are infeasible;
+- TIGHT: penalties around the two prices, so that the decision is not trivial.
 
 Source: capacity spec, section 7, errata E8 to E12.
 """
@@ -17,18 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from sluice.estimate.bounds import Bound, Lengths, SharedJob, TimeLaw
+from sluice.estimate.bounds import Bound, LengthSummary, SharedJob, TimeLaw
 from sluice.estimate.vm_need import vms_per_job
 from sluice.model.classes import ClassProfile, JobClass
 from sluice.model.lengths import ConstantLengths
-from sluice.planning.capacity.problem import Numbers, Problem, Rent
+from sluice.planning.capacity.problem import CapacityProblem, Numbers, RentalPrices
 
-AVERAGE = 0.8  # of the longest length, in every phase (erratum E10)
-PENALTY = 10.0  # times one job's rent (section 4.3)
+AVERAGE = 0.8  # average over longest task length, in every phase (erratum E10)
+PENALTY = 10.0  # penalty over the rent of one job (section 4.3)
 
 
-class Sort(Enum):
-    """Where deadlines, penalties and least jobs come from."""
+class InstanceKind(Enum):
+    """Source of deadlines, penalties and minimum jobs."""
 
     TEXT = "text"
     TABLE = "table"
@@ -37,7 +37,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnClasses:
-    """Classes as columns of equal length. jobs: what one job of each does, its fields columns."""
+    """Classes as columns of equal length. jobs: one job of each class, with columns as fields."""
 
     jobs: SharedJob
     deadline_s: Numbers
@@ -48,7 +48,7 @@ class DrawnClasses:
     penalty_usd: Numbers
 
     def needs(self, bound: Bound = Bound.UP) -> Numbers:
-        """VMs for a job of each class; infinite or NaN where no capacity meets its deadline."""
+        """VMs for a job of each class; infinite or NaN if no capacity meets its deadline."""
         law: Any = self.jobs.law(bound)
         slack_s = self.deadline_s - law.xi_fixed_s
         fit = self.maps_per_vm, self.reduces_per_vm
@@ -56,11 +56,11 @@ class DrawnClasses:
             needs: Numbers = vms_per_job(law.xi_map_s, law.xi_reduce_s, slack_s, *fit)
         return np.where(slack_s > 0, needs, np.inf)
 
-    def problem(self, rent: Rent, bound: Bound = Bound.UP) -> Problem:
-        """The classes whose deadline can be met, as a problem."""
+    def problem(self, rent: RentalPrices, bound: Bound = Bound.UP) -> CapacityProblem:
+        """Make a problem of the classes whose deadline can be met."""
         needs = self.needs(bound)
         can = needs < np.inf
-        return Problem(
+        return CapacityProblem(
             vms_per_job=needs[can],
             penalty_usd=self.penalty_usd[can],
             jobs_min=self.jobs_min[can],
@@ -69,7 +69,7 @@ class DrawnClasses:
         )
 
     def job_classes(self) -> tuple[JobClass, ...]:
-        """The same as classes of the model, called class-1, class-2 and so on."""
+        """Return the classes as model values, named class-1, class-2 and so on."""
         return tuple(self._job_class(number) for number in range(len(self.deadline_s)))
 
     def _job_class(self, number: int) -> JobClass:
@@ -93,7 +93,7 @@ class DrawnClasses:
         )
 
     def law(self, number: int, bound: Bound = Bound.UP) -> TimeLaw:
-        """The law of one of the classes."""
+        """Return the time law of one class."""
         law: Any = self.jobs.law(bound)
         return TimeLaw(
             xi_map_s=float(law.xi_map_s[number]),
@@ -106,28 +106,30 @@ def _constant(lengths: Any, number: int) -> ConstantLengths:  # noqa: ANN401  # 
     return ConstantLengths(float(lengths.avg_s[number]), float(lengths.max_s[number]))
 
 
-def draw_rent(draw: np.random.Generator, reserved_vms: float) -> Rent:
-    """Prices of the paper's table, drawn until on-demand costs more (erratum E9)."""
+def draw_rent(draw: np.random.Generator, reserved_vms: float) -> RentalPrices:
+    """Draw prices from the paper's table until on-demand costs more (erratum E9)."""
     reserved, on_demand = 0.0, 0.0
     while on_demand <= reserved:
         reserved, on_demand = draw.uniform(5, 20), draw.uniform(5, 40)
-    return Rent(on_demand_usd=on_demand, reserved_usd=reserved, reserved_vms=reserved_vms)
+    return RentalPrices(on_demand_usd=on_demand, reserved_usd=reserved, reserved_vms=reserved_vms)
 
 
-def draw_classes(draw: np.random.Generator, count: int, rent: Rent, sort: Sort) -> DrawnClasses:
-    """So many classes; penalties depend on the prices, but for those of the table.
+def draw_classes(
+    draw: np.random.Generator, count: int, rent: RentalPrices, sort: InstanceKind
+) -> DrawnClasses:
+    """Draw `count` classes. Penalties depend on the prices, except for TABLE.
 
-    Needs count with the pessimistic bound.
+    VM needs use the pessimistic bound.
     """
     base = _base(draw, count)
-    if sort is Sort.TABLE:
+    if sort is InstanceKind.TABLE:
         return replace(
             base,
             deadline_s=draw.uniform(600, 1200, count),
             jobs_min=draw.integers(10, base.jobs_max.astype(int), endpoint=True).astype(float),
             penalty_usd=draw.uniform(250, 2500, count),
         )
-    if sort is Sort.TEXT:
+    if sort is InstanceKind.TEXT:
         alone_usd = rent.reserved_usd if rent.reserved_vms else rent.on_demand_usd
         return replace(
             base,
@@ -143,14 +145,14 @@ def draw_classes(draw: np.random.Generator, count: int, rent: Rent, sort: Sort) 
 
 
 def _base(draw: np.random.Generator, count: int) -> DrawnClasses:
-    """What all sorts have in common; deadlines are those of the paper's text."""
+    """Draw the values that all kinds share; deadlines are those of the paper's text."""
 
     def whole(low: int, high: int) -> Any:  # noqa: ANN401  # columns, see above
         return draw.integers(low, high, count, endpoint=True).astype(float)
 
     def lengths(low: float, high: float) -> Any:  # noqa: ANN401  # as above
         longest: Any = draw.uniform(low, high, count)
-        return Lengths(avg_s=AVERAGE * longest, max_s=longest)
+        return LengthSummary(avg_s=AVERAGE * longest, max_s=longest)
 
     jobs = SharedJob(
         map_tasks=whole(70, 700),

@@ -1,9 +1,10 @@
-"""Whole jobs on whole machines, with a proven distance to the best.
+"""Solution in whole jobs and VMs, with a bound on its distance to the optimum.
 
-The linear answer is rounded down in jobs and up in machines, so that no deadline breaks. Only
-classes that are worth about as much as the next machine can gain by another rounding: those, the
-core, are solved exactly, all others stay as they are. With no more classes than the core holds
-that is the whole problem. Source: capacity spec, section 4.2.
+The linear solution is rounded down in jobs and up in VMs, so that every deadline still holds. Only
+classes with a penalty per VM near the marginal price can gain from another rounding. These classes,
+the core of the knapsack, are solved exactly by a MIP solver; all others keep their rounded values.
+If there are at most `core_max` classes, the core is the whole problem. A MIP over all classes would
+take exponential time and gain almost nothing. Source: capacity spec, section 4.2.
 """
 
 from __future__ import annotations
@@ -15,20 +16,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sluice.planning.capacity.problem import Allotment, Numbers, Problem, Rent
+from sluice.planning.capacity.problem import (
+    CapacityProblem,
+    CapacitySolution,
+    Numbers,
+    RentalPrices,
+)
 
 CORE_MAX = 60
-_NODES_MAX = 100_000  # of the search tree: a limit on work, not on time, so that answers repeat
-_GAP = 1e-7  # of all costs: a core that is not everything is solved so closely
-_ROUNDING = 1e-9  # of a number of jobs or machines; a solver's answer is no better
-_ROUNDED_MAX = 1e3  # numbers above it are rounded as if they were it, never by a whole job
+_NODES_MAX = 100_000  # limit on search nodes instead of time, so that results are repeatable
+_GAP = 1e-7  # accepted gap as a share of the total cost, if the core is not the whole problem
+_ROUNDING = 1e-9  # relative tolerance of job and VM counts; solvers are not more precise
+_ROUNDED_MAX = 1e3  # the tolerance stops growing here, so it never reaches a whole job
 
 
-def whole(problem: Problem, relaxed: Allotment, *, core_max: int = CORE_MAX) -> Allotment:
-    """The cheapest answer in whole jobs and machines that rounding and the core give.
+def solve_integer(
+    problem: CapacityProblem, relaxed: CapacitySolution, *, core_max: int = CORE_MAX
+) -> CapacitySolution:
+    """Return the cheaper of the rounded solution and the solution of the core.
 
-    relaxed: the optimum with divisible jobs; its objective is a bound that nothing undercuts.
-    core_max: classes to solve exactly. `jobs_min` and `jobs_max` must be whole.
+    relaxed: optimum with divisible jobs; its objective is a lower bound for every solution.
+    core_max: number of classes to solve exactly. `jobs_min` and `jobs_max` must be integers.
     """
     rounded = np.floor(relaxed.jobs + _ROUNDING * np.clip(relaxed.jobs, 1.0, _ROUNDED_MAX))
     free = int(np.count_nonzero(problem.jobs_max > problem.jobs_min))
@@ -43,7 +51,7 @@ def whole(problem: Problem, relaxed: Allotment, *, core_max: int = CORE_MAX) -> 
 
 
 def whole_vms(needed: float) -> float:
-    """Whole machines that make up what is needed; a billionth of one more is rounding.
+    """Round VMs up to an integer; an excess of a billionth is rounding and is ignored.
 
     >>> whole_vms(13.8), whole_vms(13.0000000001)
     (14.0, 13.0)
@@ -55,9 +63,9 @@ def _slop(vms: float) -> float:
     return _ROUNDING * min(max(1.0, vms), _ROUNDED_MAX)
 
 
-def _answer(problem: Problem, jobs: Numbers, relaxed: Allotment) -> Allotment:
+def _answer(problem: CapacityProblem, jobs: Numbers, relaxed: CapacitySolution) -> CapacitySolution:
     reserved, on_demand = _whole_rent(problem.rent).vms(whole_vms(problem.needed_vms(jobs)))
-    return Allotment(
+    return CapacitySolution(
         jobs=jobs,
         reserved_vms=reserved,
         on_demand_vms=on_demand,
@@ -66,18 +74,18 @@ def _answer(problem: Problem, jobs: Numbers, relaxed: Allotment) -> Allotment:
     )
 
 
-def _whole_rent(rent: Rent) -> Rent:
-    return Rent(
+def _whole_rent(rent: RentalPrices) -> RentalPrices:
+    return RentalPrices(
         on_demand_usd=rent.on_demand_usd,
         reserved_usd=rent.reserved_usd,
         reserved_vms=float(math.floor(rent.reserved_vms + _ROUNDING)),
     )
 
 
-def _core(problem: Problem, price_usd: float, size: int) -> NDArray[np.intp]:
-    """The classes whose worth is nearest the price of the next machine, in their own order."""
+def _core(problem: CapacityProblem, price_usd: float, size: int) -> NDArray[np.intp]:
+    """The classes with a penalty per VM nearest to the marginal price, in input order."""
     distance = np.abs(problem.worth_usd - price_usd)
-    distance[problem.jobs_max == problem.jobs_min] = math.inf  # there is nothing to decide
+    distance[problem.jobs_max == problem.jobs_min] = math.inf  # the class has a fixed job count
     free = np.flatnonzero(distance < math.inf)
     if len(free) <= size:
         return free
@@ -85,21 +93,21 @@ def _core(problem: Problem, price_usd: float, size: int) -> NDArray[np.intp]:
 
 
 class _Solution(NamedTuple):
-    """Jobs of every class, and whether nothing cheaper exists."""
+    """Jobs of every class, and whether the solution is proven to be optimal."""
 
     jobs: Numbers
     is_proven: bool
 
 
 def _solved(
-    problem: Problem, jobs: Numbers, core: NDArray[np.intp], *, is_everything: bool
+    problem: CapacityProblem, jobs: Numbers, core: NDArray[np.intp], *, is_everything: bool
 ) -> _Solution | None:
-    """The best whole jobs of the core while the others stay; None where none was found."""
+    """Solve the core with the other classes fixed; None if the solver finds no solution."""
     if not len(core):
         return None
     least = jobs.copy()
     least[core] = problem.jobs_min[core]
-    # Where the core is not everything, the search may stop once it matters no more.
+    # If other classes are fixed, the result is approximate anyway, so a small gap is accepted.
     total_usd = problem.rent.cost_usd(problem.needed_vms(jobs)) + problem.refusals_usd(jobs)
     gap_usd = 0.0 if is_everything else _GAP * total_usd
     solver = _milp(problem, core, problem.needed_vms(least), gap_usd)
@@ -117,10 +125,13 @@ def _is_optimal(solver: Any) -> bool:  # noqa: ANN401  # the solver's class has 
     return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
-def _milp(problem: Problem, core: NDArray[np.intp], least_vms: float, gap_usd: float) -> Any | None:  # noqa: ANN401  # as above
-    """HiGHS with the jobs of the core beyond their least; None where it has found none.
+def _milp(
+    problem: CapacityProblem, core: NDArray[np.intp], least_vms: float, gap_usd: float
+) -> Any | None:  # noqa: ANN401  # as above
+    """Run HiGHS on the core; None if it finds no solution.
 
-    Machines, too, count from what must be: so the numbers stay small, and tolerances tight.
+    Variables count the jobs above `jobs_min` and the VMs above the minimum. This keeps the numbers
+    small, because the absolute tolerances of the solver are too wide for large numbers.
     """
     import highspy
 

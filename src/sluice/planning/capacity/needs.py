@@ -1,6 +1,6 @@
-"""What one job of each class takes, and which classes no number of machines can serve.
+"""VMs that one job of each class needs, and classes with a deadline that no capacity can meet.
 
-A class either says how many VMs a job takes, or its profile and deadline do. Source: capacity
+A class gives its VMs per job, or they follow from its profile and deadline. Source: capacity
 spec, sections 3.1, 3.2 and 9.
 """
 
@@ -17,10 +17,10 @@ from sluice.model.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassNeed:
-    """What one job of a class takes.
+    """VMs and containers that one job of a class needs.
 
-    law, containers, slack_s: None where the class says only its VMs. slack_s: what its deadline
-    leaves for what containers shorten, above 0.
+    law, containers, slack_s: None if the class gives only its VMs per job.
+    slack_s: deadline minus the time that containers cannot shorten, above 0.
     """
 
     vms_per_job: float
@@ -30,9 +30,9 @@ class ClassNeed:
 
 
 def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, float]:
-    """Classes whose deadline no capacity can meet, each with the deadline that it must exceed.
+    """Return the classes with an unreachable deadline, and the value each deadline must exceed.
 
-    Raises InvalidInput naming class and field where a profile has too few tasks for the bound.
+    Raises InvalidInput that names class and field if a profile has too few tasks for the bound.
     """
     fixed_s = {one.class_id: _law(one, bound) for one in classes if one.profile is not None}
     return {
@@ -45,9 +45,9 @@ def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, fl
 
 
 def class_needs(classes: Sequence[JobClass], bound: Bound) -> list[ClassNeed]:
-    """The need of each class, in order; every deadline must be within reach.
+    """Return the need of each class, in order; every deadline must be reachable.
 
-    Raises InvalidInput as `least_deadlines_s`.
+    Raises the same errors as `least_deadlines_s`.
     """
     return [_need(one, bound) for one in classes]
 
@@ -81,13 +81,13 @@ def _law(one: JobClass, bound: Bound) -> TimeLaw:
 def _too_few(
     one: JobClass, profile: ClassProfile, field: str, bound: Bound, xi_s: float
 ) -> InvalidInput:
-    """Why the pessimistic law has no meaning for so few tasks. Source: erratum E4."""
+    """Error for a class with too few tasks for the pessimistic law. Source: erratum E4."""
     tasks = profile.map_tasks if field == "maps" else profile.reduce_tasks
     lengths = "max_s" if field == "maps" else "(reduces.max_s + shuffle.max_s)"
     work = "avg_s" if field == "maps" else "(reduces.avg_s + shuffle.avg_s)"
     share = "2" if bound is Bound.UP else "1"
     others = [name for name in _positive(profile) if name != bound.value]
-    offer = f"take --bound {' or '.join(others)}, or " if others else ""
+    offer = f"use --bound {' or '.join(others)}, or " if others else ""
     return InvalidInput(
         f"{field}.tasks is {tasks}, too few for bound {bound.value}:"
         f" tasks * {work} - {share} * {lengths} is {xi_s:g} s, not above 0",
@@ -97,7 +97,7 @@ def _too_few(
 
 
 def _positive(profile: ClassProfile) -> Iterator[str]:
-    """Bounds under which the profile has a meaning."""
+    """Yield the bounds that are valid for the profile."""
     for bound in Bound:
         law = shared_job(profile).law(bound)
         if law.xi_map_s > 0 and law.xi_reduce_s > 0:

@@ -1,7 +1,7 @@
-"""From classes and prices to a plan: the one way through this room.
+"""Capacity plan from classes and prices; the entry point of this package.
 
-Works out what jobs take, solves for whole or divisible jobs, and says of every class what it gets,
-what it is worth, and which deadline would be worth its machines. Source: capacity spec.
+It computes the VMs per job, solves for divisible or whole jobs, and reports for every class its
+jobs, VMs and break-even points. Source: capacity spec.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from sluice.estimate.bounds import Bound
 from sluice.model.classes import HOUR_S, CapacityPrices, JobClass
 from sluice.model.errors import InvalidInput
 from sluice.planning.capacity.break_even import BreakEven, break_even
-from sluice.planning.capacity.curve import CostCurve, cost_curve
-from sluice.planning.capacity.greedy import allot, certificate_gap_usd
-from sluice.planning.capacity.integer import whole
+from sluice.planning.capacity.cost_curve import CostCurve, cost_curve
+from sluice.planning.capacity.integer import solve_integer
 from sluice.planning.capacity.needs import ClassNeed, class_needs, least_deadlines_s
-from sluice.planning.capacity.problem import Allotment, Problem, Rent
-from sluice.planning.capacity.two_classes import Cell, look_up
+from sluice.planning.capacity.problem import CapacityProblem, CapacitySolution, RentalPrices
+from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
+from sluice.planning.capacity.two_classes import TableCell, two_class_solution
 
-_TABLE_CLASSES = 2  # what the closed form is for
-_SLOP = 1e-9  # of a number of containers; what differs by less is whole
+_TABLE_CLASSES = 2  # number of classes in the closed form
+_SLOP = 1e-9  # relative tolerance when containers are rounded up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassPlan:
-    """What one class gets. Jobs at once; containers and VMs for all of them together.
+    """Plan of one class: admitted concurrent jobs, with containers and VMs for all of them.
 
-    map_containers, reduce_containers, time_s: None where the class says only its VMs; time_s also
-    where none of its jobs is taken.  share: of the queue; 0 where nothing is taken.
+    map_containers, reduce_containers, time_s: None if the class gives only its VMs per job.
+    time_s: also None if no job is admitted.  share: share of the VMs; 0 if no job is admitted.
     """
 
     class_id: str
@@ -49,18 +49,19 @@ class ClassPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityPlan:
-    """An optimum, with its proof. objective_usd is cost_usd less the penalties of all jobs.
+    """An optimal plan with its proof.
 
-    gap_usd: of divisible jobs, what the certificate leaves open (rounding); of whole ones, what
-    they cost more than divisible ones, an upper limit on the distance to the best.
-    rounded_vms: VMs that containers rounded up take; None for divisible jobs.
-    is_proven: nothing cheaper exists, of its kind.
-    curve: the cost over reserved VMs, jobs divisible.  cell: of the closed form, for two classes.
+    objective_usd: cost_usd minus the penalties of all requested jobs.
+    gap_usd: for divisible jobs, the gap of the certificate (rounding only); for whole jobs, the
+    extra cost over divisible jobs, which is an upper bound on the distance to the optimum.
+    rounded_vms: VMs for containers that are rounded up; None for divisible jobs.
+    is_proven: whether the plan is proven to be optimal among plans of its kind.
+    curve: cost over reserved VMs, for divisible jobs.  cell: closed form, for two classes.
     """
 
     bound: Bound
     is_whole: bool
-    rent: Rent
+    rent: RentalPrices
     reserved_vms: float
     on_demand_vms: float
     objective_usd: float
@@ -70,52 +71,54 @@ class CapacityPlan:
     gap_usd: float
     classes: tuple[ClassPlan, ...]
     curve: CostCurve
-    cell: Cell | None
+    cell: TableCell | None
     rounded_vms: float | None
     is_proven: bool
     warnings: tuple[str, ...]
 
     @property
     def cost_usd(self) -> float:
-        """Rent and penalties together."""
+        """Rent plus penalties."""
         return self.rent_usd + self.penalties_usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreachable:
-    """A true no: classes whose deadline no capacity meets, with what it must exceed, seconds."""
+class UnreachableDeadlines:
+    """A true no: classes with an unreachable deadline, and the seconds it must exceed."""
 
     least_deadline_s: Mapping[str, float]
     warnings: tuple[str, ...] = field(default=())
 
 
-def plan(
+def plan_capacity(
     classes: Sequence[JobClass],
     prices: CapacityPrices | None,
     *,
     bound: Bound = Bound.UP,
     is_whole: bool = False,
     source: str = "workload",
-) -> CapacityPlan | Unreachable:
-    """The cheapest jobs and machines.
+) -> CapacityPlan | UnreachableDeadlines:
+    """Return the cheapest plan.
 
-    is_whole: in whole jobs, machines and containers.  source: what messages call the file.
-    Raises InvalidInput naming class and field where the question cannot be asked.
+    is_whole: plan whole jobs, VMs and containers.  source: name of the file in messages.
+    Raises InvalidInput that names class and field if the input is invalid.
     """
     if not classes:
         raise InvalidInput("classes is missing", where=source, hint="give at least one class")
-    rent = Rent.of(prices, source)
+    rent = RentalPrices.of(prices, source)
     if is_whole:
         _check_whole(classes, source)
     try:
         least_s = least_deadlines_s(classes, bound)
         if least_s:
-            return Unreachable(least_deadline_s=least_s, warnings=tuple(_warnings(classes)))
+            return UnreachableDeadlines(
+                least_deadline_s=least_s, warnings=tuple(_warnings(classes))
+            )
         needs = class_needs(classes, bound)
     except InvalidInput as error:
         raise error.within(source) from None
-    problem = Problem.of(classes, np.array([need.vms_per_job for need in needs]), rent)
-    relaxed = allot(problem)
+    problem = CapacityProblem.of(classes, np.array([need.vms_per_job for need in needs]), rent)
+    relaxed = solve_relaxation(problem)
     if not is_whole:
         return _plan(classes, needs, problem, relaxed, bound)
     return _whole_plan(classes, needs, problem, relaxed, bound)
@@ -136,7 +139,7 @@ def _check_whole(classes: Sequence[JobClass], source: str) -> None:
 def _warnings(classes: Sequence[JobClass]) -> list[str]:
     return [
         f"class {one.class_id!r}: deadline_s is {one.deadline_s:g}, above {HOUR_S:g}; VMs are paid"
-        " for one hour, so that its jobs cost more than is told here"
+        " for one hour here, so its jobs cost more than this plan shows"
         for one in classes
         if one.deadline_s is not None and one.deadline_s > HOUR_S
     ]
@@ -145,11 +148,11 @@ def _warnings(classes: Sequence[JobClass]) -> list[str]:
 def _plan(
     classes: Sequence[JobClass],
     needs: Sequence[ClassNeed],
-    problem: Problem,
-    answer: Allotment,
+    problem: CapacityProblem,
+    answer: CapacitySolution,
     bound: Bound,
 ) -> CapacityPlan:
-    """The plan of an answer, its jobs and containers divisible."""
+    """Make the plan of a solution, with divisible jobs and containers."""
     rent, total_vms = problem.rent, problem.needed_vms(answer.jobs)
     return CapacityPlan(
         bound=bound,
@@ -168,7 +171,7 @@ def _plan(
             for one, need, jobs in zip(classes, needs, answer.jobs, strict=True)
         ),
         curve=cost_curve(problem),
-        cell=look_up(problem) if len(classes) == _TABLE_CLASSES else None,
+        cell=two_class_solution(problem) if len(classes) == _TABLE_CLASSES else None,
         rounded_vms=None,
         is_proven=answer.is_proven,
         warnings=tuple(_warnings(classes)),
@@ -176,7 +179,7 @@ def _plan(
 
 
 def _class_plan(
-    one: JobClass, need: ClassNeed, jobs: float, total_vms: float, rent: Rent
+    one: JobClass, need: ClassNeed, jobs: float, total_vms: float, rent: RentalPrices
 ) -> ClassPlan:
     vms, containers = need.vms_per_job * jobs, need.containers
     return _timed(
@@ -197,7 +200,7 @@ def _class_plan(
 
 
 def _timed(one: ClassPlan, need: ClassNeed) -> ClassPlan:
-    """The class with the time that its containers give its jobs."""
+    """Add the time that the jobs take with these containers."""
     if need.law is None or not one.map_containers or not one.reduce_containers:
         return one
     return replace(one, time_s=need.law.time_s(one.jobs, one.map_containers, one.reduce_containers))
@@ -206,19 +209,19 @@ def _timed(one: ClassPlan, need: ClassNeed) -> ClassPlan:
 def _whole_plan(
     classes: Sequence[JobClass],
     needs: Sequence[ClassNeed],
-    problem: Problem,
-    relaxed: Allotment,
+    problem: CapacityProblem,
+    relaxed: CapacitySolution,
     bound: Bound,
 ) -> CapacityPlan:
-    """The plan in whole jobs, machines and containers."""
-    answer = whole(problem, relaxed)
+    """Make the plan in whole jobs, VMs and containers."""
+    answer = solve_integer(problem, relaxed)
     rough = _plan(classes, needs, problem, answer, bound)
     parts = tuple(_rounded_up(part, need) for part, need in zip(rough.classes, needs, strict=True))
     rounded_vms = math.fsum(map(_held_vms, classes, parts))
     lacking = rounded_vms - answer.reserved_vms - answer.on_demand_vms
     warning = (
-        f"containers rounded up take {rounded_vms:.2f} VMs, {lacking:.2f} more than are rented:"
-        " let the queues have their shares, or rent more"
+        f"containers rounded up need {rounded_vms:.2f} VMs, {lacking:.2f} more than are rented:"
+        " configure the queues by share, or rent more VMs"
     )
     return replace(
         rough,
@@ -242,7 +245,7 @@ def _rounded_up(part: ClassPlan, need: ClassNeed) -> ClassPlan:
 
 
 def _held_vms(one: JobClass, part: ClassPlan) -> float:
-    """VMs that the class's containers fill."""
+    """VMs that the containers of the class fill."""
     if part.map_containers is None or part.reduce_containers is None:
         return part.vms
     assert one.maps_per_vm is not None, "a class with containers says how many fit a VM"

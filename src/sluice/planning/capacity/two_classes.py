@@ -1,22 +1,22 @@
-"""Two classes in closed form: twenty-four cells, each with its answer.
+"""Closed-form solution for two classes: a table of 24 cells.
 
-A special case that can be looked up instead of computed, and so the referee of what is computed.
-Rows say what the classes are worth per machine against the two prices, columns how many machines
-are reserved. Source: capacity spec, section 3.4.
+This special case needs no search, so tests use it to check the general solution. The row depends on
+the penalty per VM of both classes compared with the two prices, the column on the number of
+reserved VMs. Source: capacity spec, section 3.4.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.planning.capacity.problem import Problem
+from sluice.planning.capacity.problem import CapacityProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """Where a problem stands in the table, and the answer that stands there.
+class TableCell:
+    """A cell of the table and its solution.
 
-    row: 1 to 6.  column: "a" to "d".  jobs: of the two classes in the order of the problem.
+    row: 1 to 6.  column: "a" to "d".  jobs: of both classes, in the order of the problem.
     """
 
     row: int
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Class:
-    """One class: VMs per job, jobs and VMs at both limits, worth of a machine."""
+    """One class: VMs per job, minimum and maximum jobs, and penalty per VM."""
 
     need: float
     low: float
@@ -44,8 +44,8 @@ class _Class:
         return self.need * self.high
 
 
-def look_up(problem: Problem) -> Cell:
-    """The cell of a problem of two classes. Where worths are equal, any order is right."""
+def two_class_solution(problem: CapacityProblem) -> TableCell:
+    """Return the cell of a problem with two classes. On equal worth any order is optimal."""
     assert len(problem.penalty_usd) == 2, "the table has two classes"  # noqa: PLR2004  # its point
     both = [
         _Class(need=float(need), low=float(low), high=float(high), worth=float(worth))
@@ -61,7 +61,7 @@ def look_up(problem: Problem) -> Cell:
     lesser, better = reversed(both) if swapped else both
     row, column = _row(problem, lesser, better), _column(problem, lesser, better)
     jobs, reserved, on_demand = _answer(row, column, lesser, better, problem.rent.reserved_vms)
-    return Cell(
+    return TableCell(
         row=row,
         column=column,
         jobs=(jobs[1], jobs[0]) if swapped else jobs,
@@ -74,7 +74,7 @@ _COLUMNS = "abcd"
 _ROWS = {(0, 0): 1, (0, 1): 2, (0, 2): 3, (1, 1): 4, (1, 2): 5, (2, 2): 6}
 
 
-def _row(problem: Problem, lesser: _Class, better: _Class) -> int:
+def _row(problem: CapacityProblem, lesser: _Class, better: _Class) -> int:
     rent = problem.rent
     places = [
         (one.worth > rent.reserved_usd) + (one.worth >= rent.on_demand_usd)
@@ -83,7 +83,7 @@ def _row(problem: Problem, lesser: _Class, better: _Class) -> int:
     return _ROWS[places[0], places[1]]
 
 
-def _column(problem: Problem, lesser: _Class, better: _Class) -> str:
+def _column(problem: CapacityProblem, lesser: _Class, better: _Class) -> str:
     steps = (
         lesser.low_vms + better.low_vms,
         lesser.low_vms + better.high_vms,
@@ -92,8 +92,8 @@ def _column(problem: Problem, lesser: _Class, better: _Class) -> str:
     return _COLUMNS[sum(problem.rent.reserved_vms >= step for step in steps)]
 
 
-# How many jobs of the lesser and of the better class: as few or as many as may be, or what the
-# reserved machines that the other class leaves have room for.
+# Jobs of the class with less and of the class with more penalty per VM: the minimum, the maximum,
+# or as many as fit the reserved VMs that the other class leaves.
 _LOW, _UP, _REST = "low", "up", "rest"
 _JOBS: dict[int, tuple[tuple[str, str], ...]] = {
     1: ((_LOW, _LOW), (_LOW, _LOW), (_LOW, _LOW), (_LOW, _LOW)),
@@ -108,7 +108,7 @@ _JOBS: dict[int, tuple[tuple[str, str], ...]] = {
 def _answer(
     row: int, column: str, lesser: _Class, better: _Class, reserved: float
 ) -> tuple[tuple[float, float], float, float]:
-    """Jobs of the lesser and of the better class, reserved and on-demand machines."""
+    """Jobs of the lesser and of the better class, then reserved and on-demand VMs."""
     how = _JOBS[row][_COLUMNS.index(column)]
     jobs = (
         _jobs(how[0], lesser, reserved - better.high_vms),

@@ -1,7 +1,7 @@
-"""In which order to submit jobs to a cluster that runs them first in, first out.
+"""Submission order of jobs on a cluster that runs them first in, first out.
 
-`problem` says what is known of cluster and jobs, `running` what becomes of an order (exactly, and
-as quickly as can be), `rules` orders by formula, `bounds` says what no order can beat. `sweep`,
-`annealing` and `exact` search; `methods` knows them all by name. Source: ordering spec, a thesis on
-MapReduce job ordering with its errata.
+`problem` defines cluster and jobs. `flow_arrays` and `kernels.fifo_model` evaluate an order.
+`rules` has the orders by formula, `bounds` the lower and upper bounds. `cut_sweep`, `annealing`,
+`exact` and `enumeration` search for an order; `solver` selects a method by name. Source: ordering
+spec, a thesis on MapReduce job ordering with its errata.
 """

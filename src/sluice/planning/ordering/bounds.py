@@ -1,10 +1,10 @@
-"""What no order can beat, and what an order cannot exceed: bounds that hold, and bounds as printed.
+"""Lower and upper bounds on makespan and total completion time, safe ones and printed ones.
 
-The thesis prints upper bounds that are false: an order can take longer than they say. They are
-told beside the safe ones, in a type of their own, and nothing relies on them. What "safe"
-means: proved in the spec, sections 5 and 7 (errata E2 to E4), for tasks of any lengths.
+The thesis prints upper bounds that are false: an order can take longer. They are reported together
+with the safe bounds, in a separate type, and nothing depends on them. A safe bound is proved in the
+spec, sections 5 and 7 (errata E2 to E4), for tasks of any lengths.
 
-All formulas are worked out in whole numbers and rounded once, at the end.
+All formulas use integers and are rounded once at the end, so rounding cannot break a bound.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sluice.planning.ordering.rules import mk_jr, reverse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeBounds:
-    """Bounds that hold. Seconds.
+    """Proved bounds, in seconds.
 
-    makespan_lower_s, tct_lower_s: of every order.  makespan_upper_s: of this order.
-    makespan_upper_all_s: of every order.  mk_jr_excess: MK_JR takes at most 1 + this, times the
-    least makespan; infinite where nothing is known.
+    makespan_lower_s, tct_lower_s: for every order.  makespan_upper_s: for the given order.
+    makespan_upper_all_s: for every order.  mk_jr_excess: MK_JR takes at most 1 + mk_jr_excess
+    times the least makespan.
     """
 
     makespan_lower_s: float
@@ -35,7 +35,7 @@ class SafeBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedBounds:
-    """The thesis's own: (3.5), (3.6) and the delta of theorem 3.1. False in general. Seconds."""
+    """Bounds of the thesis, false in general: (3.5), (3.6), delta of theorem 3.1. Seconds."""
 
     makespan_upper_s: float
     makespan_upper_all_s: float
@@ -43,10 +43,10 @@ class PrintedBounds:
 
 
 def fluid(loads: Loads, order: Sequence[int]) -> int:
-    """F(order), (3.3), times the slots of both kinds: the makespan if work flowed like water.
+    """F(order), (3.3), times the slots of both kinds: the makespan if work were divisible.
 
-    With one slot of each kind it is the makespan itself. In general it is no bound of that
-    order, neither lower nor upper.
+    With one slot of each kind it is the makespan itself. In general it is neither a lower nor an
+    upper bound for this order.
     """
     mapped = done = 0
     for job in order:
@@ -61,7 +61,7 @@ def fluid_s(loads: Loads, order: Sequence[int]) -> float:
 
 
 def safe_bounds(loads: Loads, order: Sequence[int]) -> SafeBounds:
-    """The bounds that hold, of all orders and of this one."""
+    """Return the safe bounds for all orders and for this one."""
     lower = fluid(loads, mk_jr(loads))
     slots = loads.map_slots * loads.reduce_slots
     span = max(loads.map_span[job] + loads.reduce_span[job] for job in loads.jobs)
@@ -76,7 +76,7 @@ def safe_bounds(loads: Loads, order: Sequence[int]) -> SafeBounds:
 
 
 def printed_bounds(loads: Loads, order: Sequence[int]) -> PrintedBounds:
-    """The bounds as printed, to be shown beside what really happens."""
+    """Return the bounds as printed, for comparison."""
     slots = loads.map_slots * loads.reduce_slots
     longest = (max(loads.longest_map) + max(loads.longest_reduce)) * slots
     return PrintedBounds(
@@ -87,17 +87,17 @@ def printed_bounds(loads: Loads, order: Sequence[int]) -> PrintedBounds:
 
 
 def _map_tail(loads: Loads, longest: int) -> int:
-    """(1 - 1/S^M) times a map's length: how far list scheduling may lag behind an even share."""
+    """(1 - 1/S^M) times a map length: most delay of list scheduling over an even share."""
     return (loads.map_slots - 1) * loads.reduce_slots * longest
 
 
 def _reduce_tail(loads: Loads) -> int:
-    """2 (1 - 1/S^R) times the longest reduce: one that straddles, and the last one's own tail."""
+    """2 (1 - 1/S^R) times the longest reduce: one that blocks slots, and the tail of the last."""
     return 2 * (loads.reduce_slots - 1) * loads.map_slots * max(loads.longest_reduce)
 
 
 def _upper(loads: Loads, order: Sequence[int], *, is_safe: bool) -> int:
-    """(3.5), or its repair (E2), times the slots of both kinds."""
+    """(3.5), or its corrected form (E2), times the slots of both kinds."""
     slots = loads.map_slots * loads.reduce_slots
     behind = sum(loads.reduce_share(job) for job in order)
     mapped = longest = best = 0
@@ -111,10 +111,11 @@ def _upper(loads: Loads, order: Sequence[int], *, is_safe: bool) -> int:
 
 
 def _tct_lower(loads: Loads) -> int:
-    """The least sum of completions, times the slots of both kinds.
+    """Lower bound on the sum of completions, times the slots of both kinds.
 
-    Either all maps end as early as shortest-first lets them, and each job's reduces take their
-    own time after that; or reduces are all that matters, and none starts before some map phase.
+    It is the larger of two relaxations. In the first, maps end as early as shortest-first allows,
+    and each job's reduces then take only their own time. In the second, only reduces matter, and
+    none starts before the shortest map phase has ended.
     """
     slots = loads.map_slots * loads.reduce_slots
     map_sums = sum(accumulate(sorted(map(loads.map_share, loads.jobs))))

@@ -1,13 +1,13 @@
-"""Kernels, as they are or compiled: the same functions, the same answers.
+"""The kernels as plain Python or compiled by numba: the same functions with the same results.
 
-`plain` gives them as they stand in the source. `compiled` gives them through numba, where it is
-installed (the extra `fast`). Nothing is reordered or fused (no fast math), so that all sums are
-rounded alike. numba keeps machine code beside the source, or in the user's cache folder where that
-cannot be written to, or else nowhere: then each process compiles anew.
+`plain_kernels` returns the functions of the source. `compiled_kernels` compiles them with numba, if
+it is installed (the extra `fast`). Fast math is off, so operations are not reordered or fused and
+all sums are rounded the same way. numba caches machine code next to the source, or in the user's
+cache folder if the source folder is read-only. Without a cache each process compiles again.
 
-Kernels call each other by name. To be compiled, each is copied into one name space in which those
-names mean the compiled ones. The copy's qualified name ends in a digest of all kernels, for numba
-would not notice that something a kernel calls has changed since its machine code was kept.
+Kernels call each other by name. For compilation each kernel is copied into one namespace in which
+these names refer to the compiled versions. The qualified name of a copy ends in a digest of all
+kernels, because numba's cache does not notice a change in a function that a kernel calls.
 """
 
 from __future__ import annotations
@@ -21,46 +21,47 @@ from typing import Any
 
 from sluice.planning.ordering.kernels import (
     annealing_kernel,
-    branching,
-    enumerating,
-    filling,
+    branch_kernel,
+    enumeration_kernel,
+    fifo_model,
+    prefix_bounds,
     prefix_state,
-    prefixes,
-    readiness,
-    running,
+    slot_groups,
+    sort_and_heap,
 )
 
-_INLINED = (filling, readiness)
+_INLINED = (slot_groups, sort_and_heap)
 _MODULES: tuple[ModuleType, ...] = (
-    *_INLINED, running, annealing_kernel, prefix_state, prefixes, branching, enumerating,
+    *_INLINED, fifo_model, annealing_kernel, prefix_state, prefix_bounds, branch_kernel,
+    enumeration_kernel,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernels:
-    """The kernels that planners call, and what makes the sequences to call them with."""
+    """The kernels that planners call, and the constructors of their argument sequences."""
 
     is_compiled: bool
     evaluate: Callable[..., tuple[float, float]]
-    wander: Callable[..., int]
+    anneal_steps: Callable[..., int]
     branch: Callable[..., int]
     lowest_open: Callable[..., float]
-    try_orders: Callable[..., int]
+    evaluate_orders: Callable[..., int]
     floats: Callable[[Sequence[float]], MutableSequence[float]]
-    whole: Callable[[Sequence[int]], MutableSequence[int]]
+    integers: Callable[[Sequence[int]], MutableSequence[int]]
 
 
 @cache
-def plain() -> Kernels:
-    """The kernels as they stand in the source; sequences are lists."""
-    return _kernels(dict(kernel_functions()), is_compiled=False, floats=list, whole=list)
+def plain_kernels() -> Kernels:
+    """Return the kernels as plain Python; sequences are lists."""
+    return _kernels(dict(kernel_functions()), is_compiled=False, floats=list, integers=list)
 
 
 @cache
-def compiled(*, keeps: bool = True) -> Kernels | None:
-    """The kernels through numba, each compiled when it is first called; None without numba.
+def compiled_kernels(*, keeps: bool = True) -> Kernels | None:
+    """Return the kernels compiled by numba at their first call; None without numba.
 
-    keeps: whether machine code may be kept for the next process.
+    keeps: whether machine code is cached for the next process.
     """
     try:
         import numba
@@ -71,15 +72,15 @@ def compiled(*, keeps: bool = True) -> Kernels | None:
         _compiled_functions(numba, keeps=keeps),
         is_compiled=True,
         floats=lambda values: np.array(values, dtype=np.float64),
-        whole=lambda values: np.array(values, dtype=np.int64),
+        integers=lambda values: np.array(values, dtype=np.int64),
     )
 
 
 def is_kept(kernel: object) -> bool:
-    """Whether machine code of a compiled kernel was kept by an earlier process.
+    """Whether an earlier process cached the machine code of a compiled kernel.
 
-    numba has no word for it, so this looks where it would look; if that is elsewhere one day, the
-    answer is no.
+    numba has no public function for this, so this reads its private cache index. If a later numba
+    changes that, the answer is no.
     """
     try:
         index = kernel._cache._cache_file._load_index()  # type: ignore[attr-defined]  # noqa: SLF001  # as above
@@ -89,12 +90,12 @@ def is_kept(kernel: object) -> bool:
 
 
 def _kernels(functions: dict[str, Any], **rest: Any) -> Kernels:  # noqa: ANN401  # fields of Kernels
-    wanted = ("evaluate", "wander", "branch", "lowest_open", "try_orders")
+    wanted = ("evaluate", "anneal_steps", "branch", "lowest_open", "evaluate_orders")
     return Kernels(**{name: functions[name] for name in wanted}, **rest)
 
 
 def kernel_functions() -> dict[str, FunctionType]:
-    """All kernels by name, from all of their modules."""
+    """Return all kernels of all kernel modules by name."""
     found: dict[str, FunctionType] = {}
     for module in _MODULES:
         for name, value in vars(module).items():
@@ -120,17 +121,17 @@ def _compiled_functions(numba: Any, *, keeps: bool) -> dict[str, Any]:  # noqa: 
 
 
 def _digest(functions: dict[str, FunctionType]) -> str:
-    """A short name for the code of all kernels together."""
-    told = hashlib.sha256()
+    """Short hash of the code of all kernels."""
+    sha256 = hashlib.sha256()
     for name, function in sorted(functions.items()):
         code = function.__code__
-        told.update(repr((name, code.co_code, code.co_consts, code.co_names)).encode())
-    return told.hexdigest()[:12]
+        sha256.update(repr((name, code.co_code, code.co_consts, code.co_names)).encode())
+    return sha256.hexdigest()[:12]
 
 
 def _jitted(numba: Any, function: FunctionType, **options: bool) -> Any:  # noqa: ANN401  # numba's types are its own
-    # Kernels allocate nothing; without counting references to arrays they are four times as fast.
+    # Kernels allocate nothing, so reference counting is not needed; without it they are 4x faster.
     try:
         return numba.njit(_nrt=False, **options)(function)
-    except RuntimeError:  # there is no folder to keep machine code in
+    except RuntimeError:  # there is no writable folder for the cache
         return numba.njit(_nrt=False, **options | {"cache": False})(function)

@@ -1,4 +1,4 @@
-"""Shops: a problem laid out for the kernels, plain or compiled, and what becomes of an order."""
+"""Converts a problem to the sequences that kernels need, and returns the outcome of an order."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluice.planning.ordering.compilation import Kernels, compiled, plain
-from sluice.planning.ordering.kernels.filling import Pool
-from sluice.planning.ordering.kernels.running import Course, FlowArrays, Line, Work
-from sluice.planning.ordering.problem import Problem, checked_order
+from sluice.planning.ordering.compilation import Kernels, compiled_kernels, plain_kernels
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays, JobRuns, JobTimes, ReduceQueue
+from sluice.planning.ordering.kernels.slot_groups import SlotGroups
+from sluice.planning.ordering.problem import OrderingProblem, checked_order
 
-_RUN_S, _GROUP_S = 6e-6, 3e-7  # of plain evaluation: for each run, and each group of slots in it
-_LONG_S = 2.0  # plain, by when compiled kernels are worth loading
+_RUN_S, _GROUP_S = 6e-6, 3e-7  # time of a plain evaluation: per task run, and per slot group in it
+_LONG_S = 2.0  # an expected plain time above this is worth loading the compiled kernels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What becomes of an order. By job, in input order, instants in seconds.
+class OrderOutcome:
+    """Instants of all jobs under an order, in seconds, by job in input order.
 
-    began_s, ended_s: its first task's start and its last one's end.
-    mapped_s: the end of its last map, None without maps.
-    reducing_s: the start of its first reduce, None without reduces.
+    began_s, ended_s: start of the first task and end of the last one.
+    mapped_s: end of the last map, None without maps.
+    reducing_s: start of the first reduce, None without reduces.
     """
 
     makespan_s: float
@@ -32,39 +32,39 @@ class Outcome:
     ended_s: tuple[float, ...]
 
 
-def outcome_of(problem: Problem, order: Sequence[int]) -> Outcome:
-    """Run the jobs in an order. Raises InvalidInput where it is no permutation.
+def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
+    """Evaluate an order. Raises InvalidInput if it is not a permutation.
 
     >>> from sluice.planning.ordering.workloads import benchmarks
     >>> outcome_of(benchmarks(9), range(9)).makespan_s
     1273.0
     """
     checked_order(order, len(problem.jobs))
-    kernels = plain()
+    kernels = plain_kernels()
     flow = flow_arrays_of(problem, kernels)
     if expected_s(flow) > _LONG_S:
-        kernels = compiled() or kernels
+        kernels = compiled_kernels() or kernels
         flow = flow_arrays_of(problem, kernels)
-    kernels.evaluate(flow, kernels.whole(order))
-    course = Course(*(list(map(float, at_s)) for at_s in flow.course))
+    kernels.evaluate(flow, kernels.integers(order))
+    times = JobTimes(*(list(map(float, at_s)) for at_s in flow.times))
     has_maps = [bool(job.maps) for job in problem.jobs]
     has_reduces = [bool(job.reduces) for job in problem.jobs]
-    reducing_s = _known(course.reducing_s, has_reduces)
-    return Outcome(
-        makespan_s=max(course.ended_s),
-        total_completion_s=math.fsum(course.ended_s),
+    reducing_s = _known(times.reducing_s, has_reduces)
+    return OrderOutcome(
+        makespan_s=max(times.ended_s),
+        total_completion_s=math.fsum(times.ended_s),
         began_s=tuple(
             began_s if has else reduced_s or 0.0
-            for began_s, has, reduced_s in zip(course.began_s, has_maps, reducing_s, strict=True)
+            for began_s, has, reduced_s in zip(times.began_s, has_maps, reducing_s, strict=True)
         ),
-        mapped_s=_known(course.ready_s, has_maps),
+        mapped_s=_known(times.ready_s, has_maps),
         reducing_s=reducing_s,
-        ended_s=tuple(course.ended_s),
+        ended_s=tuple(times.ended_s),
     )
 
 
 def expected_s(flow: FlowArrays) -> float:
-    """Seconds that one evaluation takes plain, roughly."""
+    """Rough estimate of the seconds that one plain evaluation takes."""
     runs = len(flow.work.tasks)
     groups = sum(min(int(slots), runs) for slots in flow.slots) / 2
     return runs * (_RUN_S + _GROUP_S * groups)
@@ -76,8 +76,8 @@ def _known(at_s: Sequence[float], has: Sequence[bool]) -> tuple[float | None, ..
     )
 
 
-def flow_arrays_of(problem: Problem, kernels: Kernels) -> FlowArrays:
-    """The problem in sequences of the kernels' kind, with room to run it in."""
+def flow_arrays_of(problem: OrderingProblem, kernels: Kernels) -> FlowArrays:
+    """Convert the problem to sequences for these kernels, with working memory."""
     lengths_s: list[float] = []
     tasks: list[int] = []
     first = [0]
@@ -88,25 +88,25 @@ def flow_arrays_of(problem: Problem, kernels: Kernels) -> FlowArrays:
             first.append(len(tasks))
     jobs = len(problem.jobs)
     return FlowArrays(
-        work=Work(kernels.floats(lengths_s), kernels.whole(tasks), kernels.whole(first)),
-        slots=kernels.whole([max(1, problem.map_slots), max(1, problem.reduce_slots)]),
+        work=JobRuns(kernels.floats(lengths_s), kernels.integers(tasks), kernels.integers(first)),
+        slots=kernels.integers([max(1, problem.map_slots), max(1, problem.reduce_slots)]),
         maps=pool_for(problem.map_slots, len(tasks), kernels),
         reduces=pool_for(problem.reduce_slots, len(tasks), kernels),
-        course=Course(*(kernels.floats([0.0] * jobs) for _ in range(4))),
-        line=Line(
-            **{name: kernels.whole([0] * (jobs + 1)) for name in Line._fields[:-1]},
-            counts=kernels.whole([0] * 3),
+        times=JobTimes(*(kernels.floats([0.0] * jobs) for _ in range(4))),
+        queue=ReduceQueue(
+            **{name: kernels.integers([0] * (jobs + 1)) for name in ReduceQueue._fields[:-1]},
+            counts=kernels.integers([0] * 3),
         ),
     )
 
 
-def pool_for(slots: int, runs: int, kernels: Kernels) -> Pool:
-    """Room for all groups that there can be: each run splits at most one."""
+def pool_for(slots: int, runs: int, kernels: Kernels) -> SlotGroups:
+    """Allocate slot groups for the largest possible number: each run splits at most one group."""
     groups = min(max(1, slots), runs + 1)
-    return Pool(
+    return SlotGroups(
         at_s=kernels.floats([0.0] * (2 * groups + 2)),
-        slots=kernels.whole([0] * (2 * groups + 2)),
-        ends=kernels.whole([0, 0]),
+        slots=kernels.integers([0] * (2 * groups + 2)),
+        ends=kernels.integers([0, 0]),
         moved_at_s=kernels.floats([0.0] * (groups + 1)),
-        moved_slots=kernels.whole([0] * (groups + 1)),
+        moved_slots=kernels.integers([0] * (groups + 1)),
     )

@@ -1,9 +1,9 @@
-"""The work of jobs in exact numbers, so that no rule and no bound depends on rounding.
+"""The work of jobs as integers, so that rules and bounds do not depend on rounding.
 
-Lengths are decimals as people write them: 0.1 is a tenth, not the binary number next to it. All of
-them are whole multiples of one small unit, a power of ten; work is counted in that unit, in whole
-numbers of any size. What the spec writes TM_i, map work / map slots, is here left undivided:
-`maps[i] * reduce_slots` and `reduces[i] * map_slots` compare as TM_i and TR_i do, exactly.
+A length is the decimal that the user wrote: 0.1 is a tenth, not the nearest binary number. All
+lengths are integer multiples of one small unit, a power of ten, and work is counted in this unit.
+The spec divides map work by map slots to get TM_i. Here nothing is divided:
+`maps[i] * reduce_slots` and `reduces[i] * map_slots` compare exactly as TM_i and TR_i do.
 Source: ordering spec, sections 2 and 5 ("Numerics").
 """
 
@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sluice.planning.ordering.problem import OrderedJob, Problem, Runs
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, TaskRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """Work by job, in whole units; `per_s` units are a second.
+    """Work by job, in integer units; `per_s` units are one second.
 
-    maps, reduces: WM_i and WR_i, all tasks together.  longest_map, longest_reduce: hm_i and hr_i.
-    map_span, reduce_span: the least time from the first start to the last end of the phase by
-    itself; for tasks all alike that is their waves times their length.
-    step: what every length is a multiple of, and so every instant.
+    maps, reduces: WM_i and WR_i, the work of all tasks.  longest_map, longest_reduce: hm_i, hr_i.
+    map_span, reduce_span: least time of the phase alone, from first start to last end; for equal
+    tasks it is the number of waves times their length.
+    step: common divisor of all lengths, and so of all instants.
     """
 
     map_slots: int
@@ -40,7 +40,7 @@ class Loads:
 
     @property
     def jobs(self) -> range:
-        """Their indices."""
+        """Indices of the jobs."""
         return range(len(self.maps))
 
     def map_share(self, job: int) -> int:
@@ -56,16 +56,16 @@ class Loads:
         return self.map_share(job) + self.reduce_share(job)
 
     def shared_s(self, share: int) -> float:
-        """Seconds of what is counted times the slots of both kinds, correctly rounded."""
+        """Seconds of a value that is multiplied by the slots of both kinds, rounded once."""
         return share / (self.map_slots * self.reduce_slots * self.per_s)
 
     def s(self, units: int) -> float:
-        """Seconds of so many units, correctly rounded."""
+        """Convert units to seconds, rounded once."""
         return units / self.per_s
 
 
-def loads_of(problem: Problem) -> Loads:
-    """The loads of all jobs. A kind of slot of which there are none, and no need, counts as one."""
+def loads_of(problem: OrderingProblem) -> Loads:
+    """Return the loads of all jobs. A slot kind with 0 slots that no job needs counts as 1 slot."""
     lengths_s = {length_s for job in problem.jobs for _, length_s in (*job.maps, *job.reduces)}
     per_s, units = _in_units(lengths_s)
     map_slots, reduce_slots = max(1, problem.map_slots), max(1, problem.reduce_slots)
@@ -88,7 +88,7 @@ def loads_of(problem: Problem) -> Loads:
 
 
 def _in_units(lengths_s: set[float]) -> tuple[int, dict[float, int]]:
-    """How many units a second has, and each length in units."""
+    """Units per second, and each length in units."""
     decimals = {length_s: _decimal(length_s) for length_s in lengths_s}
     places = max(0, *(-exponent for _, exponent in decimals.values()))
     return 10**places, {
@@ -98,7 +98,7 @@ def _in_units(lengths_s: set[float]) -> tuple[int, dict[float, int]]:
 
 
 def _decimal(length_s: float) -> tuple[int, int]:
-    """A number as people write it: digits, and the power of ten that they count.
+    """A number as (digits, power of ten), from its shortest decimal form.
 
     >>> _decimal(0.25), _decimal(4.0), _decimal(1.5e-7)
     ((25, -2), (40, -1), (15, -8))
@@ -109,7 +109,7 @@ def _decimal(length_s: float) -> tuple[int, int]:
 
 
 def _counted(job: OrderedJob, phase: str, units: dict[float, int]) -> list[tuple[int, int]]:
-    runs: Runs = getattr(job, phase)
+    runs: TaskRuns = getattr(job, phase)
     return [(tasks, units[length_s]) for tasks, length_s in runs]
 
 
@@ -122,11 +122,11 @@ def _longest(runs: list[tuple[int, int]]) -> int:
 
 
 def least_span(runs: Sequence[tuple[int, int]], slots: int) -> int:
-    """A time that (count, length) tasks cannot beat on so many slots, however they are placed.
+    """Lower bound on the time of (count, length) tasks on these slots, for any placement.
 
-    Of the q*slots + 1 longest tasks some slot takes q + 1, and these last no less than the q + 1
-    shortest of them. With one length that is waves times length. All work shared evenly is
-    another such time, rounded up.
+    Of the q*slots + 1 longest tasks, some slot runs q + 1. These take at least as long as the q + 1
+    shortest of them. For equal tasks this is the number of waves times the length. The average work
+    per slot, rounded up, is another lower bound.
 
     >>> least_span([(10, 4)], slots=8), least_span([(1, 9), (4, 3)], slots=2)
     (8, 11)

@@ -1,7 +1,7 @@
-"""What is known of a cluster and its jobs when an order is wanted: slots, task counts, task times.
+"""The ordering problem: slots, and the task counts and lengths of the jobs.
 
-The model has maps and reduces and a barrier between them, as the formulas have; a workload whose
-jobs are of another shape is refused. All jobs count as submitted at 0.
+A job has maps, reduces, and a barrier between them, as in the formulas; other jobs are refused. All
+jobs count as submitted at 0.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
 
-Runs = tuple[tuple[int, float], ...]
-"""Tasks in task order: so many of one length in seconds, then so many of the next."""
+TaskRuns = tuple[tuple[int, float], ...]
+"""Tasks in task order, as (count, length in seconds) of equal tasks that follow each other."""
 
-_SPAN_S_MAX = 1e300  # beyond it sums would end in infinity
+_SPAN_S_MAX = 1e300  # a larger total could overflow to infinity
 _SHAPE = "give the job maps, reduces or both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedJob:
-    """A job as an order sees it. Either phase may be empty, not both."""
+    """A job of an ordering problem. Either phase may be empty, but not both."""
 
     name: str
-    maps: Runs = ()
-    reduces: Runs = ()
+    maps: TaskRuns = ()
+    reduces: TaskRuns = ()
 
     def __post_init__(self) -> None:
         if not self.maps and not self.reduces:
@@ -45,8 +45,8 @@ class OrderedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Slots and jobs in input order; an order is a permutation of the positions in `jobs`."""
+class OrderingProblem:
+    """Slots, and jobs in input order. An order is a permutation of the positions in `jobs`."""
 
     map_slots: int
     reduce_slots: int
@@ -59,7 +59,7 @@ class Problem:
             in_need = [job.name for job in self.jobs if _runs_in(job, field)]
             if slots < 0 or (in_need and slots < 1):
                 raise InvalidInput(
-                    f"{field} is {slots}, and job {in_need[0]!r} needs one"
+                    f"{field} is {slots}, but job {in_need[0]!r} needs at least one"
                     if in_need
                     else f"{field} is {slots}",
                     where="cluster",
@@ -77,15 +77,15 @@ class Problem:
             )
 
 
-def _runs_in(job: OrderedJob, field: str) -> Runs:
+def _runs_in(job: OrderedJob, field: str) -> TaskRuns:
     return job.maps if field == "map_slots" else job.reduces
 
 
 def checked_order(order: Sequence[int], jobs: int) -> tuple[int, ...]:
-    """The order, if it is a permutation of 0 .. jobs - 1. Raises InvalidInput where it is not."""
+    """Return the order if it is a permutation of 0 .. jobs - 1. Raises InvalidInput otherwise."""
     if sorted(order) != list(range(jobs)):
         raise InvalidInput(
-            f"{list(order)[:20]} is no order of {jobs} jobs",
+            f"{list(order)[:20]} is not an order of {jobs} jobs",
             where="order",
             hint=f"name each position from 0 to {jobs - 1} once",
         )
@@ -94,12 +94,12 @@ def checked_order(order: Sequence[int], jobs: int) -> tuple[int, ...]:
 
 def problem_of(
     workload: Workload, *, map_slots: int | None = None, reduce_slots: int | None = None
-) -> Problem:
-    """The ordering problem of a workload, its nodes summed to totals of slots.
+) -> OrderingProblem:
+    """Return the ordering problem of a workload, with the total slots of its nodes.
 
-    map_slots, reduce_slots: instead of those of the workload's cluster.
-    A shuffle lengthens every reduce, as in `simulate`; instants of submission are left out.
-    Raises InvalidInput naming job and field.
+    map_slots, reduce_slots: used instead of the slots of the workload's cluster.
+    The shuffle is part of every reduce, as in `simulate`; submission instants are ignored.
+    Raises InvalidInput that names job and field.
     """
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
@@ -110,7 +110,7 @@ def problem_of(
         for kind, slots in given.items()
     }
     try:
-        return Problem(
+        return OrderingProblem(
             map_slots=totals[SlotKind.MAP], reduce_slots=totals[SlotKind.REDUCE], jobs=jobs
         )
     except InvalidInput as error:
@@ -118,7 +118,7 @@ def problem_of(
 
 
 def _ordered_job(job: Job, source: str) -> OrderedJob:
-    runs: dict[SlotKind, Runs] = {}
+    runs: dict[SlotKind, TaskRuns] = {}
     try:
         _check_shape(job)
         for phase in job.phases:
@@ -131,7 +131,7 @@ def _ordered_job(job: Job, source: str) -> OrderedJob:
 
 
 def _check_shape(job: Job) -> None:
-    """Raise InvalidInput unless it is maps, reduces, or maps and then reduces."""
+    """Raise InvalidInput unless the phases are maps, reduces, or maps and then reduces."""
     if not job.phases:
         because = "" if job.profile is None else f", and no profile {job.profile!r} is stored"
         raise InvalidInput(
@@ -139,10 +139,10 @@ def _check_shape(job: Job) -> None:
         )
     if not job.is_map_reduce:
         names = ", ".join(phase.name for phase in job.phases)
-        raise InvalidInput(f"its phases are {names}, which no order can be made for", hint=_SHAPE)
+        raise InvalidInput(f"its phases are {names}, which ordering does not support", hint=_SHAPE)
 
 
-def _runs(phase: Phase) -> Runs:
+def _runs(phase: Phase) -> TaskRuns:
     field = f"{phase.name}s"
     if phase.lengths is None:
         raise InvalidInput(

@@ -1,8 +1,8 @@
-"""Orders by formula: Johnson's rule, the thesis's two-class rule, shortest first, and a bad one.
+"""Orders by formula: Johnson's rule, the thesis's two-class rule, shortest first, and a bad order.
 
-All sorts are stable, so that ties keep the input order, and compare exact numbers. Scaling all
-work alike (another number of nodes of the same kind) changes none of them (theorem 3.3).
-Source: ordering spec, section 5.
+All sorts are stable, so ties keep the input order, and they compare exact integers. Scaling all
+work equally (more nodes of the same kind) changes no order (theorem 3.3). Source: ordering spec,
+section 5.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from collections.abc import Iterable
 
 from sluice.planning.ordering.loads import Loads
 
-Order = tuple[int, ...]
+JobOrdering = tuple[int, ...]
 
-_ROUNDING = 1e-12  # of a mean of logarithms
+_ROUNDING = 1e-12  # tolerance for a mean of logarithms
 
 
-def input_order(loads: Loads) -> Order:
-    """As the jobs stand in the file."""
+def input_order(loads: Loads) -> JobOrdering:
+    """The order of the file."""
     return tuple(loads.jobs)
 
 
-def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> Order:
-    """Johnson's rule: first what feeds the reduces soonest, last what needs them least.
+def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> JobOrdering:
+    """Johnson's rule, optimal for a two-machine flow shop.
 
-    jobs: indices to put in order; all of them by default.
+    Jobs with less map time come first, so that reduce slots get work early. Jobs with little reduce
+    time come last, so that little remains after the last map.
+    jobs: indices to order; all by default.
     """
     chosen = list(loads.jobs if jobs is None else jobs)
     first = [job for job in chosen if loads.map_share(job) <= loads.reduce_share(job)]
@@ -35,10 +37,10 @@ def mk_jr(loads: Loads, jobs: Iterable[int] | None = None) -> Order:
     return (*first, *last)
 
 
-def mk_tct_jr(loads: Loads) -> Order:
+def mk_tct_jr(loads: Loads) -> JobOrdering:
     """MK_JR over the jobs with T at most the geometric mean of all T, then over the others.
 
-    As printed; plain `tct` beats it on most workloads (erratum E7).
+    This is the printed rule; plain `tct` is better on most workloads (erratum E7).
     """
     logs = [math.log(loads.total(job)) for job in loads.jobs]
     mean = math.fsum(logs) / len(logs)
@@ -47,11 +49,11 @@ def mk_tct_jr(loads: Loads) -> Order:
     return (*mk_jr(loads, small), *mk_jr(loads, large))
 
 
-def tct(loads: Loads) -> Order:
-    """Least work first: by T ascending."""
+def tct(loads: Loads) -> JobOrdering:
+    """Least work first: by rising T."""
     return tuple(sorted(loads.jobs, key=loads.total))
 
 
-def reverse(loads: Loads) -> Order:
-    """MK_JR from the back: the thesis's baseline. A bad order, not always the worst (E5)."""
+def reverse(loads: Loads) -> JobOrdering:
+    """MK_JR reversed, the thesis's baseline: a bad order, but not always the worst (E5)."""
     return mk_jr(loads)[::-1]

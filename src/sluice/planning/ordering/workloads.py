@@ -1,4 +1,4 @@
-"""The thesis's workloads: nine benchmarks, and a synthetic one after Facebook's of 2010.
+"""Workloads of the thesis: nine benchmarks, and a synthetic one based on Facebook's of 2010.
 
 Source: ordering spec, section 9 (tables 3.2 and 3.3 of the thesis) with the resolutions of section
 7: times are lognormal in milliseconds, one draw for each job and phase; a job has 5 to 25 % as
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from sluice.planning.ordering.problem import OrderedJob, Problem
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 
 MAP_SLOTS, REDUCE_SLOTS = 57, 19  # 19 nodes with 3 map slots and 1 reduce slot each
 
@@ -44,8 +44,8 @@ REDUCE_SHARE = (0.05, 0.25)
 MAP_MS, REDUCE_MS = (9.9511, 1.6764), (12.375, 1.6262)  # mean and deviation of the logarithm
 
 
-def benchmarks(jobs: int, *, first: int = 0) -> Problem:
-    """So many benchmark jobs on the thesis's cluster, the table gone through again and again."""
+def benchmarks(jobs: int, *, first: int = 0) -> OrderingProblem:
+    """Benchmark jobs on the thesis's cluster; the table is repeated as often as needed."""
     rows = [BENCHMARKS[(first + number) % len(BENCHMARKS)] for number in range(jobs)]
     return _on_the_cluster(
         OrderedJob(
@@ -57,10 +57,10 @@ def benchmarks(jobs: int, *, first: int = 0) -> Problem:
     )
 
 
-def facebook(jobs: int, draw: random.Random) -> Problem:
-    """So many jobs of the synthetic workload on the thesis's cluster, in a random order.
+def facebook(jobs: int, draw: random.Random) -> OrderingProblem:
+    """Jobs of the synthetic workload on the thesis's cluster, in a random order.
 
-    Each 50 jobs have the sizes of table 3.3; of a part of 50, some are picked.
+    Each group of 50 jobs has the sizes of table 3.3; a partial group is a random part of it.
     """
     sizes = [size for _ in range(-(-jobs // FACEBOOK_JOBS)) for size in _sizes(draw)]
     draw.shuffle(sizes)
@@ -69,12 +69,12 @@ def facebook(jobs: int, draw: random.Random) -> Problem:
     )
 
 
-def _on_the_cluster(jobs: Iterable[OrderedJob]) -> Problem:
-    return Problem(map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS, jobs=tuple(jobs))
+def _on_the_cluster(jobs: Iterable[OrderedJob]) -> OrderingProblem:
+    return OrderingProblem(map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS, jobs=tuple(jobs))
 
 
 def _sizes(draw: random.Random) -> list[int]:
-    """Maps of 50 jobs."""
+    """Map counts of 50 jobs."""
     small = [draw.randint(1, SMALL_MAPS_MAX) for _ in range(SMALL_JOBS)]
     return [*small, *(size for sizes in BINS for size in sizes)]
 
@@ -87,8 +87,8 @@ def _facebook_job(name: str, maps: int, draw: random.Random) -> OrderedJob:
     return OrderedJob(name=name, maps=((maps, map_s),), reduces=((reduces, reduce_s),))
 
 
-def varied(problem: Problem, spread: float, draw: random.Random) -> Problem:
-    """The same jobs with every task longer or shorter by up to that share of its length."""
+def varied(problem: OrderingProblem, spread: float, draw: random.Random) -> OrderingProblem:
+    """The same jobs, with every task length changed by up to the share `spread`."""
 
     def tasks(runs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
         return tuple(
@@ -101,4 +101,6 @@ def varied(problem: Problem, spread: float, draw: random.Random) -> Problem:
         OrderedJob(name=job.name, maps=tasks(job.maps), reduces=tasks(job.reduces))
         for job in problem.jobs
     )
-    return Problem(map_slots=problem.map_slots, reduce_slots=problem.reduce_slots, jobs=jobs)
+    return OrderingProblem(
+        map_slots=problem.map_slots, reduce_slots=problem.reduce_slots, jobs=jobs
+    )

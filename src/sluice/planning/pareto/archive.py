@@ -1,7 +1,8 @@
-"""Plans found so far that no other beats, offered one by one in any order.
+"""Archive of undominated plans, which are offered one by one in any order.
 
-Full dominance both ways: what beats an old plan replaces it, what an old plan beats or equals is
-not taken. The paper's own comparison fails at both (E7). Source: pareto, section 3.
+Dominance is checked both ways: a new plan replaces the old ones it dominates, and is rejected if an
+old plan dominates or equals it. The paper's comparison does neither completely (E7). The plans are
+sorted, so an offer costs a binary search plus the removed plans. Source: pareto, section 3.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Generic, TypeVar
 
 from sluice.planning.pareto.rounding import is_below
 
-Token = TypeVar("Token")
+Payload = TypeVar("Payload")
 
 
-class Archive(Generic[Token]):
-    """Undominated (makespan, budget) pairs by rising makespan, each with what it stands for.
+class Archive(Generic[Payload]):
+    """Undominated (makespan, budget) pairs by rising makespan, each with a payload.
 
     >>> archive = Archive()
     >>> archive.offer(100.0, 10.0, "old"), archive.offer(100.0, 8.0, "new"), archive.held
@@ -25,7 +26,7 @@ class Archive(Generic[Token]):
     def __init__(self) -> None:
         self._makespans_s: list[float] = []
         self._budgets_usd: list[float] = []
-        self._held: list[Token] = []
+        self._held: list[Payload] = []
 
     @property
     def makespans_s(self) -> tuple[float, ...]:
@@ -36,16 +37,16 @@ class Archive(Generic[Token]):
         return tuple(self._budgets_usd)
 
     @property
-    def held(self) -> tuple[Token, ...]:
+    def held(self) -> tuple[Payload, ...]:
         return tuple(self._held)
 
     def takes(self, makespan_s: float, budget_usd: float) -> bool:
-        """Whether such a plan would be taken: nothing that is held is as good."""
+        """Whether such a plan would be accepted: no archived plan is as good."""
         place = bisect_right(self._makespans_s, makespan_s)
         return not place or is_below(budget_usd, self._budgets_usd[place - 1])
 
-    def offer(self, makespan_s: float, budget_usd: float, token: Token) -> bool:
-        """Take the plan, unless one that is held is as good. Returns whether it was taken."""
+    def offer(self, makespan_s: float, budget_usd: float, token: Payload) -> bool:
+        """Add the plan unless an archived one is as good. Returns whether it was added."""
         if not self.takes(makespan_s, budget_usd):
             return False
         end = place = bisect_left(self._makespans_s, makespan_s)

@@ -1,9 +1,9 @@
-"""Buffer settings that make the maps of a job move as little as possible.
+"""Buffer settings that minimise the bytes that the maps of a job move.
 
-With W the bytes and the metadata that one map writes, and a the times that they fill the buffer,
-W * ceil(a) / a bytes are moved: W exactly wherever a is whole. So the closed form looks for a whole
-a within what the ranges allow; if there is none, the largest a wastes least.
-Source: pareto, section 4.4.
+Let W be the bytes and metadata that one map writes, and a how often they fill the buffer. The map
+moves W * ceil(a) / a bytes, which is W if a is an integer. So the closed form looks for an integer
+a that the ranges allow. If there is none, the largest a wastes least. Unlike the random searches of
+the paper it is exact and costs O(1). Source: pareto, section 4.4.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from sluice.planning.pareto.spills import MapShare, moved_bytes
 DRAWS = 10_000
 _ROUNDING = 1e-9
 
-Tuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
+BufferTuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
 
 
 def closed_form(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
-    """The setting that moves least; of several, one of least buffer, then of fewest spills."""
+    """Return the setting that moves least; of equals the smallest buffer, then fewest spills."""
     if model is IoModel.MERGE:
         return _for_one_spill(ranges, share)
     return _without_waste(ranges, share)
 
 
 class _Filling:
-    """g(p): bytes that a buffer of metadata share p must hold at once, were it spilled once."""
+    """g(p): bytes of a buffer with metadata share p that holds the whole output of one map."""
 
     def __init__(self, ranges: BufferRanges, share: MapShare) -> None:
         self._share = share
         shares = ranges.metadata_share
         written = share.bytes + share.metadata_bytes
-        # Where data and metadata fill their parts at the same moment.
+        # At this share data and metadata fill their parts at the same time.
         self.best_share = shares.clipped(share.metadata_bytes / written)
         self.least = self.at(self.best_share)
         self.worst_share = max(shares.low, shares.high, key=self.at)
@@ -55,7 +55,10 @@ class _Filling:
 
 
 def _for_one_spill(ranges: BufferRanges, share: MapShare) -> BufferSetting:
-    """Under `merge` only one thing counts: to spill once. Where that fails, the least buffer."""
+    """For the `merge` model: spill once if possible, else take the smallest buffer.
+
+    More than one spill costs the same for any number of spills, so nothing else matters.
+    """
     filling, threshold = _Filling(ranges, share), ranges.spill_threshold.high
     wanted = filling.least / threshold
     fits = wanted <= ranges.bytes.high * (1 + _ROUNDING)
@@ -67,7 +70,7 @@ def _for_one_spill(ranges: BufferRanges, share: MapShare) -> BufferSetting:
 
 
 def _without_waste(ranges: BufferRanges, share: MapShare) -> BufferSetting:
-    """Spills that are all full, if the ranges allow it."""
+    """For the paper's model: make all spills full, if the ranges allow it."""
     filling = _Filling(ranges, share)
     sizes, thresholds = ranges.bytes, ranges.spill_threshold
     least, most = filling.least / thresholds.high, filling.most / thresholds.low  # l and u
@@ -92,7 +95,7 @@ def _without_waste(ranges: BufferRanges, share: MapShare) -> BufferSetting:
 def _share_filled_by(
     ranges: BufferRanges, share: MapShare, wanted: float, filling: _Filling
 ) -> float:
-    """The metadata share p within its range for which g(p) is what is wanted."""
+    """Return the metadata share p within its range with g(p) = wanted."""
     shares = ranges.metadata_share
     options = (1.0 - share.bytes / wanted, share.metadata_bytes / wanted)
     within = [shares.clipped(option) for option in options]
@@ -100,7 +103,7 @@ def _share_filled_by(
 
 
 def _floor(value: float) -> float:
-    """The floor, taking what rounding pressed below a whole number for that number."""
+    """Floor; a value just below an integer because of rounding gives that integer."""
     return float(math.floor(value * (1 + _ROUNDING))) if value < 1 / _ROUNDING else value
 
 
@@ -108,8 +111,8 @@ def _ceil(value: float) -> float:
     return float(math.ceil(value * (1 - _ROUNDING))) if value < 1 / _ROUNDING else value
 
 
-def drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
-    """The paper's random search: the least I/O, ties to the smaller buffer. Algorithm 5."""
+def random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTuner:
+    """The paper's random search: least I/O, then the smaller buffer. Source: Algorithm 5."""
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
         cost = _cost(ranges, share, model)
@@ -118,8 +121,8 @@ def drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
     return tune
 
 
-def recursively_drawn(draw: random.Random, *, evaluations: int = DRAWS) -> Tuner:
-    """The same cost by recursive random search."""
+def recursive_random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTuner:
+    """The same with recursive random search."""
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
         cost = _cost(ranges, share, model)
@@ -149,17 +152,17 @@ def _setting(ranges: BufferRanges, point: Point) -> BufferSetting:
     )
 
 
-def default(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:  # noqa: ARG001  # a tuner like the others
-    """What is used where nothing is tuned."""
+def untuned(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:  # noqa: ARG001  # a tuner like the others
+    """Return the default setting; used if buffers are not tuned."""
     return ranges.default
 
 
-def tuner(tuning: BufferTuning, draw: random.Random) -> Tuner:
-    """The way of finding a setting, by name. draw: of the two that are random."""
+def tuner(tuning: BufferTuning, draw: random.Random) -> BufferTuner:
+    """Return the tuner for this kind of tuning. draw: random generator of the random searches."""
     if tuning is BufferTuning.CLOSED_FORM:
         return closed_form
     if tuning is BufferTuning.RANDOM:
-        return drawn(draw)
+        return random_tuner(draw)
     if tuning is BufferTuning.RECURSIVE_RANDOM:
-        return recursively_drawn(draw)
-    return default
+        return recursive_random_tuner(draw)
+    return untuned

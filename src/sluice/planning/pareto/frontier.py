@@ -1,9 +1,11 @@
 """All undominated plans of a workload, by merging the staircases of its jobs.
 
-A makespan of at most T lets each job choose freely among its own entries of at most T, and the
-budget is a sum, so each takes its cheapest. Hence one sweep over the times of all entries meets
-every undominated plan. Budgets are summed exactly, as ratios of whole numbers, and rounded once:
-no order of the jobs and no history of the sweep shows in them.
+If the makespan is at most T, each job can choose any of its entries with time at most T. The budget
+is a sum, so each job takes its cheapest one. Therefore one sweep over the times of all entries
+finds every undominated plan, in O(n log n) for n entries; no search is needed.
+
+Budgets are summed exactly, as ratios of integers, and rounded once. A running float sum would
+depend on the order of the jobs and on earlier steps of the sweep, and could invent or hide plans.
 Source: pareto, section 4.1.
 """
 
@@ -15,26 +17,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sluice.planning.pareto.ledger import Ledger
-from sluice.planning.pareto.pricing import Entry
+from sluice.planning.pareto.exact_budget import ExactBudget
+from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.rounding import ROUNDING, is_below
 from sluice.planning.pareto.staircase import Staircase
 
-Entries = tuple[Entry, ...]
+PlanEntries = tuple[PlanEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One entry for each job, in their order. waves: which jobs run together, by position."""
+    """One entry for each job, in job order. waves: positions of the jobs that run together."""
 
     makespan_s: float
     budget_usd: float
-    entries: Entries
+    entries: PlanEntries
     waves: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def vms(self) -> int:
-        """VMs of all jobs."""
+        """Total VMs of all jobs."""
         return sum(entry.vms for entry in self.entries)
 
 
@@ -42,8 +44,8 @@ class Plan:
 class Frontier:
     """Undominated plans, the fastest first.
 
-    makespans_s, budgets_usd: rising and falling.  A plan is made when it is asked for: a thousand
-    jobs have ten thousand plans, and nobody looks at all of them.
+    makespans_s: rising.  budgets_usd: falling.  make: builds the plan at a position on demand,
+    because a thousand jobs have ten thousand plans and a user looks at few of them.
     """
 
     makespans_s: tuple[float, ...]
@@ -54,15 +56,15 @@ class Frontier:
         return len(self.makespans_s)
 
     def plan(self, number: int) -> Plan:
-        """The plan at a position, the fastest at 0."""
+        """Return the plan at a position; position 0 is the fastest."""
         return self.make(number)
 
     def points(self) -> Iterator[tuple[float, float]]:
-        """(makespan_s, budget_usd) of each."""
+        """Yield (makespan_s, budget_usd) of each plan."""
         return zip(self.makespans_s, self.budgets_usd, strict=True)
 
     def at(self, positions: Sequence[int]) -> Frontier:
-        """Some of the plans, in the order of their positions."""
+        """Return a frontier of the plans at these positions, in this order."""
         make = self.make
         return Frontier(
             tuple(self.makespans_s[position] for position in positions),
@@ -71,18 +73,18 @@ class Frontier:
         )
 
 
-def plan_of(entries: Entries) -> Plan:
-    """The plan that these choices make. Source: pareto (10), (14)."""
+def plan_of(entries: PlanEntries) -> Plan:
+    """Return the plan with these entries. Source: pareto (10), (14)."""
     return Plan(max(entry.time_s for entry in entries), budget_usd(entries), entries)
 
 
-def budget_usd(entries: Sequence[Entry]) -> float:
+def budget_usd(entries: Sequence[PlanEntry]) -> float:
     """Rent and I/O of all jobs, summed exactly and rounded once. Source: pareto (14)."""
     return math.fsum(part for entry in entries for part in (entry.vm_usd, entry.io_usd))
 
 
-def merged(staircases: Sequence[Staircase]) -> Frontier:
-    """The exact frontier. Empty where some job has no entry at all."""
+def merge_staircases(staircases: Sequence[Staircase]) -> Frontier:
+    """Return the exact frontier; empty if some job has no entry."""
     makespans_s: list[float] = []
     budgets_usd: list[float] = []
     if all(staircases):
@@ -105,20 +107,20 @@ def merged(staircases: Sequence[Staircase]) -> Frontier:
 
 
 def _swept(staircases: Sequence[Staircase]) -> Iterator[tuple[float, float]]:
-    """(makespan, least budget) at every time at which some job may choose anew."""
+    """Yield (makespan, least budget) at every time at which some job gets a new entry."""
     events = sorted(
         (entry.time_s, job, step)
         for job, staircase in enumerate(staircases)
         for step, entry in enumerate(staircase)
     )
-    ledger = Ledger()
+    budget = ExactBudget()
     waiting = len(staircases)
     for (time_s, job, step), (next_s, _, _) in pairwise([*events, (math.inf, 0, 0)]):
         staircase = staircases[job]
         if step:
-            ledger.replace(staircase[step - 1], staircase[step])
+            budget.replace(staircase[step - 1], staircase[step])
         else:
-            ledger.add(staircase[step])
+            budget.add(staircase[step])
             waiting -= 1
         if not waiting and next_s > time_s * (1 + ROUNDING):
-            yield time_s, ledger.total_usd
+            yield time_s, budget.total_usd

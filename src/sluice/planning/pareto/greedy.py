@@ -1,9 +1,9 @@
-"""The paper's greedy search, repaired: one more slot, or VM, for the slowest job, again and again.
+"""The paper's greedy search, with corrections: repeatedly give the slowest job a slot or a VM.
 
-Kept for comparison; `frontier` is exact and quicker. Every step adds a slot and slots are bounded,
-so the walk ends, at the latest when the slowest job has all it can use. It does not stop where a
-budget is exceeded (E6): billed by the hour, the budget goes up and down along the walk.
-Source: pareto, section 4.2, Algorithms 1 to 3, with E4 to E10.
+It is kept for comparison; `frontier` is exact and faster. Every step adds a slot and slots are
+bounded, so the search ends at the latest when the slowest job has all slots it can use. It does not
+stop when a budget is exceeded (E6), because with hourly billing the budget rises and falls from
+step to step. Source: pareto, section 4.2, Algorithms 1 to 3, with E4 to E10.
 """
 
 from __future__ import annotations
@@ -15,55 +15,55 @@ from enum import Enum
 from itertools import count
 
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import Offer
+from sluice.model.machines import VmOffer
 from sluice.planning.pareto.archive import Archive
+from sluice.planning.pareto.exact_budget import ExactBudget
 from sluice.planning.pareto.frontier import Frontier, Plan, plan_of
-from sluice.planning.pareto.ledger import Ledger
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing, PhaseTimes
-from sluice.planning.pareto.problem import Problem, TaskTuning
-from sluice.planning.pareto.tasks import Cut, PhaseCounts, tuned_cuts
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PhaseTimes, PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem, TaskTuning
+from sluice.planning.pareto.task_counts import PhaseChoice, PhaseCounts, tuned_choices
 from sluice.planning.pareto.waves import in_waves as waves_of
 
 STEPS_MAX = 2_000_000
 
 
-class Policy(Enum):
-    """What the slowest job is given."""
+class GreedyStep(Enum):
+    """What the slowest job gets in each step."""
 
-    SLOTS = "slots"  # a slot; of equally good ones, the one that needs no further VM (E9)
-    SLOTS_PRINTED = "slots-printed"  # a slot; of equally good ones, the reduce slot
+    SLOTS = "slots"  # a slot; on a tie the kind that needs no further VM (E9)
+    SLOTS_PRINTED = "slots-printed"  # a slot; on a tie a reduce slot
     VMS = "vms"  # all slots of a VM (E10)
 
 
 class _Phase:
-    """One phase of a job, cut for every number of slots as the options say."""
+    """One phase of a job, with its task count for every number of slots."""
 
     def __init__(self, times: PhaseTimes, tuning: TaskTuning) -> None:
         phase = times.phase
         self.slots_max = phase.tasks if tuning is TaskTuning.FIXED else phase.tasks_max
-        self._cuts: dict[int, Cut] = {}
-        self._cut = _cutter(times, tuning)
+        self._choices: dict[int, PhaseChoice] = {}
+        self._choose = _chooser(times, tuning)
 
-    def on(self, slots: int) -> Cut:
-        known = self._cuts.get(slots)
+    def on(self, slots: int) -> PhaseChoice:
+        known = self._choices.get(slots)
         if known is None:
-            known = self._cuts[slots] = self._cut(slots)
+            known = self._choices[slots] = self._choose(slots)
         return known
 
 
-def _cutter(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], Cut]:
+def _chooser(times: PhaseTimes, tuning: TaskTuning) -> Callable[[int], PhaseChoice]:
     if tuning is TaskTuning.FIXED:
         tasks = times.phase.tasks
-        return lambda slots: Cut(times.time_s(tasks, slots), slots, tasks)
-    # A slot that is given is used: (16), (17).
-    cuts = tuned_cuts(PhaseCounts(times), tuning)
-    return lambda slots: cuts.at(slots - 1)
+        return lambda slots: PhaseChoice(times.time_s(tasks, slots), slots, tasks)
+    # Every slot that the job gets is used: (16), (17).
+    choices = tuned_choices(PhaseCounts(times), tuning)
+    return lambda slots: choices.at(slots - 1)
 
 
 class _Walker:
-    """One job on its way from one slot of each kind to all that it can use."""
+    """One job in the search, from one slot of each kind up to all that it can use."""
 
-    def __init__(self, pricing: JobPricing, offer: Offer, tuning: TaskTuning) -> None:
+    def __init__(self, pricing: JobPricing, offer: VmOffer, tuning: TaskTuning) -> None:
         self._pricing = pricing
         self._offer = offer
         self.maps = _Phase(pricing.maps, tuning)
@@ -78,11 +78,11 @@ class _Walker:
         seconds = self.maps.on(map_slots).time_s + self.reduces.on(reduce_slots).time_s
         return seconds / self._offer.speed
 
-    def entry(self) -> Entry:
-        """What the job comes to where it stands."""
+    def entry(self) -> PlanEntry:
+        """Time and cost of the job with its present slots."""
         maps, reduces = self.maps.on(self.map_slots), self.reduces.on(self.reduce_slots)
         return self._pricing.entry(
-            Choice(
+            JobChoice(
                 self._offer,
                 maps.slots,
                 reduces.slots,
@@ -92,13 +92,13 @@ class _Walker:
             )
         )
 
-    def move(self, policy: Policy) -> bool:
-        """Take more; False where there is nothing more to take."""
+    def move(self, policy: GreedyStep) -> bool:
+        """Give the job more; returns False if it already has all it can use."""
         can_map = self.map_slots < self.maps.slots_max
         can_reduce = self.reduce_slots < self.reduces.slots_max
         if not can_map and not can_reduce:
             return False
-        if policy is Policy.VMS:
+        if policy is GreedyStep.VMS:
             shape = self._offer.shape
             self.map_slots = min(self.maps.slots_max, self.map_slots + shape.map_slots)
             self.reduce_slots = min(self.reduces.slots_max, self.reduce_slots + shape.reduce_slots)
@@ -108,15 +108,15 @@ class _Walker:
             self.reduce_slots += 1
         return True
 
-    def _prefers_map(self, policy: Policy) -> bool:
+    def _prefers_map(self, policy: GreedyStep) -> bool:
         with_map_s = self._time_s(self.map_slots + 1, self.reduce_slots)
         with_reduce_s = self._time_s(self.map_slots, self.reduce_slots + 1)
-        if with_map_s != with_reduce_s or policy is Policy.SLOTS_PRINTED:
+        if with_map_s != with_reduce_s or policy is GreedyStep.SLOTS_PRINTED:
             return with_map_s < with_reduce_s
         map_vms, reduce_vms = (self._vms(1, 0), self._vms(0, 1))
         if map_vms != reduce_vms:
             return map_vms < reduce_vms
-        # The longer phase has more to gain from the slots to come.
+        # The longer phase can gain more from later slots.
         return self.maps.on(self.map_slots).time_s / self._offer.speed >= self.time_s / 2
 
     def _vms(self, more_maps: int, more_reduces: int) -> int:
@@ -125,13 +125,15 @@ class _Walker:
         )
 
 
-def greedy(problem: Problem, policy: Policy, *, in_waves: bool = False) -> Frontier:
-    """The plans that the walk meets and that none of the others beats.
+def greedy_frontier(
+    problem: ParetoProblem, policy: GreedyStep, *, in_waves: bool = False
+) -> Frontier:
+    """Return the undominated plans among the steps of the search.
 
-    Of the limits only the cap on VMs is looked at: what does not fit is not offered, unless
-    in_waves: then it is, in waves.
+    Of the limits only the cap on VMs is used: plans that do not fit are dropped, or run in waves
+    with `in_waves`.
 
-    Raises InvalidInput where VMs come in several types, or the walk would be too long.
+    Raises InvalidInput for several VM types, or if the search would take too many steps.
     """
     (offer,) = _one_offer(problem)
     tuning = problem.options.tasks
@@ -139,7 +141,8 @@ def greedy(problem: Problem, policy: Policy, *, in_waves: bool = False) -> Front
         _Walker(JobPricing(problem, number), offer, tuning) for number in range(len(problem.jobs))
     ]
     _check_steps(walkers)
-    # When each job came to which entry: a plan is what all had come to at one step.
+    # The steps at which each job got each of its entries. A plan is the entries of all jobs at one
+    # step; storing only the changes saves memory.
     steps: list[list[int]] = [[0] for _ in walkers]
     entries = [[walker.entry()] for walker in walkers]
     archive: Archive[int] = Archive()
@@ -155,11 +158,11 @@ def greedy(problem: Problem, policy: Policy, *, in_waves: bool = False) -> Front
 
 
 class _Offered:
-    """What the walk had come to at any of its steps, as far as there are VMs for it."""
+    """The plan at any step of the search, if it fits the cap on VMs."""
 
     def __init__(
         self,
-        entries: list[list[Entry]],
+        entries: list[list[PlanEntry]],
         steps: list[list[int]],
         vms_max: int | None,
         *,
@@ -171,7 +174,7 @@ class _Offered:
         self._in_waves = in_waves
 
     def plan(self, step: int) -> Plan:
-        """All jobs as they stood then."""
+        """Return the plan at a step."""
         plan = plan_of(
             tuple(
                 own[bisect_right(when, step) - 1]
@@ -183,7 +186,7 @@ class _Offered:
         return plan
 
     def makespan_s(self, step: int, makespan_s: float) -> float | None:
-        """The makespan as it would be; None where the VMs do not suffice. The newest step only."""
+        """Makespan of the newest step under the cap; None if the VMs do not suffice."""
         if self._vms_max is None:
             return makespan_s
         vms = [own[-1].vms for own in self._entries]
@@ -193,28 +196,31 @@ class _Offered:
 
 
 def _walk(
-    walkers: list[_Walker], policy: Policy, steps: list[list[int]], entries: list[list[Entry]]
+    walkers: list[_Walker],
+    policy: GreedyStep,
+    steps: list[list[int]],
+    entries: list[list[PlanEntry]],
 ) -> Iterator[tuple[int, float, float]]:
-    """(step, makespan, budget) all along the walk; `steps` and `entries` grow with it."""
-    ledger = Ledger(own[0] for own in entries)
+    """Yield (step, makespan, budget) for each step; extends `steps` and `entries`."""
+    budget = ExactBudget(own[0] for own in entries)
     slowest = [(-own[0].time_s, number) for number, own in enumerate(entries)]
     heapq.heapify(slowest)
     for step in count():
-        yield step, -slowest[0][0], ledger.total_usd
+        yield step, -slowest[0][0], budget.total_usd
         number = slowest[0][1]
         if not walkers[number].move(policy):
             return
         entry = walkers[number].entry()
-        ledger.replace(entries[number][-1], entry)
+        budget.replace(entries[number][-1], entry)
         heapq.heapreplace(slowest, (-entry.time_s, number))
         steps[number].append(step + 1)
         entries[number].append(entry)
 
 
-def _one_offer(problem: Problem) -> tuple[Offer, ...]:
+def _one_offer(problem: ParetoProblem) -> tuple[VmOffer, ...]:
     if len(problem.offers) > 1:
         raise InvalidInput(
-            f"the greedy search knows one type of VM, and there are {len(problem.offers)} offers",
+            f"the greedy search supports one VM type, but there are {len(problem.offers)} offers",
             where="--search",
             hint="use --search exact, or a price list with one offer",
         )
@@ -225,7 +231,7 @@ def _check_steps(walkers: list[_Walker]) -> None:
     steps = sum(walker.maps.slots_max + walker.reduces.slots_max for walker in walkers)
     if steps > STEPS_MAX:
         raise InvalidInput(
-            f"the greedy search would walk through {steps} slots",
+            f"the greedy search would take {steps} steps",
             where="--search",
-            hint="use --search exact, which is quick for any number of tasks",
+            hint="use --search exact, which is fast for any number of tasks",
         )

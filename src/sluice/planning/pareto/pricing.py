@@ -1,7 +1,7 @@
-"""What one choice for one job comes to: its time, its VMs, its rent, its I/O.
+"""Time, VMs, rent and I/O cost of one choice for one job.
 
-The one place where equations (1), (5) to (9), (12) and (13) of pareto are computed. Whoever
-searches asks here, and whoever checks an answer asks here again and gets the same numbers.
+Only this module computes equations (1), (5) to (9), (12) and (13) of pareto. All searches and all
+checks use it, so they get the same numbers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import NamedTuple
 from sluice.estimate.bounds import SingleWave, phase_low_s, phase_up_s
 from sluice.model.buffers import BufferSetting
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import Offer
+from sluice.model.machines import VmOffer
 from sluice.planning.pareto.buffers import tuner
-from sluice.planning.pareto.problem import BufferTuning, PlannedJob, PlannedPhase, Problem
+from sluice.planning.pareto.problem import BufferTuning, ParetoProblem, PlannedJob, PlannedPhase
 from sluice.planning.pareto.spills import MapShare, moved_bytes
 
 
-class Choice(NamedTuple):
-    """What is decided for one job."""
+class JobChoice(NamedTuple):
+    """Decision for one job: VM offer, slots, task counts and buffer."""
 
-    offer: Offer
+    offer: VmOffer
     map_slots: int
     reduce_slots: int
     map_tasks: int
@@ -30,23 +30,23 @@ class Choice(NamedTuple):
     buffer: BufferSetting | None
 
 
-class Entry(NamedTuple):
-    """A choice for one job, and what it comes to."""
+class PlanEntry(NamedTuple):
+    """A choice for one job, with its time, costs and VMs."""
 
     time_s: float
     vm_usd: float
     io_usd: float
     vms: int
-    choice: Choice
+    choice: JobChoice
 
     @property
     def cost_usd(self) -> float:
-        """Rent and I/O together."""
+        """Rent plus I/O."""
         return self.vm_usd + self.io_usd
 
 
 class PhaseTimes:
-    """Seconds of one phase, by task count and slots."""
+    """Time of one phase, as a function of task count and slots."""
 
     def __init__(self, phase: PlannedPhase, single_wave: SingleWave, where: str = "phase") -> None:
         self.phase = phase
@@ -55,7 +55,7 @@ class PhaseTimes:
         self._spans: dict[int, tuple[tuple[float, float], ...]] = {}
 
     def spans(self, tasks: int) -> tuple[tuple[float, float], ...]:
-        """(average, longest) of each part, when the phase is cut into so many tasks."""
+        """(average, longest) of each part of a task, if the phase has `tasks` tasks."""
         known = self._spans.get(tasks)
         if known is None:
             known = tuple((part.avg_s(tasks), part.max_s(tasks)) for part in self.phase.parts)
@@ -63,9 +63,9 @@ class PhaseTimes:
         return known
 
     def time_s(self, tasks: int, slots: int) -> float:
-        """Mean of the low and the high estimate, over all parts. Source: pareto (5) to (9), E3.
+        """Mean of the low and high estimate, summed over all parts. Source: pareto (5) to (9), E3.
 
-        Halves of sums are sums of halves, so phases add up to the job's time.
+        The mean is linear, so the times of the phases add up to the time of the job.
         """
         total_s = 0.0
         for avg_s, max_s in self.spans(tasks):
@@ -78,10 +78,10 @@ class PhaseTimes:
         return total_s
 
     def useful_slots(self, tasks: int, slots: int) -> int:
-        """On how many of these slots so many tasks are done first: on all that they can fill.
+        """Number of these slots on which the tasks end first: usually all that they can fill.
 
-        But for one case: if a single wave is told exactly and the longest task is far above the
-        average, the estimate for two waves is lower, and one slot stays idle.
+        There is one exception. If a single wave has its exact time and the longest task is far
+        above the average, the estimate for two waves is lower, and one slot stays idle.
         """
         if self.is_exact and 1 < tasks <= slots:
             return tasks - (self.time_s(tasks, tasks - 1) < self.time_s(tasks, tasks))
@@ -89,46 +89,46 @@ class PhaseTimes:
 
 
 class JobPricing:
-    """One job of a problem, with all that its choices are priced by."""
+    """Computes time and cost of the choices of one job."""
 
-    def __init__(self, problem: Problem, number: int) -> None:
+    def __init__(self, problem: ParetoProblem, number: int) -> None:
         self.job: PlannedJob = problem.jobs[number]
         single_wave, where = problem.options.single_wave, f"job {self.job.job_id!r}"
         self.maps = PhaseTimes(self.job.maps, single_wave, f"{where}, maps")
         self.reduces = PhaseTimes(self.job.reduces, single_wave, f"{where}, reduces")
         self._problem = problem
-        # A generator for each job: how many draws one takes must not change another's.
+        # Each job has its own generator, so that the draws of one job do not affect another.
         self._draw = random.Random(f"{problem.options.seed}/{number}")
         self._buffers: dict[int, BufferSetting | None] = {}
         self._io_usd: dict[int, float] = {}
 
-    def entry(self, choice: Choice) -> Entry:
-        """What the choice comes to."""
+    def entry(self, choice: JobChoice) -> PlanEntry:
+        """Return time, costs and VMs of a choice."""
         offer, map_slots, reduce_slots, map_tasks, reduce_tasks, buffer = choice
         time_s = (
             self.maps.time_s(map_tasks, map_slots) + self.reduces.time_s(reduce_tasks, reduce_slots)
         ) / offer.speed
         vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots)
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
-        return Entry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
+        return PlanEntry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
 
     @property
     def buffer_tuning(self) -> BufferTuning:
-        """How settings are found."""
+        """How buffer settings are found."""
         return self._problem.options.buffers
 
     @property
     def billing_s(self) -> float:
-        """Length of a paid unit of time, seconds; 0 for exact time."""
+        """Length of a billing unit, seconds; 0 for exact time."""
         return self._problem.prices.billing_s
 
-    def rent_usd(self, offer: Offer, vms: int, time_s: float) -> float:
+    def rent_usd(self, offer: VmOffer, vms: int, time_s: float) -> float:
         """Rent of the VMs. Source: pareto (12)."""
-        # Machines times hours first: by the hour both are whole, and their product is exact.
+        # Multiply VMs and hours first: with hourly billing both are integers, so this is exact.
         return vms * self._problem.prices.paid_hours(time_s) * offer.hour_usd
 
     def buffer(self, map_tasks: int) -> BufferSetting | None:
-        """The setting for so many maps; None where nobody told what they write."""
+        """Buffer setting for `map_tasks` maps; None if their output size is unknown."""
         if map_tasks not in self._buffers:
             self._buffers[map_tasks] = self._found_buffer(map_tasks)
         return self._buffers[map_tasks]
@@ -142,7 +142,7 @@ class JobPricing:
         return tune(self.job.buffer, share, options.io_model)
 
     def io_usd(self, map_tasks: int) -> float:
-        """Price of the I/O of so many maps, at the setting for them."""
+        """Price of the I/O of `map_tasks` maps with their buffer setting."""
         known = self._io_usd.get(map_tasks)
         if known is None:
             setting = self.buffer(map_tasks)
@@ -151,24 +151,25 @@ class JobPricing:
         return known
 
     def io_usd_with(self, setting: BufferSetting, map_tasks: int) -> float:
-        """The same at a given setting. Source: pareto (13). Raises InvalidInput out of bounds."""
+        """The same with a given setting. Source: pareto (13). Raises InvalidInput on overflow."""
         share = self._share(map_tasks)
-        assert share is not None, "a setting is given to what writes something"
+        assert share is not None, "a job with a buffer setting has a map output"
         moved = map_tasks * moved_bytes(share, setting, self._problem.options.io_model)
         usd = self._problem.prices.io_usd(moved)
         if not math.isfinite(usd):
             raise InvalidInput(
-                "the price of its I/O is beyond all numbers",
+                "the price of its I/O is too large for a number",
                 where=f"job {self.job.job_id!r}",
-                hint="look at map_output and buffer, and at prices.io_bytes_per_op",
+                hint="check map_output, buffer and prices.io_bytes_per_op",
             )
         return usd
 
     @property
     def has_flat_io(self) -> bool:
-        """The I/O costs the same however many maps there are: nothing is written, or all is free.
+        """Whether I/O certainly costs the same for any number of maps: no output, or free I/O.
 
-        A closed form that wastes nothing is flat as well, but only a look at all counts tells.
+        The cost is also constant if the closed form wastes nothing, but that is known only after
+        all counts are priced.
         """
         return self.job.output is None or not self._problem.prices.io_op_usd
 

@@ -1,4 +1,4 @@
-"""What is asked: jobs as a plan sees them, machines and their prices, and what may be tuned."""
+"""Input of a plan: jobs, VM offers and prices, limits, and tuning options."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import TaskLengths
-from sluice.model.limits import Limits
-from sluice.model.machines import Offer
+from sluice.model.limits import PlanLimits
+from sluice.model.machines import VmOffer
 from sluice.model.prices import Prices
 
 TUNED_TASKS_MAX = 10**6
 
 
 class TaskTuning(Enum):
-    """Into how many tasks a phase is cut. Source: pareto, section 2 (options), 4.3."""
+    """How the number of tasks of a phase is chosen. Source: pareto, section 2 (options), 4.3."""
 
     FIXED = "fixed"
     SCAN = "scan"
@@ -28,7 +28,7 @@ class TaskTuning(Enum):
 
 
 class BufferTuning(Enum):
-    """How buffer settings are found. Source: pareto, section 4.4."""
+    """How buffer settings are chosen. Source: pareto, section 4.4."""
 
     DEFAULT = "default"
     CLOSED_FORM = "closed form"
@@ -37,15 +37,15 @@ class BufferTuning(Enum):
 
 
 class IoModel(Enum):
-    """What spilling moves: as the paper charges it, or with the merging of spills (E12)."""
+    """I/O model of spills: as in the paper, or with the merging of spills (E12)."""
 
     PAPER = "paper"
     MERGE = "merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What may be tuned, and which model is believed. seed: of the random searches for buffers."""
+class PlanOptions:
+    """Tuning options and models. seed: for the random searches for buffers."""
 
     tasks: TaskTuning = TaskTuning.FIXED
     buffers: BufferTuning = BufferTuning.DEFAULT
@@ -56,9 +56,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPhase:
-    """Tasks of one kind of slot. parts: lengths that follow each other in every task.
+    """Tasks of one phase. parts: lengths of the steps of every task, such as shuffle and work.
 
-    tasks: as given.  tasks_max: the most that tuning may cut the phase into.
+    tasks: as given.  tasks_max: upper limit for tuning the number of tasks.
     """
 
     tasks: int
@@ -68,7 +68,7 @@ class PlannedPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedJob:
-    """A job as a plan sees it: a map phase, then a reduce phase that shuffles first."""
+    """A job of a plan: a map phase, then a reduce phase that shuffles first."""
 
     job_id: JobId
     maps: PlannedPhase
@@ -78,7 +78,7 @@ class PlannedJob:
 
     @classmethod
     def of(cls, job: Job) -> PlannedJob:
-        """The job; raises InvalidInput naming what a plan needs and the job does not tell."""
+        """Convert a job. Raises InvalidInput that names a missing value."""
         return cls(
             job_id=job.job_id,
             maps=_phase(job, SlotKind.MAP, "maps"),
@@ -89,24 +89,24 @@ class PlannedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Jobs, the machines that each may choose from, prices, limits, and options.
+class ParetoProblem:
+    """Jobs, VM offers, prices, limits and options.
 
-    offers: one where all VMs are alike.  has_types: they come from a list, and have names.
+    offers: one if all VMs are equal.  has_types: the offers come from a price list, with names.
     """
 
     jobs: tuple[PlannedJob, ...]
-    offers: tuple[Offer, ...]
+    offers: tuple[VmOffer, ...]
     prices: Prices
-    limits: Limits = field(default=Limits())
-    options: Options = field(default=Options())
+    limits: PlanLimits = field(default=PlanLimits())
+    options: PlanOptions = field(default=PlanOptions())
     has_types: bool = False
 
     def __post_init__(self) -> None:
         if not self.jobs:
             raise InvalidInput("jobs is empty", where="plan", hint="give at least one job")
         if not self.offers:
-            raise InvalidInput("there is no VM to rent", where="plan", hint="offer at least one")
+            raise InvalidInput("there is no VM to rent", where="plan", hint="give at least one VM")
         if self.options.buffers is not BufferTuning.DEFAULT and not any(
             job.output for job in self.jobs
         ):

@@ -1,8 +1,8 @@
-"""What the maps of a job write to disk, as spills of a buffer that fills up again and again.
+"""Disk I/O of the maps of a job: spills of a buffer that fills repeatedly.
 
-The paper's model charges a last, partly full spill as a full one, so that a buffer larger than the
-output costs more (E12): all that tuning gains under it is this rounding. The `merge` model moves
-the output once where it fits into one spill, and three times where spills must be merged.
+The paper's model charges a last, partly full spill as a full one, so a buffer larger than the
+output costs more (E12). Under it tuning gains only this rounding. The `merge` model moves the
+output once if it fits into one spill, and three times if spills must be merged.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sluice.model.buffers import BufferSetting
-from sluice.model.prices import begun
+from sluice.model.prices import billed_units
 from sluice.planning.pareto.problem import IoModel
 
 METADATA_BYTES = 16.0  # of each record in the buffer
@@ -18,7 +18,7 @@ _MERGED_PASSES = 3.0  # spills are written, read again, and written as one file
 
 
 class MapShare(NamedTuple):
-    """What one map writes: bytes and records."""
+    """Output of one map: bytes and records."""
 
     bytes: float
     records: float
@@ -29,7 +29,7 @@ class MapShare(NamedTuple):
 
 
 class Spills(NamedTuple):
-    """How often one map spills, and what a spill moves, data and metadata together."""
+    """Number of spills of one map, and the bytes of one spill with data and metadata."""
 
     times: float
     filled_bytes: float
@@ -48,7 +48,7 @@ def spills(share: MapShare, setting: BufferSetting) -> Spills:
     max_meta = setting.metadata_share * filled
     of_data = share.bytes / max_data
     of_meta = share.metadata_bytes / max_meta
-    times = max(begun(of_data), begun(of_meta))
+    times = max(billed_units(of_data), billed_units(of_meta))
     record_bytes = share.bytes / share.records
     if of_data >= of_meta:
         return Spills(times, max_data + METADATA_BYTES * max_data / record_bytes)
@@ -56,7 +56,7 @@ def spills(share: MapShare, setting: BufferSetting) -> Spills:
 
 
 def moved_bytes(share: MapShare, setting: BufferSetting, model: IoModel) -> float:
-    """What one map moves to and from its disk. Source: pareto (13), E12."""
+    """Bytes that one map moves to and from its disk. Source: pareto (13), E12."""
     found = spills(share, setting)
     if model is IoModel.PAPER:
         return found.times * found.filled_bytes

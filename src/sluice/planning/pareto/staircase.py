@@ -1,9 +1,10 @@
-"""The choices for one job that no other beats: faster ones cost more.
+"""The undominated choices of one job, its staircase: faster choices cost more.
 
-For every number of VMs worth having, the fullest allocation is best: time never rises with slots,
-and a VM is paid whole. So a staircase has an entry for few of the millions of allocations that
-there are, and yet none of them beats it. Where VMs come in several types, the staircases of all
-types are one. Jobs whose tasks are tuned are the business of `tuned`. Source: pareto, section 4.1.
+For a given number of VMs the best allocation uses all useful slots: time never rises with slots,
+and a VM is paid as a whole. Only the numbers of VMs at which a wave disappears matter. So a
+staircase checks few of the millions of allocations, and still no allocation dominates it. With
+several VM types the choices of all types form one staircase. `tuned` handles jobs with tuned tasks.
+Source: pareto, section 4.1.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from sluice.model.machines import Offer
-from sluice.planning.pareto.pricing import Choice, Entry, JobPricing
-from sluice.planning.pareto.problem import Problem, TaskTuning
+from sluice.model.machines import VmOffer
+from sluice.planning.pareto.pricing import JobChoice, JobPricing, PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem, TaskTuning
 from sluice.planning.pareto.rounding import is_below
 
-Staircase = tuple[Entry, ...]
+Staircase = tuple[PlanEntry, ...]
 
 
-def staircases(problem: Problem, *, vms_max: int | None = None) -> tuple[Staircase, ...]:
-    """For each job its entries by rising time and falling cost.
+def staircases(problem: ParetoProblem, *, vms_max: int | None = None) -> tuple[Staircase, ...]:
+    """Return the staircase of each job: entries by rising time and falling cost.
 
-    vms_max: the most VMs that one job may use; a job may then be left without any entry.
+    vms_max: most VMs of one job; a job may then have no entry.
     """
     return tuple(
         undominated(job_entries(problem, JobPricing(problem, number), vms_max))
@@ -30,26 +31,26 @@ def staircases(problem: Problem, *, vms_max: int | None = None) -> tuple[Stairca
     )
 
 
-def undominated(entries: Iterable[Entry]) -> Staircase:
-    """The entries that no other beats in time and cost; the fewest VMs of equals."""
-    kept: list[Entry] = []
+def undominated(entries: Iterable[PlanEntry]) -> Staircase:
+    """The entries that are undominated in time and cost; of equals the one with fewest VMs."""
+    kept: list[PlanEntry] = []
     for entry in sorted(entries, key=_by_time):
         if not kept or is_below(entry.cost_usd, kept[-1].cost_usd):
             kept.append(entry)
     return tuple(kept)
 
 
-def _by_time(entry: Entry) -> tuple[float, float, int]:
+def _by_time(entry: PlanEntry) -> tuple[float, float, int]:
     return entry.time_s, entry.cost_usd, entry.vms
 
 
 def job_entries(
-    problem: Problem, pricing: JobPricing, vms_max: int | None = None
-) -> Iterator[Entry]:
-    """Entries among which are all that none beats in time and cost, for every type of VM.
+    problem: ParetoProblem, pricing: JobPricing, vms_max: int | None = None
+) -> Iterator[PlanEntry]:
+    """Yield entries that include all undominated ones in time and cost, for every VM type.
 
-    vms_max: of the job's VMs; if given, all that none beats in time, cost and VMs, where there are
-    other jobs.
+    vms_max: most VMs of the job. If it is given and there are other jobs, the entries include all
+    that are undominated in time, cost and VMs, because jobs then compete for VMs.
     """
     tuning = problem.options.tasks
     if tuning is TaskTuning.FIXED:
@@ -58,29 +59,29 @@ def job_entries(
         from sluice.planning.pareto.tuned import TunedJob
 
         job = TunedJob(pricing, tuning)
-        # A job that is alone need not make room for another.
+        # A job that is alone does not compete for VMs.
         is_shared = vms_max is not None and len(problem.jobs) > 1
         found = (job.entries(offer, vms_max, is_shared=is_shared) for offer in problem.offers)
     entries = chain.from_iterable(found)
     return (entry for entry in entries if vms_max is None or entry.vms <= vms_max)
 
 
-def _fastest(pricing: JobPricing, offer: Offer) -> Iterator[Entry]:
-    """For each number of VMs worth having the fastest entry: no other can be cheaper."""
+def _fastest(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
+    """Yield the fastest entry for each useful number of VMs; a slower one is never cheaper."""
     maps, reduces = pricing.job.maps.tasks, pricing.job.reduces.tasks
     shape, buffer = offer.shape, pricing.buffer(maps)
     breaks = {*breaking_vms(maps, shape.map_slots), *breaking_vms(reduces, shape.reduce_slots)}
     for vms in sorted(breaks):
         map_slots = pricing.maps.useful_slots(maps, vms * shape.map_slots)
         reduce_slots = pricing.reduces.useful_slots(reduces, vms * shape.reduce_slots)
-        yield pricing.entry(Choice(offer, map_slots, reduce_slots, maps, reduces, buffer))
+        yield pricing.entry(JobChoice(offer, map_slots, reduce_slots, maps, reduces, buffer))
 
 
 def breaking_vms(tasks: int, per_vm: int) -> list[int]:
-    """The numbers of VMs at which a phase of fixed tasks gets faster, the least first.
+    """The numbers of VMs, rising, at which a phase with a fixed task count gets faster.
 
-    With `per_vm` slots each. Between two of them more VMs only cost more; there are about
-    4 * sqrt(tasks) of them, so that a hundred million tasks are as good as a thousand.
+    per_vm: slots per VM.  Between two of these numbers more VMs only cost more. There are about
+    4 * sqrt(tasks) of them, so a hundred million tasks are feasible too.
 
     >>> breaking_vms(tasks=5, per_vm=2)
     [1, 2, 3]

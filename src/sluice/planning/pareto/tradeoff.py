@@ -1,6 +1,6 @@
-"""Where to look first on a frontier: the knee, what an hour saved costs, and how good it is at all.
+"""Measures of a frontier: its knee, the price of a saved hour, and its hypervolume.
 
-All of it reads only (makespan, budget) points, fastest first, as a frontier has them.
+All functions take (makespan, budget) points, the fastest first, as a frontier has them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-Points = Sequence[tuple[float, float]]
+FrontierPoints = Sequence[tuple[float, float]]
 
 _HOUR_S = 3600.0
 _ENDS = 2
 
 
-def knee(points: Points) -> int | None:
-    """The position at which paying more begins to help little; None for less than three points.
+def knee(points: FrontierPoints) -> int | None:
+    """Position of the knee, from which paying more helps little; None for less than three points.
 
-    The point farthest below the line between both ends, each goal measured as a share of its
-    span; the faster of equals. None as well where no point lies below that line.
+    It is the point farthest below the line between both ends, with both axes scaled to their span;
+    of equals the faster. It is None if no point is below that line.
     Source: Das, "On characterizing the knee of the Pareto curve", Structural Optimization 1999.
 
     >>> knee([(1000.0, 9.0), (1200.0, 4.0), (3000.0, 3.0)])
@@ -38,10 +38,10 @@ def knee(points: Points) -> int | None:
     return best if depth(points[best]) > 0 else None
 
 
-def hour_saved_usd(points: Points) -> list[float | None]:
-    """For each plan: what every hour costs that it saves against the next slower one.
+def hour_saved_usd(points: FrontierPoints) -> list[float | None]:
+    """For each plan, the price of each hour that it saves over the next slower plan.
 
-    None for the slowest, which there is nothing to be saved against. Source: pareto, section 9.
+    None for the slowest plan. Source: pareto, section 9.
 
     >>> hour_saved_usd([(3000.0, 3.0), (3300.0, 2.0)])
     [12.0, None]
@@ -55,8 +55,8 @@ def hour_saved_usd(points: Points) -> list[float | None]:
     return [*slopes, None]
 
 
-def hypervolume(points: Points, reference: tuple[float, float]) -> float:
-    """Area that the points beat, up to a reference: seconds times dollars. Points in any order.
+def hypervolume(points: FrontierPoints, reference: tuple[float, float]) -> float:
+    """Area that the points dominate up to a reference, seconds times dollars; points in any order.
 
     >>> hypervolume([(3000.0, 3.0), (3300.0, 2.0)], (4000.0, 4.0))
     1700.0

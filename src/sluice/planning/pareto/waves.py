@@ -1,8 +1,8 @@
-"""The paper's way out where VMs are too few: jobs run in waves, one wave after the other.
+"""The paper's method for too few VMs: run the jobs in waves, one wave after another.
 
-Jobs by rising time; a wave takes them while their VMs fit, the next job opens a new wave; the
-makespan is the sum over waves of the slowest job in each. A plan under a cap that runs all jobs at
-once (`caps`) is usually better, where there is one.
+Jobs are sorted by rising time. A wave takes jobs while their VMs fit; the next job starts a new
+wave. The makespan is the sum of the slowest jobs of all waves. If a plan under the cap can run all
+jobs at once (`vm_cap`), it is usually better.
 Source: pareto, section 3, last paragraph, and E18.
 """
 
@@ -15,7 +15,7 @@ from sluice.planning.pareto.frontier import Frontier, Plan
 
 
 def in_waves(plan: Plan, vms_max: int) -> Plan:
-    """The plan with its jobs in waves. Every job alone must fit."""
+    """Return the plan with its jobs in waves. Every job alone must fit."""
     by_time = sorted(
         range(len(plan.entries)), key=lambda number: (plan.entries[number].time_s, number)
     )
@@ -23,7 +23,7 @@ def in_waves(plan: Plan, vms_max: int) -> Plan:
     used = 0
     for number in by_time:
         vms = plan.entries[number].vms
-        assert vms <= vms_max, "staircases were cut at the cap"
+        assert vms <= vms_max, "staircases have no entry above the cap"
         if not waves or used + vms > vms_max:
             waves.append([])
             used = 0
@@ -33,8 +33,8 @@ def in_waves(plan: Plan, vms_max: int) -> Plan:
     return Plan(makespan_s, plan.budget_usd, plan.entries, tuple(map(tuple, waves)))
 
 
-def waved(frontier: Frontier, vms_max: int) -> Frontier:
-    """The plans of a frontier in waves, those that no other beats then."""
+def frontier_in_waves(frontier: Frontier, vms_max: int) -> Frontier:
+    """Run the plans of a frontier in waves and return the undominated ones."""
     archive: Archive[int] = Archive()
     for number in range(len(frontier)):
         plan = in_waves(frontier.plan(number), vms_max)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sluice.estimate.calibration import Calibration, Comparison
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.calibration import Calibration, RunComparison
+from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import FAINT, PALETTE, finished, heading
 from sluice.reporting.formatting import share, shortened
@@ -65,8 +65,8 @@ def _notes(calibration: Calibration) -> list[str]:
     ]
 
 
-def _row(one: Comparison, names: dict[str, str]) -> dict[str, Any]:
-    interval = one.interval if isinstance(one.interval, Interval) else None
+def _row(one: RunComparison, names: dict[str, str]) -> dict[str, Any]:
+    interval = one.interval if isinstance(one.interval, PredictionInterval) else None
     return {
         "profile": names[one.profile],
         "run": shortened(one.run_id, 60),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sluice.estimate.calibration import Accuracy, Calibration, Comparison, ProfileCalibration
-from sluice.estimate.fits import Fit
+from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
+from sluice.estimate.fits import ModelFit
 from sluice.estimate.prediction import Prediction, Predictor
-from sluice.estimate.setting import NotEnough
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.run_setting import NotEnoughData
+from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
@@ -61,9 +61,9 @@ def _profile(profile: ProfileCalibration) -> dict[str, object]:
     }
 
 
-def _flat(one: Comparison) -> dict[str, object]:
+def _flat(one: RunComparison) -> dict[str, object]:
     """One run, without its phases."""
-    interval = one.interval if isinstance(one.interval, Interval) else None
+    interval = one.interval if isinstance(one.interval, PredictionInterval) else None
     beyond = one.prediction.beyond if isinstance(one.prediction, Prediction) else ()
     return {
         "id": one.run_id,
@@ -75,19 +75,19 @@ def _flat(one: Comparison) -> dict[str, object]:
         "error": one.error,
         "inside": one.is_inside,
         "beyond": list(beyond),
-        "not_enough": one.interval.why if isinstance(one.interval, NotEnough) else None,
+        "not_enough": one.interval.why if isinstance(one.interval, NotEnoughData) else None,
     }
 
 
-def _phases(one: Comparison) -> list[dict[str, object]]:
+def _phases(one: RunComparison) -> list[dict[str, object]]:
     if isinstance(one.prediction, Prediction):
         return [asdict(phase) for phase in one.prediction.phases]
     return [phase._asdict() for phase in one.setting.phases]
 
 
-def _model(model: Predictor | NotEnough) -> dict[str, object]:
+def _model(model: Predictor | NotEnoughData) -> dict[str, object]:
     """The chosen models, with their errors and the alternatives."""
-    if isinstance(model, NotEnough):
+    if isinstance(model, NotEnoughData):
         return {"not_enough": model.why}
     return {
         "runs": model.runs,
@@ -101,7 +101,7 @@ def _model(model: Predictor | NotEnough) -> dict[str, object]:
     }
 
 
-def _fit(fit: Fit[object], name: str) -> dict[str, object]:
+def _fit(fit: ModelFit[object], name: str) -> dict[str, object]:
     return {
         "chosen": name,
         "error": fit.error,

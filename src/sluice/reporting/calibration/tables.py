@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sluice.estimate.calibration import Accuracy, Calibration, Comparison, ProfileCalibration
+from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
 from sluice.estimate.prediction import Predictor
-from sluice.estimate.setting import NotEnough, Setting
-from sluice.estimate.uncertainty import Interval
+from sluice.estimate.run_setting import NotEnoughData, RunSetting
+from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.reporting.formatting import (
     NOTHING,
@@ -120,19 +120,19 @@ def _runs_table(profile: ProfileCalibration, level: float) -> Table:
     return table
 
 
-def _slots(setting: Setting) -> str:
+def _slots(setting: RunSetting) -> str:
     counts = [phase.slots for phase in setting.phases]
     return str(counts[0]) if len(set(counts)) == 1 else "+".join(map(str, counts))
 
 
-def _span(one: Comparison) -> str:
-    if not isinstance(one.interval, Interval):
+def _span(one: RunComparison) -> str:
+    if not isinstance(one.interval, PredictionInterval):
         return NOTHING
     return f"{duration_tight(one.interval.low_s)}–{duration_tight(one.interval.high_s)}"
 
 
-def _model_text(model: Predictor | NotEnough) -> str:
-    if isinstance(model, NotEnough):
+def _model_text(model: Predictor | NotEnoughData) -> str:
+    if isinstance(model, NotEnoughData):
         return str(model)
     phases = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
     runs = f"{counted(model.runs, 'run')} at {counted(len(model.settings), 'setting')}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, Unreachable
+from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
@@ -115,7 +115,7 @@ class CapacityResult:
 class UnreachableResult:
     """No capacity meets the deadlines of some classes."""
 
-    answer: Unreachable
+    answer: UnreachableDeadlines
 
     @property
     def status(self) -> str:

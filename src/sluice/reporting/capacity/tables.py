@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, Unreachable
+from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.result import CapacityResult
 from sluice.reporting.formatting import (
     NOTHING,
@@ -139,7 +139,7 @@ def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dic
     return [corners[round(place * last / (rows_max - 1))] for place in range(rows_max)]
 
 
-def unreachable_table(answer: Unreachable) -> Table:
+def unreachable_table(answer: UnreachableDeadlines) -> Table:
     """Classes that cannot meet their deadline, with the deadline that they can meet."""
     table = plain_table("")
     table.add_column("class", no_wrap=True)

@@ -23,7 +23,7 @@ from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.machines import VmShape
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Plan
-from sluice.planning.pareto.pricing import Entry
+from sluice.planning.pareto.pricing import PlanEntry
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
 
@@ -92,7 +92,7 @@ def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
     return needs
 
 
-def _pool(job: Job, entry: Entry) -> Pool:
+def _pool(job: Job, entry: PlanEntry) -> Pool:
     return Pool(
         pool_id=PoolId(str(job.job_id)),
         map_slots_max=entry.choice.map_slots,
@@ -100,7 +100,7 @@ def _pool(job: Job, entry: Entry) -> Pool:
     )
 
 
-def _job(job: Job, entry: Entry, start_s: float) -> Job:
+def _job(job: Job, entry: PlanEntry, start_s: float) -> Job:
     choice = entry.choice
     tasks = {SlotKind.MAP: choice.map_tasks, SlotKind.REDUCE: choice.reduce_tasks}
     deadline_at_s = job.deadline_at_s

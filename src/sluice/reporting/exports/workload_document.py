@@ -12,7 +12,7 @@ from typing import Any
 from sluice.ingest.classes import admission_settings
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 from sluice.model.resources import RESOURCE_NAMES
@@ -42,7 +42,7 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "cluster": cluster,
         "pools": [_pool(pool) for pool in workload.pools],
         "prices": _prices(workload.prices, workload.capacity_prices),
-        "limits": {} if workload.limits is None else _differing(workload.limits, Limits()),
+        "limits": {} if workload.limits is None else _differing(workload.limits, PlanLimits()),
         "classes": [_class(one) for one in workload.classes],
         "settings": _settings(workload),
     }

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
-from sluice.estimate.measured import TaskMeasure, phase_measure
+from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.model.history import PastPhase, PastRun, PastTask
 from sluice.model.job import Job, RunSpec
 

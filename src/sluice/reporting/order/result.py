@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.annealing import Found
+from sluice.planning.ordering.annealing import EvaluatedOrder
 from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
 from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
-from sluice.planning.ordering.flow_arrays import Outcome, outcome_of
+from sluice.planning.ordering.flow_arrays import OrderOutcome, outcome_of
 from sluice.planning.ordering.loads import Loads
-from sluice.planning.ordering.methods import Answer
-from sluice.planning.ordering.problem import Problem
+from sluice.planning.ordering.problem import OrderingProblem
+from sluice.planning.ordering.solver import OrderingResult
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import required
@@ -38,9 +38,9 @@ class OrderResult:
     """
 
     workload: Workload
-    problem: Problem
+    problem: OrderingProblem
     loads: Loads
-    answer: Answer
+    answer: OrderingResult
     seed: int
     search_s: float
     evaluations: int
@@ -53,12 +53,12 @@ class OrderResult:
         return self._names(self.answer.best.order)
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> OrderOutcome:
         """Start and end times of the jobs in this order."""
         return outcome_of(self.problem, self.answer.best.order)
 
     @cached_property
-    def before(self) -> Outcome:
+    def before(self) -> OrderOutcome:
         """Start and end times in the order of the file."""
         return outcome_of(self.problem, range(len(self.problem.jobs)))
 
@@ -201,7 +201,7 @@ class OrderResult:
         ]
         return "  ·  ".join([*parts, "proved optimal"] if self.is_proved else parts)
 
-    def _view(self, title: str, outcome: Outcome, order: Sequence[int]) -> OrderView:
+    def _view(self, title: str, outcome: OrderOutcome, order: Sequence[int]) -> OrderView:
         jobs = [
             JobTimes(
                 self.problem.jobs[job].name,
@@ -235,7 +235,7 @@ class OrderResult:
             },
         }
 
-    def _point(self, point: Found) -> dict[str, object]:
+    def _point(self, point: EvaluatedOrder) -> dict[str, object]:
         return {
             "order": list(self._names(point.order)),
             "makespan_s": point.makespan_s,
@@ -243,7 +243,7 @@ class OrderResult:
         }
 
 
-def _values(outcome: Outcome) -> dict[str, float]:
+def _values(outcome: OrderOutcome) -> dict[str, float]:
     return {
         "makespan_s": outcome.makespan_s,
         "total_completion_s": outcome.total_completion_s,

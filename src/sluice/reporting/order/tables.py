@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.flow_arrays import Outcome
+from sluice.planning.ordering.flow_arrays import OrderOutcome
+from sluice.planning.ordering.objectives import Objective
 from sluice.reporting.formatting import count, duration, duration_tight, shortened
 from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
@@ -60,7 +60,7 @@ def _caption(span_s: float, hidden: int) -> str:
     return "\n".join(part for part in (scale, left_out(hidden)) if part)
 
 
-def _line(outcome: Outcome, job: int, span_s: float, columns: int) -> Text:
+def _line(outcome: OrderOutcome, job: int, span_s: float, columns: int) -> Text:
     """The time line of a job. Each part, however short, has at least one column."""
     began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
     mapped_s, reducing_s = outcome.mapped_s[job], outcome.reducing_s[job]

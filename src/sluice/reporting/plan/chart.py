@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sluice.model.limits import Limits
+from sluice.model.limits import PlanLimits
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
@@ -73,7 +73,7 @@ class DrawnPlan(NamedTuple):
     jobs: Sequence[JobShare]
 
 
-def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Limits) -> Chart:
+def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: PlanLimits) -> Chart:
     """The chart of all plans that were found, also of those beyond the limits.
 
     plans: the fastest first; the first and the last of all plans are among them.
@@ -115,7 +115,7 @@ def _frame(note: str) -> dict[str, Any]:
 class _Space:
     """The range of both axes: all plans, and the limits that are near them."""
 
-    def __init__(self, plans: Sequence[DrawnPlan], limits: Limits) -> None:
+    def __init__(self, plans: Sequence[DrawnPlan], limits: PlanLimits) -> None:
         self.time = _Span([plan.makespan_s for plan in plans], [limits.deadline_s])
         budgets = [limits.budget_usd_min or None, limits.budget_usd_max]
         self.money = _Span([plan.budget_usd for plan in plans], budgets)
@@ -269,7 +269,7 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     }  # fmt: skip
 
 
-def _shades(limits: Limits, space: _Space) -> Iterator[dict[str, Any]]:
+def _shades(limits: PlanLimits, space: _Space) -> Iterator[dict[str, Any]]:
     """Grey areas beyond each limit, with the limit on the edge."""
     time, usd = space.time, space.money
     unit_s = space.unit_s

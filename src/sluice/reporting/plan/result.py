@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sluice.model.errors import InvalidInput
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
-from sluice.planning.pareto.answer import Answer, Search, Status
 from sluice.planning.pareto.frontier import Frontier, Plan
-from sluice.planning.pareto.pricing import Entry
-from sluice.planning.pareto.problem import PlannedJob, Problem, TaskTuning
+from sluice.planning.pareto.plan_search import ParetoResult, PlanSearch, PlanStatus
+from sluice.planning.pareto.pricing import PlanEntry
+from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd, knee
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
@@ -65,9 +65,9 @@ class PlanResult:
     off: for jobs that ran before, the error of their last prediction.
     """
 
-    problem: Problem
-    answer: Answer
-    search: Search
+    problem: ParetoProblem
+    answer: ParetoResult
+    search: PlanSearch
     workload: Workload
     raw: Mapping[str, Any] | None = None
     off: tuple[Off, ...] = field(default=())
@@ -76,14 +76,14 @@ class PlanResult:
         return len(self.answer.plans) + len(self.answer.below_budget_min)
 
     @property
-    def status(self) -> Status:
+    def status(self) -> PlanStatus:
         """Whether there is a plan within the limits, and if not, why."""
         return self.answer.status
 
     @property
     def is_no(self) -> bool:
         """Whether no plan meets the limits."""
-        return self.status not in (Status.OK, Status.BELOW_BUDGET_MIN)
+        return self.status not in (PlanStatus.OK, PlanStatus.BELOW_BUDGET_MIN)
 
     @property
     def warnings(self) -> list[str]:
@@ -175,7 +175,7 @@ class PlanResult:
             for place, (job, entry) in enumerate(zip(self.problem.jobs, plan.entries, strict=True))
         }
 
-    def _job(self, entry: Entry, wave: int | None) -> dict[str, object]:
+    def _job(self, entry: PlanEntry, wave: int | None) -> dict[str, object]:
         choice, setting = entry.choice, entry.choice.buffer
         document: dict[str, object] = {
             "map_slots": choice.map_slots,

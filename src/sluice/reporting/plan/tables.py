@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sluice.model.limits import Limits
-from sluice.planning.pareto.answer import Status
+from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
+from sluice.planning.pareto.plan_search import PlanStatus
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.formatting import (
@@ -160,29 +160,29 @@ def _possible(fastest_s: float, least_usd: float | None) -> str:
     return f"{duration(fastest_s)} fastest, {money(least_usd)} cheapest"
 
 
-def _verdict(result: PlanResult, limits: Limits) -> str:
+def _verdict(result: PlanResult, limits: PlanLimits) -> str:
     """The meaning of the status, with its figures."""
     answer = result.answer
     if answer.missed:
         return "this search found no plan within the limits; --search exact finds some"
-    if answer.status is Status.CONFLICT:
+    if answer.status is PlanStatus.CONFLICT:
         return _conflict(result, limits)
     return {
-        Status.OK: f"{count(len(answer.plans))} Pareto-optimal plans",
-        Status.BELOW_BUDGET_MIN: (
+        PlanStatus.OK: f"{count(len(answer.plans))} Pareto-optimal plans",
+        PlanStatus.BELOW_BUDGET_MIN: (
             f"every plan costs less than {money(limits.budget_usd_min)}; nothing is wrong"
         ),
-        Status.DEADLINE_UNREACHABLE: (
+        PlanStatus.DEADLINE_UNREACHABLE: (
             f"no plan meets the deadline of {duration(limits.deadline_s)}"
         ),
-        Status.BUDGET_UNREACHABLE: f"no plan costs {money(limits.budget_usd_max)} or less",
-        Status.VM_CAP_UNREACHABLE: (
+        PlanStatus.BUDGET_UNREACHABLE: f"no plan costs {money(limits.budget_usd_max)} or less",
+        PlanStatus.VM_CAP_UNREACHABLE: (
             f"the jobs do not fit into {count(limits.vms_max or 0)} VMs at once; see --waves"
         ),
     }[answer.status]
 
 
-def _conflict(result: PlanResult, limits: Limits) -> str:
+def _conflict(result: PlanResult, limits: PlanLimits) -> str:
     points = list(result.answer.frontier.points())
     in_time = min(usd for time_s, usd in points if time_s <= (limits.deadline_s or 0) * (1 + 1e-12))
     payable = min(

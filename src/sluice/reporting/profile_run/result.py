@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from sluice.estimate.demand import Capacity, SandboxProfile
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.demand import NodeCapacity, SandboxProfile
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
 from sluice.reporting.extras import required
 
@@ -32,7 +32,7 @@ class JobTrials:
     job_id: str
     name: str
     trials: tuple[TrialLike, ...]
-    profile: SandboxProfile | NotEnough
+    profile: SandboxProfile | NotEnoughData
 
     @property
     def failure(self) -> str | None:
@@ -58,7 +58,7 @@ class SandboxReport:
     """All jobs in their order. capacity: of this machine."""
 
     jobs: tuple[JobTrials, ...]
-    capacity: Capacity
+    capacity: NodeCapacity
 
     @property
     def is_whole(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sluice.estimate.demand import SandboxProfile
-from sluice.estimate.setting import NotEnough
+from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.formatting import NOTHING, duration, shortened
 from sluice.reporting.profile_run.result import JobTrials, SandboxReport, TrialLike
@@ -54,7 +54,7 @@ def _cells(job: JobTrials, trial: TrialLike) -> list[str]:
 def _remark(job: JobTrials) -> str:
     if job.failure is not None:
         return f"{job.job_id} failed: {job.failure}"
-    if isinstance(job.profile, NotEnough):
+    if isinstance(job.profile, NotEnoughData):
         return f"{job.job_id}: {job.profile}"
     phases = job.profile.demand.items()
     demands = [f"{phase} {_amounts(demand.amounts())}" for phase, demand in phases]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState
-from sluice.estimate.measured import PhaseMeasure, TaskMeasure, phase_measure, relative_error
+from sluice.estimate.phase_measure import PhaseMeasure, TaskMeasure, phase_measure, relative_error
 from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase
 

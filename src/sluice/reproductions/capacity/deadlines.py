@@ -9,9 +9,9 @@ from statistics import median
 import numpy as np
 
 from sluice.estimate.bounds import Bound
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.instances import DrawnClasses, Sort
-from sluice.planning.capacity.problem import Rent
+from sluice.planning.capacity.instances import DrawnClasses, InstanceKind
+from sluice.planning.capacity.problem import RentalPrices
+from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_classes
 from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
@@ -41,7 +41,9 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
         made: list[Curve] = []
         for seed in range(2 * seeds):
             on_progress(f"tighter deadlines: {classes} classes, instance {seed}")
-            made.append(_ratios(*drawn_classes(seed, classes, Sort.TEXT, has_reserved=False)))
+            made.append(
+                _ratios(*drawn_classes(seed, classes, InstanceKind.TEXT, has_reserved=False))
+            )
         rows.append(_row(classes, made))
         shown = sorted(map(_up_to_sixty, made), key=lambda curve: (len(curve), curve[-1][1]))
         middle = shown[len(shown) // 2]
@@ -73,7 +75,7 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
     )
 
 
-def _ratios(classes: DrawnClasses, rent: Rent) -> Curve:
+def _ratios(classes: DrawnClasses, rent: RentalPrices) -> Curve:
     """Cost relative to the first deadlines, by reduction in percent, while all can be met."""
     found: list[tuple[float, float]] = []
     first_usd = 0.0
@@ -82,7 +84,7 @@ def _ratios(classes: DrawnClasses, rent: Rent) -> Curve:
         if not np.isfinite(tighter.needs(Bound.UP)).all():
             break
         problem = tighter.problem(rent)
-        answer = allot(problem)
+        answer = solve_relaxation(problem)
         cost_usd = rent.on_demand_usd * answer.on_demand_vms + problem.refusals_usd(answer.jobs)
         first_usd = first_usd or cost_usd
         found.append((float(percent), cost_usd / first_usd))

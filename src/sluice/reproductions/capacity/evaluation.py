@@ -13,10 +13,10 @@ from statistics import fmean
 
 import numpy as np
 
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.instances import Sort
-from sluice.planning.capacity.integer import whole, whole_vms
-from sluice.planning.capacity.problem import Problem
+from sluice.planning.capacity.instances import InstanceKind
+from sluice.planning.capacity.integer import solve_integer, whole_vms
+from sluice.planning.capacity.problem import CapacityProblem
+from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.reproductions.capacity.deadlines import tighter_deadlines
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_problem
 from sluice.reproductions.capacity.simulation import simulation
@@ -35,7 +35,7 @@ def _ms(work: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - began_s)
 
 
-def _cost_usd(problem: Problem, objective_usd: float) -> float:
+def _cost_usd(problem: CapacityProblem, objective_usd: float) -> float:
     return objective_usd + float((problem.penalty_usd * problem.jobs_max).sum())
 
 
@@ -43,15 +43,15 @@ def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
     """Integer answers for 100 to 10,000 classes: the scalability figure of the paper."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
-    for sort in (Sort.TEXT, Sort.TIGHT):
+    for sort in (InstanceKind.TEXT, InstanceKind.TIGHT):
         for classes in _SIZES:
             on_progress(f"scalability: {sort.value}, {classes} classes")
             times_ms, gaps = [], []
             for seed in range(seeds):
                 problem = drawn_problem(seed, classes, sort, 0.8)
-                relaxed = allot(problem)
-                times_ms.append(_ms(lambda p=problem: whole(p, allot(p))))  # type: ignore[misc]  # bound at once
-                answer = whole(problem, relaxed)
+                relaxed = solve_relaxation(problem)
+                times_ms.append(_ms(lambda p=problem: solve_integer(p, solve_relaxation(p))))  # type: ignore[misc]  # bound at once
+                answer = solve_integer(problem, relaxed)
                 lost_usd = answer.objective_usd - relaxed.objective_usd
                 gaps.append(lost_usd / _cost_usd(problem, answer.objective_usd))
             rows.append(
@@ -85,9 +85,9 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
         on_progress(f"capacity only: {classes} classes")
         times_ms = []
         for seed in range(seeds):
-            problem = drawn_problem(seed, classes, Sort.TEXT, 0.8)
+            problem = drawn_problem(seed, classes, InstanceKind.TEXT, 0.8)
             fixed = replace(problem, jobs_min=problem.jobs_max)
-            times_ms.append(_ms(lambda p=fixed: allot(p)))  # type: ignore[misc]  # bound at once
+            times_ms.append(_ms(lambda p=fixed: solve_relaxation(p)))  # type: ignore[misc]  # bound at once
         paper = "at most 23" if classes == _SIZES[-1] else None
         rows.append(
             {"classes": classes, "paper: ms": paper, "ours: mean ms": fmean(times_ms),
@@ -142,7 +142,7 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
 
 def _dedicated_more(seed: int, classes: int) -> float:
     """Cost of dedicated clusters over a shared one, minus 1. All jobs are accepted (E12)."""
-    problem = drawn_problem(seed, classes, Sort.TEXT, 0.0)
+    problem = drawn_problem(seed, classes, InstanceKind.TEXT, 0.0)
     needs = problem.vms_per_job * problem.jobs_max
     return sum(map(whole_vms, needs)) / whole_vms(float(needs.sum())) - 1
 
@@ -151,7 +151,10 @@ def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
     """One class at 10 to 30 jobs at once: figure 7."""
     on_progress("concurrency level")
     levels = list(range(10, 31))
-    needs = [float(drawn_problem(seed, 1, Sort.TEXT, 0.0).vms_per_job[0]) for seed in range(seeds)]
+    needs = [
+        float(drawn_problem(seed, 1, InstanceKind.TEXT, 0.0).vms_per_job[0])
+        for seed in range(seeds)
+    ]
     per_job = np.array([[whole_vms(need * jobs) / jobs for jobs in levels] for need in needs])
     deviations = 100 * np.abs(per_job / per_job.mean(axis=1, keepdims=True) - 1)
     rows: list[dict[str, Cell]] = [

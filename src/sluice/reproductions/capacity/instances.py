@@ -6,22 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from sluice.planning.capacity.instances import DrawnClasses, Sort, draw_classes, draw_rent
-from sluice.planning.capacity.problem import Problem, Rent
+from sluice.planning.capacity.instances import DrawnClasses, InstanceKind, draw_classes, draw_rent
+from sluice.planning.capacity.problem import CapacityProblem, RentalPrices
 
 GENERATOR = "Instances as the paper draws them, with the errata of the capacity spec (E8 to E12)."
 
 
 def drawn_classes(
-    seed: int, classes: int, sort: Sort, *, has_reserved: bool
-) -> tuple[DrawnClasses, Rent]:
+    seed: int, classes: int, sort: InstanceKind, *, has_reserved: bool
+) -> tuple[DrawnClasses, RentalPrices]:
     """Classes and prices, without the number of reserved machines."""
     draw = np.random.default_rng([seed, classes])
     rent = draw_rent(draw, float(has_reserved))
     return draw_classes(draw, classes, rent, sort), rent
 
 
-def drawn_problem(seed: int, classes: int, sort: Sort, reserved_share: float) -> Problem:
+def drawn_problem(
+    seed: int, classes: int, sort: InstanceKind, reserved_share: float
+) -> CapacityProblem:
     """One instance. reserved_share: reserved machines over those that all jobs need."""
     made, rent = drawn_classes(seed, classes, sort, has_reserved=reserved_share > 0)
     problem = made.problem(rent)

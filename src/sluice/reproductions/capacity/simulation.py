@@ -16,8 +16,8 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths, TaskLengths
 from sluice.model.workload import Workload
-from sluice.planning.capacity.instances import Sort
-from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan
+from sluice.planning.capacity.instances import InstanceKind
+from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan_capacity
 from sluice.reproductions.capacity.instances import GENERATOR, drawn_classes
 from sluice.reproductions.charts import columns_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
@@ -81,11 +81,11 @@ def _row(bound: Bound, way: str, gaps: Sequence[float]) -> dict[str, Cell]:
 
 def _gaps(seed: int, bound: Bound) -> Iterator[tuple[str, list[float]]]:
     """For each way of sharing, the time from each job end to its deadline, as a share of it."""
-    drawn, _ = drawn_classes(seed, _CLASSES, Sort.TEXT, has_reserved=False)
+    drawn, _ = drawn_classes(seed, _CLASSES, InstanceKind.TEXT, has_reserved=False)
     classes = [_few_jobs(one) for one in drawn.job_classes()]
     # The prices do not matter: all jobs must run.
     prices = CapacityPrices(on_demand_vm_usd=2.0, reserved_vm_usd=1.0, reserved_vms=0.0)
-    planned = plan(classes, prices, bound=bound, is_whole=True)
+    planned = plan_capacity(classes, prices, bound=bound, is_whole=True)
     assert isinstance(planned, CapacityPlan), "the deadlines of the paper can always be met (E8)"
     draw = np.random.default_rng([seed, 7])
     jobs = [

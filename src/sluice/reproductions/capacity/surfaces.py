@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sluice.planning.capacity.greedy import allot
-from sluice.planning.capacity.problem import Problem, Rent
-from sluice.planning.capacity.two_classes import look_up
+from sluice.planning.capacity.problem import CapacityProblem, RentalPrices
+from sluice.planning.capacity.relaxation import solve_relaxation
+from sluice.planning.capacity.two_classes import two_class_solution
 from sluice.reproductions.charts import surfaces_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
-_RENT = Rent(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
+_RENT = RentalPrices(on_demand_usd=20.0, reserved_usd=8.0, reserved_vms=0.0)
 _NEEDS, _LOW, _HIGH = np.array([2.0, 3.0]), np.array([4.0, 3.0]), np.array([10.0, 12.0])
 _WORTHS = np.arange(1.0, 28.0, 1.5)  # of a machine; the prices are between the steps
 _CONDITIONS = {"a": 12.0, "b": 30.0, "c": 48.0, "d": 60.0}
@@ -71,10 +71,10 @@ def _surfaces(column: str, reserved: float) -> tuple[Surface, Surface, int]:
     for first in _WORTHS:
         for second in _WORTHS[first < _WORTHS]:
             penalties = _NEEDS * np.array([first, second])
-            problem = Problem(
+            problem = CapacityProblem(
                 vms_per_job=_NEEDS, penalty_usd=penalties, jobs_min=_LOW, jobs_max=_HIGH, rent=rent
             )
-            cell, answer = look_up(problem), allot(problem)
+            cell, answer = two_class_solution(problem), solve_relaxation(problem)
             printed = (*cell.jobs, cell.reserved_vms, cell.on_demand_vms)
             found = (*answer.jobs, answer.reserved_vms, answer.on_demand_vms)
             differing += cell.column != column or not np.allclose(printed, found, rtol=1e-12)

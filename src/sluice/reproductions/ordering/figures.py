@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from sluice.planning.ordering.aims import Objective
 from sluice.planning.ordering.bounds import printed_bounds, safe_bounds
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.methods import FORMULAS
-from sluice.planning.ordering.problem import Problem
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.rules import mk_jr, reverse
+from sluice.planning.ordering.solver import FORMULAS
 from sluice.planning.ordering.workloads import benchmarks, facebook, varied
 from sluice.reproductions.charts import lines_chart, plain_bars_chart
 from sluice.reproductions.ordering.measures import (
@@ -78,7 +78,7 @@ def _speedups(values: dict[str, Values], name: str) -> dict[str, float]:
     }
 
 
-def _searched(problem: Problem, seed: int) -> Values:
+def _searched(problem: OrderingProblem, seed: int) -> Values:
     """The best of each measure, by a search for each."""
     return (
         searched(problem, Objective.MAKESPAN, _SEARCH_S, seed)[0],
@@ -150,7 +150,7 @@ class _BoundRatios:
     printed_reverse: float
 
     @classmethod
-    def of(cls, problem: Problem) -> _BoundRatios:
+    def of(cls, problem: OrderingProblem) -> _BoundRatios:
         context = context_of(problem)
         known = context.loads
         order = mk_jr(known)
@@ -246,14 +246,14 @@ def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
     )  # fmt: skip
 
 
-_VARIED: dict[str, Callable[[int], Problem]] = {
+_VARIED: dict[str, Callable[[int], OrderingProblem]] = {
     "benchmarks": lambda _: benchmarks(_VARIED_JOBS),
     "Facebook": lambda seed: facebook(_VARIED_JOBS, random.Random(seed)),
 }
 
 
 def _varied_speedups(
-    made: Callable[[int], Problem], spread: float, seeds: int
+    made: Callable[[int], OrderingProblem], spread: float, seeds: int
 ) -> Iterator[dict[str, Values]]:
     for seed in range(seeds):
         problem = made(seed)

@@ -21,8 +21,8 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import Workload
-from sluice.planning.ordering.batches import SimOrAlg
-from sluice.planning.ordering.problem import OrderedJob, Problem, Runs
+from sluice.planning.ordering.batch_orderer import BatchOrderer
+from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, TaskRuns
 from sluice.planning.ordering.workloads import (
     FACEBOOK_JOBS,
     MAP_SLOTS,
@@ -72,10 +72,10 @@ class RunSums(NamedTuple):
 
 def mrorder(timing: Callable[[float], Timing], interval_s: float, objective: str) -> Way:
     """A release policy in rounds, with the ordering engine of the thesis (7 jobs by SIM)."""
-    return lambda: MrOrder(engine=SimOrAlg(objective, 7), timing=timing(interval_s))
+    return lambda: MrOrder(engine=BatchOrderer(objective, 7), timing=timing(interval_s))
 
 
-def arriving(problem: Problem, load: float, draw: random.Random) -> list[Job]:
+def arriving(problem: OrderingProblem, load: float, draw: random.Random) -> list[Job]:
     """The jobs in random order, with random gaps between their submissions."""
     jobs = [_job(job) for job in problem.jobs]
     draw.shuffle(jobs)
@@ -101,7 +101,7 @@ def _job(job: OrderedJob) -> Job:
     return Job(job_id=JobId(job.name), pool=PoolId(job.name), phases=tuple(phases))
 
 
-def _phase(kind: SlotKind, runs: Runs, after: tuple[int, ...]) -> Phase:
+def _phase(kind: SlotKind, runs: TaskRuns, after: tuple[int, ...]) -> Phase:
     ((tasks, length_s),) = runs
     lengths = ConstantLengths(length_s, length_s)
     return Phase(name=kind.value, kind=kind, tasks=tasks, lengths=lengths, after=after)
@@ -192,11 +192,11 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
 _OVER_ARRIVAL = "Ratio of release on arrival to each policy"
 
 
-def _facebook(draw: random.Random) -> Problem:
+def _facebook(draw: random.Random) -> OrderingProblem:
     return facebook(FACEBOOK_JOBS, draw)
 
 
-def _stream(made: Callable[[random.Random], Problem], load: float) -> Stream:
+def _stream(made: Callable[[random.Random], OrderingProblem], load: float) -> Stream:
     return lambda draw: arriving(made(draw), load, draw)
 
 

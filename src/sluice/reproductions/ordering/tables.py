@@ -6,10 +6,10 @@ import random
 import time
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.aims import Objective
-from sluice.planning.ordering.exhaustive import enumerated
+from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.loads import loads_of
-from sluice.planning.ordering.methods import Method, solve
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import (
     BENCHMARKS,
     BINS,
@@ -44,7 +44,7 @@ _THESIS_SHARES_PERCENT = (58, 9.6, 8.6, 8.4, 5.6, 4.3, 2.5, 1.3, 1.7)
 def order_matters(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001  # nothing is drawn
     """The best and the worst order of four jobs."""
     on_progress("order matters")
-    found = enumerated(context_of(benchmarks(4)), Objective.MAKESPAN)
+    found = enumerate_orders(context_of(benchmarks(4)), Objective.MAKESPAN)
     best_s, worst_s = found.best.makespan_s, found.makespan_s_max
     return Experiment(
         name="order-matters",
@@ -197,20 +197,20 @@ def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     problem = benchmarks(jobs)
     context = context_of(problem)
     context.use_compiled()
-    enumerated(context, Objective.TCT)  # compiles everything before the timing
+    enumerate_orders(context, Objective.TCT)  # compiles everything before the timing
     known = context.loads
     ruled = context.values(rules.mk_jr(known))[0], context.values(rules.tct(known))[1]
     objectives = (Objective.MAKESPAN, Objective.TCT)
     began_s = time.perf_counter()
-    best = [enumerated(context, objective).best for objective in objectives]
+    best = [enumerate_orders(context, objective).best for objective in objectives]
     sim_s = (time.perf_counter() - began_s) / 2
     exact_s = 0.0
     for objective in objectives:
         place = context_of(problem, seconds=60.0)
         place.use(context.kernels)
-        answer = solve(place, Method.EXACT, objective, random.Random(0))
+        answer = solve(place, OrderingMethod.EXACT, objective, random.Random(0))
         assert answer.is_proved, "the benchmarks are proved in a second"
-        exact_s += place.meter.elapsed_s
+        exact_s += place.budget.elapsed_s
     by_rule = {
         "makespan": f"{ruled[0]:g}/{best[0].makespan_s:g}",
         "TCT": f"{ruled[1]:g}/{best[1].total_s:g}",

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from statistics import fmean
 
-from sluice.planning.pareto.answer import Search
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.plan_search import PlanSearch
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.reproductions.charts import Lines, frontiers_chart, lines_chart
 from sluice.reproductions.pareto.measures import (
     DRAWN,
@@ -32,7 +32,7 @@ from sluice.reproductions.pareto.tuning import (
 from sluice.reproductions.pareto.workloads import WORKLOADS
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress
 
-Draw = Callable[[int, int], Problem]  # jobs, seed
+Draw = Callable[[int, int], ParetoProblem]  # jobs, seed
 
 _COMBINATIONS_MAX = 2_000_000
 _PEER_JOBS = (10, 25)  # each takes seconds
@@ -73,9 +73,13 @@ def search_time(seeds: int, on_progress: OnProgress) -> Experiment:
     )  # fmt: skip
 
 
-def _times_ms(problem: Problem, seeds: int) -> Iterator[tuple[str, float | None]]:
+def _times_ms(problem: ParetoProblem, seeds: int) -> Iterator[tuple[str, float | None]]:
     rounds = range(min(seeds, 5))
-    for way, search in (("exact", Search.EXACT), ("slots", Search.SLOTS), ("VMs", Search.VMS)):
+    for way, search in (
+        ("exact", PlanSearch.EXACT),
+        ("slots", PlanSearch.SLOTS),
+        ("VMs", PlanSearch.VMS),
+    ):
         yield way, min(points_of(problem, search)[1] for _ in rounds)
     if len(problem.jobs) in _PEER_JOBS:
         for way in PEERS:
@@ -121,9 +125,9 @@ _PAPER_ON_QUALITY: dict[str, Cell] = {
 }
 
 
-def _all_frontiers(problem: Problem, seed: int) -> dict[str, Points]:
-    found = {"exact": points_of(problem, Search.EXACT)[0]}
-    found["slots"] = points_of(problem, Search.SLOTS)[0]
+def _all_frontiers(problem: ParetoProblem, seed: int) -> dict[str, Points]:
+    found = {"exact": points_of(problem, PlanSearch.EXACT)[0]}
+    found["slots"] = points_of(problem, PlanSearch.SLOTS)[0]
     for name in PEERS:
         points, _ = peer_points(name, problem, seed)
         if points is not None:
@@ -147,7 +151,7 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
             combinations += tried
             series = {"all combinations": optimal}
             for way, mine in gaps.items():
-                points, took_ms = points_of(problem, Search(way))
+                points, took_ms = points_of(problem, PlanSearch(way))
                 series[way] = points
                 mine.append(1 - volume_ratio(points, optimal))
                 times_ms[way].append(took_ms)
@@ -186,14 +190,14 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
     )
 
 
-def _small_ones(made: Draw, seeds: int) -> Iterator[Problem]:
+def _small_ones(made: Draw, seeds: int) -> Iterator[ParetoProblem]:
     """The first draws of three jobs whose combinations can all be tried in a second."""
     problems = (made(3, seed) for seed in count())
     small = (one for one in problems if math.prod(_vms_max(one)) <= _COMBINATIONS_MAX)
     return islice(small, seeds)
 
 
-def _vms_max(problem: Problem) -> list[int]:
+def _vms_max(problem: ParetoProblem) -> list[int]:
     """The largest useful number of VMs for each job."""
     (offer,) = problem.offers
     return [
@@ -202,7 +206,7 @@ def _vms_max(problem: Problem) -> list[int]:
     ]
 
 
-def _enumerated(problem: Problem) -> tuple[Points, int]:
+def _enumerated(problem: ParetoProblem) -> tuple[Points, int]:
     """The frontier of all combinations of VMs per job, and their number."""
     import numpy as np
 

@@ -6,8 +6,8 @@ import time
 from bisect import bisect_right
 from statistics import fmean
 
-from sluice.planning.pareto.answer import Search, searched
-from sluice.planning.pareto.problem import Problem
+from sluice.planning.pareto.plan_search import PlanSearch, find_frontier
+from sluice.planning.pareto.problem import ParetoProblem
 from sluice.planning.pareto.tradeoff import hypervolume
 from sluice.reporting.extras import MissingExtra
 from sluice.reproductions.pareto.peers import PEERS, Points
@@ -16,14 +16,14 @@ DRAWN = "Task lengths and counts drawn as in the paper, with values below 1 coun
 _WINDOW = 4  # hypervolumes count makespans up to this multiple of the fastest
 
 
-def points_of(problem: Problem, search: Search) -> tuple[Points, float]:
+def points_of(problem: ParetoProblem, search: PlanSearch) -> tuple[Points, float]:
     """The frontier that a search finds, and its time in milliseconds."""
     began_s = time.perf_counter()
-    found = list(searched(problem, search).points())
+    found = list(find_frontier(problem, search).points())
     return found, 1000 * (time.perf_counter() - began_s)
 
 
-def peer_points(name: str, problem: Problem, seed: int) -> tuple[Points | None, float | None]:
+def peer_points(name: str, problem: ParetoProblem, seed: int) -> tuple[Points | None, float | None]:
     """The frontier of a peer and its time; None if its library is not installed."""
     began_s = time.perf_counter()
     try:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sluice.planning.pareto.archive import Archive
-from sluice.planning.pareto.problem import Problem
-from sluice.planning.pareto.random_search import Point, recursive_random_search, whole
+from sluice.planning.pareto.problem import ParetoProblem
+from sluice.planning.pareto.random_search import Point, recursive_random_search, scaled_to_whole
 from sluice.reporting.extras import required
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Slots = NDArray[int64]
 
 Points = list[tuple[float, float]]
-Peer = Callable[[Problem, int], Points]
+Peer = Callable[[ParetoProblem, int], Points]
 
 POPULATION, GENERATIONS = 100, 200
 RRS_BUDGETS, RRS_EVALUATIONS = 20, 1000
@@ -39,7 +39,7 @@ class Judge:
     Task counts do not change, all VMs are equal, and I/O is free.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: ParetoProblem) -> None:
         jobs = problem.jobs
         (offer,) = problem.offers
         self._shape, self._usd = offer.shape, offer.hour_usd
@@ -83,13 +83,13 @@ class Judge:
         return np.minimum(scaled, self.tasks)
 
 
-def nsga2(problem: Problem, seed: int) -> Points:
+def nsga2(problem: ParetoProblem, seed: int) -> Points:
     """NSGA-II of pymoo. Raises MissingExtra without it."""
     algorithm = _pymoo("pymoo.algorithms.moo.nsga2").NSGA2(pop_size=POPULATION)
     return _evolved(problem, algorithm, seed)
 
 
-def gde3(problem: Problem, seed: int) -> Points:
+def gde3(problem: ParetoProblem, seed: int) -> Points:
     """GDE3 of pymoode. Raises MissingExtra without it."""
     algorithm = _pymoo("pymoode.algorithms").GDE3(
         pop_size=POPULATION, variant="DE/rand/1/bin", CR=0.5, F=(0.0, 0.9)
@@ -97,7 +97,7 @@ def gde3(problem: Problem, seed: int) -> Points:
     return _evolved(problem, algorithm, seed)
 
 
-def rrs_by_budget(problem: Problem, seed: int) -> Points:
+def rrs_by_budget(problem: ParetoProblem, seed: int) -> Points:
     """The least makespan within each of some budgets, by recursive random search."""
     judge = Judge(problem)
     draw = random.Random(seed)
@@ -114,7 +114,9 @@ def _search_within(
     judge: Judge, limit_usd: float, draw: random.Random, archive: Archive[None]
 ) -> None:
     def cost(point: Point) -> tuple[float, float]:
-        slots = [whole(at, 1, int(tasks)) for at, tasks in zip(point, judge.tasks, strict=True)]
+        slots = [
+            scaled_to_whole(at, 1, int(tasks)) for at, tasks in zip(point, judge.tasks, strict=True)
+        ]
         makespan_s, usd = judge.judged(np.array([slots]))[0].tolist()
         if usd <= limit_usd:
             archive.offer(makespan_s, usd, None)
@@ -123,7 +125,7 @@ def _search_within(
     recursive_random_search(cost, len(judge.tasks), draw=draw, evaluations=RRS_EVALUATIONS)
 
 
-def _evolved(problem: Problem, algorithm: Any, seed: int) -> Points:  # noqa: ANN401  # pymoo has no types
+def _evolved(problem: ParetoProblem, algorithm: Any, seed: int) -> Points:  # noqa: ANN401  # pymoo has no types
     base = _pymoo("pymoo.core.problem").Problem
     judge = Judge(problem)
     size = len(judge.tasks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from sluice.planning.pareto.answer import Search
+from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.reporting.charts.chart import Chart
 from sluice.reproductions.charts import frontiers_chart, plain_bars_chart
 from sluice.reproductions.pareto.measures import (
@@ -24,9 +24,9 @@ from sluice.reproductions.pareto.workloads import (
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _GREEDY = {
-    "slots (free)": Search.SLOTS,
-    "slots (printed)": Search.SLOTS_PRINTED,
-    "VMs": Search.VMS,
+    "slots (free)": PlanSearch.SLOTS,
+    "slots (printed)": PlanSearch.SLOTS_PRINTED,
+    "VMs": PlanSearch.VMS,
 }
 
 
@@ -86,7 +86,7 @@ def _policy_figures(
     name: str, jobs: int, billing_s: float, seed: int
 ) -> dict[str, tuple[float, float, float]]:
     problem = WORKLOADS[name](jobs, seed, billing_s=billing_s)
-    exact, _ = points_of(problem, Search.EXACT)
+    exact, _ = points_of(problem, PlanSearch.EXACT)
     figures = {}
     for policy, search in _GREEDY.items():
         points, took_ms = points_of(problem, search)
@@ -98,7 +98,7 @@ def _policies_chart() -> Chart:
     views = {}
     for name, made in WORKLOADS.items():
         problem = made(10, 0)
-        series = {"exact": points_of(problem, Search.EXACT)[0]}
+        series = {"exact": points_of(problem, PlanSearch.EXACT)[0]}
         series |= {policy: points_of(problem, one)[0] for policy, one in _GREEDY.items()}
         views[f"10 jobs of {name}"] = series
     return frontiers_chart("Frontiers by policy", "One seed, billed by the hour.", views)
@@ -107,7 +107,7 @@ def _policies_chart() -> Chart:
 def limits(seeds: int, on_progress: OnProgress) -> Experiment:
     """How often the deadline and budget of the paper can be met."""
     shown = 5 * seeds
-    ways = {"exact": Search.EXACT, **_GREEDY}
+    ways = {"exact": PlanSearch.EXACT, **_GREEDY}
     rows: list[dict[str, Cell]] = []
     for name, made in WORKLOADS.items():
         for jobs in (10, 25):

@@ -18,14 +18,14 @@ from sluice.estimate.bounds import SingleWave, phase_estimate
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.ids import JobId
 from sluice.model.lengths import WorkLengths
-from sluice.planning.pareto.answer import Search, searched
-from sluice.planning.pareto.buffers import closed_form, drawn, recursively_drawn
+from sluice.planning.pareto.buffers import closed_form, random_tuner, recursive_random_tuner
+from sluice.planning.pareto.plan_search import PlanSearch, find_frontier
 from sluice.planning.pareto.problem import (
     IoModel,
-    Options,
+    ParetoProblem,
     PlannedJob,
     PlannedPhase,
-    Problem,
+    PlanOptions,
     TaskTuning,
 )
 from sluice.planning.pareto.spills import MapShare, moved_bytes
@@ -131,7 +131,11 @@ def task_adjustment(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa:
     on_progress("task adjustment")
     problem = _sorts()
     series = {
-        name: list(searched(replace(problem, options=Options(tasks=tuning)), Search.EXACT).points())
+        name: list(
+            find_frontier(
+                replace(problem, options=PlanOptions(tasks=tuning)), PlanSearch.EXACT
+            ).points()
+        )
         for name, tuning in (
             ("given counts", TaskTuning.FIXED),
             ("hill climb", TaskTuning.HILL),
@@ -180,7 +184,7 @@ def _fastest_s(points: Sequence[tuple[float, float]], usd: float) -> float | Non
     return min((time_s for time_s, cost in points if cost <= usd), default=None)
 
 
-def _sorts() -> Problem:
+def _sorts() -> ParetoProblem:
     def phase(tasks: int, fixed_s: float, work_s: float) -> PlannedPhase:
         lengths = WorkLengths(fixed_s=fixed_s, work_s=work_s, max_factor=1.3)
         return PlannedPhase(tasks=tasks, tasks_max=2 * tasks, parts=(lengths,))
@@ -263,8 +267,8 @@ def _ways() -> dict[str, Callable[[MapShare], BufferSetting]]:
     return {
         "default": lambda _: RANGES.default,
         "closed form": lambda share: closed_form(RANGES, share, IoModel.PAPER),
-        "random search": lambda share: drawn(random.Random(0))(RANGES, share, IoModel.PAPER),
-        "RRS": lambda share: recursively_drawn(random.Random(0))(RANGES, share, IoModel.PAPER),
+        "random search": lambda share: random_tuner(random.Random(0))(RANGES, share, IoModel.PAPER),
+        "RRS": lambda share: recursive_random_tuner(random.Random(0))(RANGES, share, IoModel.PAPER),
         "grid": lambda share: min(_grid(), key=lambda one: moved_bytes(share, one, IoModel.PAPER)),
         "worst": lambda share: max(_grid(), key=lambda one: moved_bytes(share, one, IoModel.PAPER)),
     }

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from sluice.model.ids import JobId
 from sluice.model.lengths import ConstantLengths
-from sluice.model.limits import Limits
-from sluice.model.machines import Offer, Rent, VmShape
+from sluice.model.limits import PlanLimits
+from sluice.model.machines import Rent, VmOffer, VmShape
 from sluice.model.prices import Prices
-from sluice.planning.pareto.problem import PlannedJob, PlannedPhase, Problem
+from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, PlannedPhase
 
 Draw = Callable[[random.Random], float]
 
@@ -24,7 +24,7 @@ VM_HOUR_USD, IO_OP_USD = 1.0, 5e-8
 HOUR_S, SECOND_S = 3600.0, 1.0
 
 
-def yahoo(jobs: int, seed: int, *, billing_s: float = HOUR_S) -> Problem:
+def yahoo(jobs: int, seed: int, *, billing_s: float = HOUR_S) -> ParetoProblem:
     """Map times Normal(50, 200), reduce times Normal(100, 300), seconds."""
     return _problem(
         jobs,
@@ -35,7 +35,7 @@ def yahoo(jobs: int, seed: int, *, billing_s: float = HOUR_S) -> Problem:
     )
 
 
-def taobao(jobs: int, seed: int, *, billing_s: float = HOUR_S) -> Problem:
+def taobao(jobs: int, seed: int, *, billing_s: float = HOUR_S) -> ParetoProblem:
     """Map times LogNormal(1.95, 1.67), reduce times LogNormal(3.52, 1.56), seconds."""
     return _problem(
         jobs,
@@ -53,17 +53,17 @@ BUDGET_USD_MAX = {10: 80.0, 25: 200.0}
 
 def problem_of(
     jobs: tuple[PlannedJob, ...], *, billing_s: float = HOUR_S, vms_max: int | None = None
-) -> Problem:
+) -> ParetoProblem:
     """Jobs on the paper's VMs, at its prices."""
-    return Problem(
+    return ParetoProblem(
         jobs=jobs,
-        offers=(Offer(vm_type="vm", rent=Rent.ON_DEMAND, shape=VM, hour_usd=VM_HOUR_USD),),
+        offers=(VmOffer(vm_type="vm", rent=Rent.ON_DEMAND, shape=VM, hour_usd=VM_HOUR_USD),),
         prices=Prices(vm_hour_usd=VM_HOUR_USD, billing_s=billing_s, io_op_usd=IO_OP_USD),
-        limits=Limits(vms_max=vms_max),
+        limits=PlanLimits(vms_max=vms_max),
     )
 
 
-def _problem(jobs: int, seed: int, billing_s: float, *, maps: Draw, reduces: Draw) -> Problem:
+def _problem(jobs: int, seed: int, billing_s: float, *, maps: Draw, reduces: Draw) -> ParetoProblem:
     draw = random.Random(seed)
     return problem_of(
         tuple(_job(draw, number, maps, reduces) for number in range(jobs)), billing_s=billing_s

@@ -1,5 +1,5 @@
-"""Functions that search spends its time in: plain Python, written so that numba can compile it.
+"""The inner loops of the searches: plain Python that numba can also compile.
 
-Their values are numbers, sequences of numbers (lists when plain, arrays when compiled) and named
-tuples of such; they draw nothing, read no clock and raise nothing. `compilation` hands them out.
+Their values are numbers, sequences of numbers (lists if plain, arrays if compiled) and named tuples
+of these. They use no random generator and no clock, and raise nothing. `compilation` returns them.
 """

@@ -1,9 +1,10 @@
-"""Simulated annealing over orders, as a kernel: so many steps, by draws that were made before.
+"""Simulated annealing over orders, as a kernel that takes its random numbers as input.
 
-A step moves a job elsewhere, or swaps two. A better order is always taken; a worse one if what is
-lost is at most the temperature times the step's patience, a draw of the exponential distribution:
-Metropolis's rule without a logarithm. Kernels neither draw nor read a clock. Source: ordering
-spec, section 10.4.
+A step moves one job or swaps two. A better order is always accepted. A worse one is accepted if the
+loss is at most the temperature times an exponential draw. This is Metropolis's rule: it accepts a
+loss d with probability exp(-d / temperature), and needs no logarithm here. Small moves are mixed
+with far ones, because most gains come from neighbours but a search must be able to leave a local
+optimum. Source: ordering spec, section 10.4.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.running import FlowArrays, evaluate
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
 
-_SWAPS, _NEAR = 0.4, 0.5  # shares of the steps: swaps; those that stay near
+_SWAPS, _NEAR = 0.4, 0.5  # share of steps that swap; share of steps to a near position
 
 
-class Draws(NamedTuple):
-    """By step, uniform below 1: which kind of step, and two places. And the patience."""
+class RandomDraws(NamedTuple):
+    """Random numbers by step.
+
+    kind, place, other: uniform in [0, 1): kind of the step and two positions.
+    patience: exponential, for the acceptance of a worse order.
+    """
 
     kind: Sequence[float]
     place: Sequence[float]
@@ -25,12 +30,12 @@ class Draws(NamedTuple):
     patience: Sequence[float]
 
 
-class Walk(NamedTuple):
-    """Where the walk stands, and the best order that it met.
+class AnnealingState(NamedTuple):
+    """Present order of annealing, and the best order found.
 
-    goal: the weights of makespan and total completion by which the walk goes, then those by which
-    the best is chosen (ties by the former).  now: the present value by the former.
-    best: values by the latter and by the former, makespan, total completion.
+    goal: weights of makespan and total completion that guide the steps, then the weights of the
+    value to minimise (ties by the former).  now: the present guide value.
+    best: value to minimise, guide value, makespan and total completion of the best order.
     """
 
     order: MutableSequence[int]
@@ -40,30 +45,32 @@ class Walk(NamedTuple):
     best: MutableSequence[float]
 
 
-def wander(flow: FlowArrays, walk: Walk, draws: Draws, temperature: float, floor: float) -> int:
-    """Take a step for each draw, or fewer: none once the best is down to the floor.
+def anneal_steps(
+    flow: FlowArrays, state: AnnealingState, draws: RandomDraws, temperature: float, floor: float
+) -> int:
+    """Take one step for each draw; stop when the best value reaches the floor.
 
-    Returns how many steps were taken.
+    Returns the number of steps taken.
     """
     for step in range(len(draws.kind)):
-        if walk.best[0] <= floor:
+        if state.best[0] <= floor:
             return step
         kind = draws.kind[step]
-        start, end = places(kind, draws.place[step], draws.other[step], len(walk.order))
+        start, end = pick_places(kind, draws.place[step], draws.other[step], len(state.order))
         is_swap = kind < _SWAPS
-        change(walk.order, start, end, is_swap)
-        last_s, total_s = evaluate(flow, walk.order)
-        value = walk.goal[0] * last_s + walk.goal[1] * total_s
-        if value - walk.now[0] <= temperature * draws.patience[step]:
-            walk.now[0] = value
-            note(walk, last_s, total_s)
+        apply_move(state.order, start, end, is_swap)
+        last_s, total_s = evaluate(flow, state.order)
+        value = state.goal[0] * last_s + state.goal[1] * total_s
+        if value - state.now[0] <= temperature * draws.patience[step]:
+            state.now[0] = value
+            keep_if_best(state, last_s, total_s)
         else:
-            change(walk.order, end, start, is_swap)
+            apply_move(state.order, end, start, is_swap)
     return len(draws.kind)
 
 
-def places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int]:
-    """Two different places: anywhere, or not far from each other."""
+def pick_places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int]:
+    """Return two different positions: any, or near each other."""
     start = int(place * jobs)
     is_near = (kind < _SWAPS * _NEAR) or (_SWAPS <= kind < _SWAPS + (1 - _SWAPS) * _NEAR)
     if not is_near:
@@ -76,8 +83,8 @@ def places(kind: float, place: float, other: float, jobs: int) -> tuple[int, int
     return start, end
 
 
-def change(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
-    """Swap the jobs at two places, or move the first to the place of the second."""
+def apply_move(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
+    """Swap the jobs at two positions, or move the first to the position of the second."""
     job = order[start]
     if is_swap:
         order[start] = order[end]
@@ -89,14 +96,14 @@ def change(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> 
     order[end] = job
 
 
-def note(walk: Walk, last_s: float, total_s: float) -> None:
-    """Keep the present order if it is the best so far."""
-    by_rank = walk.goal[2] * last_s + walk.goal[3] * total_s
-    by_way = walk.now[0]
-    if by_rank < walk.best[0] or (by_rank == walk.best[0] and by_way < walk.best[1]):
-        walk.best[0] = by_rank
-        walk.best[1] = by_way
-        walk.best[2] = last_s
-        walk.best[3] = total_s
-        for place in range(len(walk.order)):
-            walk.best_order[place] = walk.order[place]
+def keep_if_best(state: AnnealingState, last_s: float, total_s: float) -> None:
+    """Store the present order if it is the best so far."""
+    value = state.goal[2] * last_s + state.goal[3] * total_s
+    guide = state.now[0]
+    if value < state.best[0] or (value == state.best[0] and guide < state.best[1]):
+        state.best[0] = value
+        state.best[1] = guide
+        state.best[2] = last_s
+        state.best[3] = total_s
+        for place in range(len(state.order)):
+            state.best_order[place] = state.order[place]

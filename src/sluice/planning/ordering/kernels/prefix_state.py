@@ -1,8 +1,8 @@
-"""PrefixState of a flow, kept by depth: what a prefix leaves behind, taken up again for each child.
+"""States of the FIFO model after each prefix, stored by depth and restored for each child.
 
-A moment is all that is settled when a prefix was run: both kinds of slots, who is in line for
-reduces and how far each has got, and the ends so far. Readiness is not in it, for a prefix's own
-does not change while its children are tried.
+A state has both kinds of slots, the reduce queue with the progress of each job, and the ends so
+far. Ready instants are not stored, because those of the prefix do not change while its children are
+tried. Restoring costs O(jobs + groups); running the prefix again would cost all its tasks.
 """
 
 from __future__ import annotations
@@ -10,69 +10,73 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from typing import NamedTuple
 
-from sluice.planning.ordering.kernels.filling import Pool
-from sluice.planning.ordering.kernels.running import FlowArrays
+from sluice.planning.ordering.kernels.fifo_model import FlowArrays
+from sluice.planning.ordering.kernels.slot_groups import SlotGroups
 
 
-class PrefixState(NamedTuple):
-    """By depth and kind of slot, groups; by depth, four rows of the line and its counts; ends."""
+class PrefixStates(NamedTuple):
+    """Stored states.
+
+    at_s, slots, groups: slot groups, by depth and slot kind.
+    queue: three counts and four rows of the reduce queue, by depth.  ended_s: ends, by depth.
+    """
 
     at_s: MutableSequence[float]
     slots: MutableSequence[int]
     groups: MutableSequence[int]
-    line: MutableSequence[int]
+    queue: MutableSequence[int]
     ended_s: MutableSequence[float]
 
 
-def keep(flow: FlowArrays, moments: PrefixState, depth: int, jobs: int) -> None:
-    """Remember the present moment under a depth."""
-    _keep_pool(moments, flow.maps, 2 * depth)
-    _keep_pool(moments, flow.reduces, 2 * depth + 1)
-    line = flow.line
+def save_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -> None:
+    """Store the present state for a depth."""
+    _save_groups(states, flow.maps, 2 * depth)
+    _save_groups(states, flow.reduces, 2 * depth + 1)
+    queue = flow.queue
     base = depth * (4 * jobs + 3)
     for number in range(3):
-        moments.line[base + number] = line.counts[number]
+        states.queue[base + number] = queue.counts[number]
     base += 3
     for place in range(jobs):
-        moments.line[base + place] = line.coming[place]
-        moments.line[base + jobs + place] = line.waiting[place]
-        moments.line[base + 2 * jobs + place] = line.run[place]
-        moments.line[base + 3 * jobs + place] = line.left[place]
-        moments.ended_s[depth * jobs + place] = flow.course.ended_s[place]
+        states.queue[base + place] = queue.pending[place]
+        states.queue[base + jobs + place] = queue.waiting[place]
+        states.queue[base + 2 * jobs + place] = queue.run[place]
+        states.queue[base + 3 * jobs + place] = queue.left[place]
+        states.ended_s[depth * jobs + place] = flow.times.ended_s[place]
 
 
-def take_up(flow: FlowArrays, moments: PrefixState, depth: int, jobs: int) -> None:
-    """Let the flow be as it was remembered."""
-    _take_up_pool(moments, flow.maps, 2 * depth)
-    _take_up_pool(moments, flow.reduces, 2 * depth + 1)
-    line = flow.line
+def restore_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -> None:
+    """Restore the state of a depth."""
+    _restore_groups(states, flow.maps, 2 * depth)
+    _restore_groups(states, flow.reduces, 2 * depth + 1)
+    queue = flow.queue
     base = depth * (4 * jobs + 3)
     for number in range(3):
-        line.counts[number] = moments.line[base + number]
+        queue.counts[number] = states.queue[base + number]
     base += 3
     for place in range(depth):
-        line.coming[place] = moments.line[base + place]
-        line.waiting[place] = moments.line[base + jobs + place]
-        line.run[place] = moments.line[base + 2 * jobs + place]
-        line.left[place] = moments.line[base + 3 * jobs + place]
+        queue.pending[place] = states.queue[base + place]
+        queue.waiting[place] = states.queue[base + jobs + place]
+        queue.run[place] = states.queue[base + 2 * jobs + place]
+        queue.left[place] = states.queue[base + 3 * jobs + place]
     for job in range(jobs):
-        flow.course.ended_s[job] = moments.ended_s[depth * jobs + job]
+        flow.times.ended_s[job] = states.ended_s[depth * jobs + job]
 
 
-def _keep_pool(moments: PrefixState, pool: Pool, row: int) -> None:
-    base = row * (len(moments.at_s) // len(moments.groups))
-    first = pool.ends[0]
-    groups = pool.ends[1] - first
+def _save_groups(states: PrefixStates, source: SlotGroups, row: int) -> None:
+    base = row * (len(states.at_s) // len(states.groups))
+    first = source.ends[0]
+    groups = source.ends[1] - first
     for group in range(groups):
-        moments.at_s[base + group] = pool.at_s[first + group]
-        moments.slots[base + group] = pool.slots[first + group]
-    moments.groups[row] = groups
+        states.at_s[base + group] = source.at_s[first + group]
+        states.slots[base + group] = source.slots[first + group]
+    states.groups[row] = groups
 
 
-def _take_up_pool(moments: PrefixState, pool: Pool, row: int) -> None:
-    base = row * (len(moments.at_s) // len(moments.groups))
-    for group in range(moments.groups[row]):
-        pool.at_s[group] = moments.at_s[base + group]
-        pool.slots[group] = moments.slots[base + group]
-    pool.ends[0] = 0
-    pool.ends[1] = moments.groups[row]
+def _restore_groups(states: PrefixStates, target: SlotGroups, row: int) -> None:
+    base = row * (len(states.at_s) // len(states.groups))
+    for group in range(states.groups[row]):
+        target.at_s[group] = states.at_s[base + group]
+        target.slots[group] = states.slots[base + group]
+    target.ends[0] = 0
+    target.ends[1] = states.groups[row]

@@ -1,0 +1,131 @@
+"""Finds plans, and compares them with the user's limits.
+
+The whole frontier is computed first. Then it is split into plans within all limits, and plans below
+the minimum budget, which are useful but were not asked for. A dominated plan is not listed, even if
+its cost reaches the minimum budget (E17). Source: pareto, section 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sluice.model.limits import PlanLimits
+from sluice.planning.pareto.frontier import Frontier, merge_staircases
+from sluice.planning.pareto.greedy import GreedyStep, greedy_frontier
+from sluice.planning.pareto.problem import ParetoProblem
+from sluice.planning.pareto.rounding import ROUNDING
+from sluice.planning.pareto.staircase import staircases
+from sluice.planning.pareto.vm_cap import frontier_under_cap
+from sluice.planning.pareto.waves import frontier_in_waves
+
+
+class PlanSearch(Enum):
+    """Search method for plans."""
+
+    EXACT = "exact"
+    SLOTS = "slots"
+    SLOTS_PRINTED = "slots-printed"
+    VMS = "vms"
+
+
+class PlanStatus(Enum):
+    """Whether a plan satisfies the limits, or else the limit that prevents it."""
+
+    OK = "ok"
+    BELOW_BUDGET_MIN = "below_budget_min"
+    DEADLINE_UNREACHABLE = "deadline_unreachable"
+    BUDGET_UNREACHABLE = "budget_unreachable"
+    CONFLICT = "deadline_and_budget_conflict"
+    VM_CAP_UNREACHABLE = "vm_cap_unreachable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParetoResult:
+    """Result of a search.
+
+    plans: plans within all limits.  below_budget_min: in time, but below the minimum budget.
+    frontier: all plans found, also those outside the limits.
+    fastest_makespan_s, least_budget_usd: best possible values; None if no plan fits the VM cap.
+    missed: the search found no plan, but an exact search finds one.
+    """
+
+    status: PlanStatus
+    plans: Frontier
+    below_budget_min: Frontier
+    frontier: Frontier
+    fastest_makespan_s: float | None
+    least_budget_usd: float | None
+    missed: bool = False
+
+
+def solve_plans(
+    problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
+) -> ParetoResult:
+    """Search for plans and apply the limits.
+
+    in_waves: under a cap on VMs run jobs in waves instead of all at once.
+    Raises InvalidInput if a greedy search cannot be used.
+    """
+    found = find_frontier(problem, search, in_waves=in_waves)
+    possible = (
+        found
+        if search is PlanSearch.EXACT
+        else find_frontier(problem, PlanSearch.EXACT, in_waves=in_waves)
+    )
+    within, below = _split(found, problem.limits)
+    return ParetoResult(
+        status=_status(found, within, below, problem.limits),
+        plans=within,
+        below_budget_min=below,
+        frontier=found,
+        fastest_makespan_s=possible.makespans_s[0] if possible.makespans_s else None,
+        least_budget_usd=possible.budgets_usd[-1] if possible.budgets_usd else None,
+        missed=not within and bool(_split(possible, problem.limits)[0]),
+    )
+
+
+def find_frontier(
+    problem: ParetoProblem, search: PlanSearch, *, in_waves: bool = False
+) -> Frontier:
+    """Return the frontier that a search finds. Of the limits it uses only the cap on VMs."""
+    vms_max = problem.limits.vms_max
+    if search is PlanSearch.EXACT:
+        if vms_max is None:
+            return merge_staircases(staircases(problem))
+        if not in_waves:
+            return frontier_under_cap(problem, vms_max)
+        return frontier_in_waves(merge_staircases(staircases(problem, vms_max=vms_max)), vms_max)
+    return greedy_frontier(problem, GreedyStep(search.value), in_waves=in_waves)
+
+
+def _split(frontier: Frontier, limits: PlanLimits) -> tuple[Frontier, Frontier]:
+    within: list[int] = []
+    below: list[int] = []
+    for number, (makespan_s, budget_usd) in enumerate(frontier.points()):
+        if not _at_most(makespan_s, limits.deadline_s):
+            continue
+        if not _at_most(budget_usd, limits.budget_usd_max):
+            continue
+        is_enough = _at_most(limits.budget_usd_min, budget_usd)
+        (within if is_enough else below).append(number)
+    return frontier.at(within), frontier.at(below)
+
+
+def _status(found: Frontier, within: Frontier, below: Frontier, limits: PlanLimits) -> PlanStatus:
+    if within:
+        return PlanStatus.OK
+    if below:
+        return PlanStatus.BELOW_BUDGET_MIN
+    if not found:
+        return PlanStatus.VM_CAP_UNREACHABLE
+    if not _at_most(found.makespans_s[0], limits.deadline_s):
+        return PlanStatus.DEADLINE_UNREACHABLE
+    if not _at_most(found.budgets_usd[-1], limits.budget_usd_max):
+        return PlanStatus.BUDGET_UNREACHABLE
+    return PlanStatus.CONFLICT
+
+
+def _at_most(value: float, most: float | None) -> bool:
+    """Whether a value is within a limit, apart from rounding."""
+    return most is None or value <= most * (1 + ROUNDING)
