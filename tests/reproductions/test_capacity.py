@@ -1,4 +1,4 @@
-"""The capacity paper's evaluation, run again: what must come out of it whatever the machine."""
+"""The evaluation of the capacity paper: results that do not depend on the machine."""
 
 import json
 

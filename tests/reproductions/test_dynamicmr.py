@@ -1,4 +1,4 @@
-"""DynamicMR's evaluation: what the spec says must come out of it, at one seed."""
+"""The DynamicMR evaluation: the results that the spec requires, with one seed."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ STEP_S = 2.0
 
 
 def quiet(_):
-    """Nobody is told."""
+    """Ignore progress."""
 
 
 def number(row, column):
@@ -55,7 +55,7 @@ def test_then_the_modes_differ_in_what_is_fair(timelines, mode, slots):
 
 
 @pytest.mark.parametrize("mode", ["pi", "pd"])
-def test_no_slot_idles_while_tasks_wait(timelines, mode):
+def test_no_slot_is_idle_while_tasks_wait(timelines, mode):
     """What DynamicMR is for."""
     steps = timelines[mode].steps
 
@@ -79,7 +79,7 @@ def experiments():
 
 @pytest.mark.parametrize(("name", "rows"), [("fig-4.9", 6), ("fig-4.13", 7)])
 def test_a_table_has_a_row_for_each_case(experiments, name, rows):
-    """What people see is made of these rows."""
+    """The printed table has these rows."""
     experiment = experiments[name]
 
     assert experiment.name == name
@@ -90,8 +90,8 @@ def test_a_table_has_a_row_for_each_case(experiments, name, rows):
         assert row.keys() <= set(experiment.columns)
 
 
-def test_prescheduling_never_takes_maps_away_from_their_data(experiments):
-    """Figure 4.13: it only ever starts maps beside them."""
+def test_prescheduling_never_reduces_locality(experiments):
+    """Figure 4.13: it only starts more node-local maps."""
     for row in experiments["fig-4.13"].rows:
         assert number(row, "near then %") >= number(row, "near %")
 
@@ -172,7 +172,7 @@ def makespans_s(scheduler, jobs, **settings):
 
 @pytest.mark.no_invariants
 def test_speed_rises_with_the_share_of_map_slots_that_is_lent_and_hardly_with_the_other():
-    """Figure 4.11, on a disk that bears it."""
+    """Figure 4.11, on a disk with enough capacity."""
     jobs = [BY_NAME["Sort"].job()]
     by_map_s = [makespans_s("dynamicmr", jobs, pct_map=share) for share in (0.0, 0.2, 0.4, 1.0)]
     by_reduce_s = [makespans_s("dynamicmr", jobs, pct_reduce=share) for share in (0.0, 0.5, 1.0)]
@@ -199,7 +199,7 @@ def test_checking_all_jobs_for_waiting_tasks_starts_fewer_copies():
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_lent_slots_are_as_good_as_equal_containers_and_better_with_early_reduces():
-    """Figure 4.17 at both ends of the settings that the thesis does not tell."""
+    """Figure 4.17 at both ends of the settings that the thesis omits."""
     jobs = batch(5)
     late = [makespans_s(way, jobs) for way in ("yarn-like", "dynamicmr")]
     early = [makespans_s(way, jobs, slowstart=0.05) for way in ("yarn-like", "dynamicmr")]

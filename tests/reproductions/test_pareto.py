@@ -1,4 +1,4 @@
-"""The paper's evaluation: its measures, its peers, and the quick ones of its experiments."""
+"""The evaluation of the pareto paper: its measures, its peers, and the fast experiments."""
 
 from importlib.util import find_spec
 
@@ -62,7 +62,7 @@ def test_the_referee_agrees_on_a_small_draw():
     assert are_alike(points_of(problem, PlanSearch.EXACT)[0], undominated(*all_plans(problem)))
 
 
-def test_overspending_is_against_the_cheapest_plan_that_is_as_fast():
+def test_overspending_is_relative_to_the_cheapest_plan_that_is_as_fast():
     exact = [(10.0, 8.0), (20.0, 4.0)]
 
     assert overspent([(15.0, 12.0), (20.0, 4.0)], exact) == pytest.approx(0.25)
@@ -75,7 +75,7 @@ def test_a_greedy_schedule_uses_the_slot_that_is_free_first():
 
 
 @pytest.mark.parametrize("name", ["task-adjustment", "model-accuracy"])
-def test_an_experiment_tells_paper_and_ours_and_why(name):
+def test_an_experiment_shows_paper_and_ours_and_why(name):
     experiment = made(name, 1)
 
     assert experiment.rows
@@ -93,7 +93,7 @@ def test_scanned_task_counts_are_never_slower_than_given_ones():
 
 
 @pytest.mark.slow
-def test_nothing_lies_above_the_exact_frontier():
+def test_nothing_is_better_than_the_exact_frontier():
     """The peers that only benchmarks need may not be installed; the table says so, then."""
     rows = made("frontier-quality", 1).rows
 
@@ -103,7 +103,7 @@ def test_nothing_lies_above_the_exact_frontier():
 
 
 @pytest.mark.slow
-def test_the_closed_form_lies_at_or_below_every_other_way():
+def test_the_closed_form_is_as_cheap_as_every_other_way():
     rows = made("buffer-tuning", 1).rows
 
     for job in {row["job"] for row in rows}:

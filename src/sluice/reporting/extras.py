@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sluice.model.errors import SluiceError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class MissingExtra(SluiceError):
@@ -21,3 +25,12 @@ def required(module: str, *, extra: str, what: str) -> Any:  # noqa: ANN401  # a
             f"{what} needs {module.split('.', maxsplit=1)[0]}, which is not installed."
             f' Run: pip install "sluice[{extra}]"'
         ) from error
+
+
+def data_frame(
+    rows: Iterable[Mapping[str, object]], columns: Sequence[str] | None = None
+) -> DataFrame:
+    """The rows as a pandas data frame. Raises MissingExtra without pandas."""
+    pandas = required("pandas", extra="frame", what="a data frame")
+    frame: DataFrame = pandas.DataFrame(list(rows), columns=columns)
+    return frame

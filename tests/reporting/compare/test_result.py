@@ -1,4 +1,4 @@
-"""Schedulers side by side: means and spreads that a reader can follow by hand."""
+"""Schedulers compared: means and spreads that are easy to check by hand."""
 
 import pytest
 from tests.reporting.run.run_results import paper_jobs, result_of
@@ -26,7 +26,7 @@ def only_row(runs, **more):
     return row.document()
 
 
-def test_a_row_tells_mean_spread_least_and_most():
+def test_a_row_has_mean_spread_minimum_and_maximum():
     """Makespans 120, 60 and 30: mean 70, deviations 50, -10 and -40, squares 4200, over two."""
     row = only_row(runs_of(1, 2, 4))
 
@@ -106,7 +106,7 @@ def test_idle_kinds_of_slots_have_no_share():
     assert (1.0, None) == (row["map_slots_used"], row["reduce_slots_used"])
 
 
-def test_rows_stand_as_the_schedulers_were_named_and_deadlines_are_counted():
+def test_rows_are_in_the_given_order_and_deadlines_are_counted():
     jobs = tuple(map_reduce(f"j{n}", 4, 30.0) for n in range(3))
     table = compared({name: runs_of(1) for name in ("yarn-like", "fair", "fifo")}, workload(jobs))
 

@@ -19,7 +19,7 @@ def printed(renderable):
 
 
 def half_way():
-    """All of J1's maps run or wait; J2 and the others stand behind it."""
+    """All of J1's maps run or wait; J2 and the others wait behind it."""
     scheduler = scheduler_of()
     scheduler.handle(NodeJoined(0.0, totals(8, 4).nodes[0]))
     for job in paper_jobs():
@@ -28,7 +28,7 @@ def half_way():
     return scheduler
 
 
-def test_a_waiting_job_is_told_who_stands_before_it():
+def test_a_waiting_job_shows_the_jobs_ahead_of_it():
     scheduler = half_way()
     text = printed(why_text(why("J2", scheduler.state, scheduler.policies.tasks)))
 
@@ -36,7 +36,7 @@ def test_a_waiting_job_is_told_who_stands_before_it():
     assert "4 tasks of the phase before are not done" in text
 
 
-def test_a_running_job_is_told_that_it_runs():
+def test_a_running_job_shows_its_tasks():
     scheduler = half_way()
     text = printed(why_text(why("J1", scheduler.state, scheduler.policies.tasks)))
 
@@ -44,7 +44,7 @@ def test_a_running_job_is_told_that_it_runs():
     assert "map: 0 of 10 tasks done, 8 running, 2 waiting; all 8 map slots are busy" in text
 
 
-def test_an_ended_job_is_told_in_one_sentence():
+def test_an_ended_job_is_one_sentence():
     state = stormy_state()
 
     assert printed(why_text(why("J1", state, None))).startswith("J1 has ended.")
@@ -59,7 +59,7 @@ def test_a_story_reads_from_top_to_bottom():
     assert max(map(len, lines)) <= 80
 
 
-def test_the_last_lines_of_stderr_stand_below():
+def test_the_last_lines_of_stderr_follow():
     error = "exit 1\n" + "\n".join(f"line {number}" for number in range(20))
     text = printed(story_view(Story(subject="j", kind="job", lines=(StoryLine(1.0, "x", error),))))
 

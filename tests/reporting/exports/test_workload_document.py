@@ -1,4 +1,4 @@
-"""A workload written and read again is the workload."""
+"""A workload that is written and read again does not change."""
 
 import json
 from dataclasses import replace
@@ -21,8 +21,8 @@ FILES = sorted([
     *(ROOT / "tests/ingest/good_workloads").glob("*"),
     *(ROOT / "examples").glob("*.yaml"),
 ])  # fmt: skip
-FORETOLD = ROOT / "tests/ingest/good_workloads/pools.yaml"  # a job told by predictions alone
-FILES.remove(FORETOLD)
+PREDICTED = ROOT / "tests/ingest/good_workloads/pools.yaml"  # its job has predictions only
+FILES.remove(PREDICTED)
 
 
 def through_a_file(workload, path):
@@ -33,7 +33,7 @@ def through_a_file(workload, path):
 @pytest.mark.parametrize("ending", ["yaml", "json"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_file_comes_back_as_it_was(file, ending, tmp_path):
-    """Written elsewhere, only the paths of what runs are told from there."""
+    """Written elsewhere, only the relative paths of commands change."""
     workload = sluice.load_workload(str(file))
     again = through_a_file(workload, tmp_path / f"again.{ending}")
     if all(job.run is None for job in workload.jobs):
@@ -83,11 +83,11 @@ def test_a_cluster_keeps_its_nodes_in_order(parts, has_racks):
 
 def test_a_job_without_tasks_is_refused():
     with pytest.raises(InvalidInput, match="job '1': its tasks are not known"):
-        workload_document(sluice.load_workload(str(FORETOLD)))
+        workload_document(sluice.load_workload(str(PREDICTED)))
 
 
 def test_a_job_of_many_stages_is_refused():
-    """A file tells maps, and the reduces that read them."""
+    """A file can have only jobs of maps and reduces."""
     stages = [
         Phase(
             name=f"stage {index}",

@@ -1,15 +1,13 @@
-"""Orders as tables, charts and experiments."""
+"""Tables and charts of an order: large ones are thinned, with a note."""
 
 import random
 
-import pytest
 from rich.console import Console
 
 import sluice
 from sluice.planning.ordering.workloads import facebook
 from sluice.reporting.order.chart import JOBS_MAX
 from sluice.reporting.order.tables import frontier_table, order_panel, order_table
-from sluice.reproductions.ordering.evaluation import EVALUATION
 
 
 def printed(view, width=80):
@@ -32,7 +30,7 @@ def many(jobs, name="job-{}"):
     return sluice.parse_workload(f"{{version: 1, {cluster}, jobs: [{text}]}}")
 
 
-def test_a_table_of_many_jobs_fits_and_says_what_it_leaves_out():
+def test_a_table_of_many_jobs_fits_and_counts_hidden_rows():
     result = sluice.order(many(70, "[red]a-very-long-name-of-a-job-{}"), method="tct")
     text = printed(order_table(result))
 
@@ -41,7 +39,7 @@ def test_a_table_of_many_jobs_fits_and_says_what_it_leaves_out():
     assert "[red]" in text
 
 
-def test_every_phase_of_a_job_is_seen_however_short():
+def test_every_phase_of_a_job_is_visible_even_if_it_is_short():
     workload = sluice.parse_workload(
         "{version: 1, cluster: {map_slots: 1, reduce_slots: 1}, jobs: ["
         "{id: long, maps: {tasks: 1, avg_s: 1000}, reduces: {tasks: 1, avg_s: 1}},"
@@ -66,7 +64,7 @@ def test_a_long_frontier_is_thinned_and_its_ends_are_kept():
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_the_panel_tells_worse_as_worse():
+def test_the_panel_shows_that_a_measure_is_worse():
     result = sluice.order(many(5), method="reverse")
     text = printed(order_panel(result))
 
@@ -81,24 +79,3 @@ def test_a_chart_of_many_jobs_is_thinned_and_says_so():
     assert before["title"]["text"] == "Order of the file"
     assert after["title"]["text"] == "By tct"
     assert f"{JOBS_MAX} of 90 jobs are shown, picked evenly." in after["title"]["subtitle"]
-
-
-def test_experiments_say_what_the_oracle_says():
-    """Ordering spec, section 10: 687 to 906 over the orders of four benchmarks."""
-    made = EVALUATION.run(["order-matters", "table-3.2", "table-3.3", "fig-3.6"], 1, lambda _: None)
-    first, table, bins, bounds = made.experiments
-
-    assert (687, 906) == (first.rows[0]["best s"], first.rows[0]["worst s"])
-    assert [9, 4, 8, 7, 1, 2, 5, 6, 3] == [row["MK_JR"] for row in table.rows]
-    assert 100 == pytest.approx(sum(float(row["share %"] or 0) for row in bins.rows))
-    assert all(experiment.why for experiment in made.experiments)
-    for row in bounds.rows:
-        is_lower = str(row["bound"]).startswith("least")
-        assert is_lower == (float(row["mean"] or 0) <= 1 + 1e-9)
-
-
-def test_every_experiment_of_the_offline_half_is_offered():
-    names = {"order-matters", "table-3.2", "table-3.3", "table-3.5"}
-
-    assert names | {f"fig-3.{number}" for number in (4, 5, 6, 7)} <= set(EVALUATION.makers)
-    assert "fig-3.10" in EVALUATION.left_out

@@ -1,4 +1,4 @@
-"""Plans put to work, drawn and told, beyond what the command line shows."""
+"""Chosen plans, their charts and exports, beyond the tests of the command line."""
 
 import json
 
@@ -51,7 +51,7 @@ HOW = [
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_the_file_with_a_plan_says_what_the_value_with_a_plan_is(file, how):
+def test_the_file_with_a_plan_is_the_value_with_a_plan(file, how):
     """Two ways to the chosen workload: through the document, and through the model."""
     result = plan.plan(file, **how)
 
@@ -86,7 +86,7 @@ def makespan_s(workload):
 
 @pytest.mark.parametrize("how", HOW[:4], ids=str)
 def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
-    """Between the low estimate, which averages give, and the mean that the plan tells."""
+    """Between the low estimate, which averages give, and the mean of the plan."""
     result = plan.plan(file, **how)
 
     for number in range(1, len(result) + 1):
@@ -96,7 +96,7 @@ def test_a_simulation_of_the_chosen_plan_ends_near_its_estimate(file, how):
 
 
 def test_tasks_of_a_job_on_a_faster_vm_are_shorter():
-    """The simulator's nodes are all equally fast, so the lengths must tell it."""
+    """The simulator's nodes are all equally fast, so the lengths must be shorter."""
     result = plan.plan(parse_workload(TEXT), prices="example")
     fastest, chosen = result.plan(1), result.chosen(1)
     speeds = [entry.choice.offer.speed for entry in fastest.entries]
@@ -149,7 +149,7 @@ ODD = ["1e3", "0x10", "no", "~", "1:30", "- a", "a: b", "\x85", "a\u2028b", "\n"
         max_leaves=8,
     )
 )
-def test_what_is_written_as_yaml_is_read_as_it_was(value):
+def test_yaml_text_is_read_as_it_was_written(value):
     """Our reader takes fewer words for numbers than YAML does, and others, too."""
     from sluice.ingest.positions import NotationError
     from sluice.ingest.yaml_notation import read_yaml
@@ -158,13 +158,13 @@ def test_what_is_written_as_yaml_is_read_as_it_was(value):
     try:
         read = read_yaml(text)
     except NotationError:
-        # Characters that no YAML file may hold stand in no workload either.
+        # A workload cannot have characters that are not allowed in YAML.
         assert not json.dumps(value, ensure_ascii=False).isprintable()
         return
     assert read == {"k": value}
 
 
-def test_paths_of_what_really_runs_are_told_from_the_new_folder(tmp_path):
+def test_paths_of_commands_become_relative_to_the_new_folder(tmp_path):
     run = {"input": ["data/*.txt", "/abs"], "output": "out", "python": "jobs/wc.py:Count"}
     document = {"jobs": [{"id": "a", "run": run}, {"id": "b"}]}
 
@@ -184,7 +184,7 @@ def test_the_frame_has_a_row_for_each_job_of_each_plan(file):
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_a_workload_that_is_a_value_is_written_as_if_it_had_been_read(file, how):
+def test_a_workload_from_a_program_is_written_like_one_from_a_file(file, how):
     """A workload out of logs has no file, and its chosen plan is to run all the same."""
     result = plan.plan(sluice.load_workload(str(file)), **how)
     read = parse_workload(workload_text(result.chosen_document(1), name="x.yaml"))
@@ -194,14 +194,14 @@ def test_a_workload_that_is_a_value_is_written_as_if_it_had_been_read(file, how)
 
 
 @pytest.mark.parametrize("limits", ["deadline_s: 700, budget_usd_min: 0.5", "vms_max: 1"])
-def test_the_chart_can_be_drawn_whatever_the_limits(limits):
+def test_the_chart_can_be_drawn_with_any_limits(limits):
     text = TEXT.replace("limits: {vms_max: 6}", f"limits: {{{limits}}}")
     chart = plan.plan(parse_workload(text)).plot()
 
     assert chart.png().startswith(b"\x89PNG")
 
 
-def test_the_chart_marks_the_knee_and_shades_what_lies_beyond_the_limits():
+def test_the_chart_marks_the_knee_and_shades_the_area_beyond_the_limits():
     many = "".join(
         f"  - {{id: j{n}, maps: {{tasks: {9 * n}, avg_s: 60}}, reduces: {{tasks: 2, avg_s: 9}}}}\n"
         for n in range(1, 6)
@@ -218,7 +218,7 @@ def test_the_chart_marks_the_knee_and_shades_what_lies_beyond_the_limits():
     assert "beyond the limits" in shaded
 
 
-def test_names_that_no_scheduler_takes_are_made_to_fit():
+def test_names_that_a_scheduler_refuses_are_changed():
     queue = SlotQueue(name="a.b <c>", map_slots=2, reduce_slots=1, vms=1)
     text = fair_scheduler_xml([queue, queue], comment="-- from <here>")
 

@@ -1,4 +1,4 @@
-"""Charts: what is drawn is what happened, thinning is told, and every chart renders."""
+"""Charts: they show what happened, thinning is noted, and every chart renders."""
 
 import json
 from dataclasses import replace
@@ -104,7 +104,7 @@ def test_few_jobs_have_a_legend_and_many_do_not():
     assert "colours repeat" in many["title"]["subtitle"][0]
 
 
-def test_of_too_many_jobs_some_are_shown_and_it_is_said():
+def test_of_too_many_jobs_some_are_shown_with_a_note():
     spec = result_of(totals(4, 0), [map_reduce(f"j{n}", 1) for n in range(200)]).plot("jobs").spec
 
     assert JOBS_MAX == len(spec["layer"][0]["encoding"]["y"]["scale"]["domain"])

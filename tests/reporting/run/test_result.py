@@ -57,7 +57,7 @@ def test_a_document_is_always_plain_json(cluster, jobs, seed):
 
 
 def test_a_job_that_never_ended_has_no_finish():
-    """A run that is looked at half-way tells what stands, and counts nothing that is not over."""
+    """A result in the middle of a run counts only ended attempts."""
     scheduler, cluster = scheduler_of(), totals(1, 1)
     scheduler.handle(NodeJoined(0.0, cluster.nodes[0]))
     for job in paper_jobs()[:2]:
@@ -106,17 +106,17 @@ def test_a_deadline_is_met_up_to_its_very_instant(deadline_at_s, met):
     assert (int(met), 1) == (result.deadlines_met, result.deadlines)
 
 
-def test_extra_fields_are_told_without_infinities():
+def test_extra_fields_have_no_infinities():
     result = paper_result()
-    told = RunResult(
+    result = RunResult(
         **{name: getattr(result, name) for name in RunResult.__dataclass_fields__}
         | {"extra": {"rounds": [{"at_s": float("inf")}, (1, float("nan"))]}}
     )
 
-    assert [{"at_s": None}, [1, None]] == told.document()["rounds"]
+    assert [{"at_s": None}, [1, None]] == result.document()["rounds"]
 
 
-def test_measured_profiles_stand_beside_what_was_predicted():
+def test_measured_profiles_are_next_to_predictions():
     rows = result_of(totals(8, 4), [map_reduce("a", 10, 4.0, 2, 8.0)]).measured()["a"]["phases"]
 
     assert [("map", 10, 4.0, 4.0, 0.0), ("reduce", 2, 8.0, 8.0, 0.0)] == [
@@ -148,6 +148,6 @@ def test_a_notebook_shows_ids_as_text():
     assert "<script>" not in shown["text/html"]
 
 
-def test_an_unknown_chart_is_answered_with_the_known_ones():
+def test_an_unknown_chart_is_an_error_with_the_known_ones():
     with pytest.raises(InvalidInput, match="gantt, jobs, slots, utilisation, waiting"):
         paper_result().plot("pie")

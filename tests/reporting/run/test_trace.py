@@ -1,4 +1,4 @@
-"""Traces: the quick wording is the slow one's, digests name runs, and files read back."""
+"""Traces: the fast formatting equals JSON, digests identify runs, and files have all lines."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ instants_s = st.one_of(
 
 @st.composite
 def attempts(draw):
-    """An ended attempt of one or several tasks, with anything that a line tells drawn freely."""
+    """An ended attempt of one or several tasks, with random values of all fields."""
     entry = JobEntry(
         map_reduce("j", 9, 1.0, 9, 1.0), 0, PoolEntry(Pool(pool_id="p"), 0), alike=True
     )
@@ -62,7 +62,7 @@ def attempts(draw):
 
 @given(st.lists(attempts(), max_size=5), st.booleans())
 def test_lines_are_what_json_would_write(some, is_totals):
-    """Formatting by hand is for speed alone; no reader must be able to tell."""
+    """Formatting by hand is for speed only; the text does not differ."""
     plain = [
         json.dumps(record, separators=(",", ":")) for record in records(some, is_totals=is_totals)
     ]
@@ -73,20 +73,20 @@ def test_lines_are_what_json_would_write(some, is_totals):
 
 def test_a_group_of_alike_tasks_becomes_one_line_each():
     """Tasks are numbered on, and take the slots of the intervals in their order."""
-    told = [json.loads(line) for line in paper_result().trace()]
-    maps = [(line["task"], line["slot_index"]) for line in told if line["job"] == "J1"][:8]
+    found = [json.loads(line) for line in paper_result().trace()]
+    maps = [(line["task"], line["slot_index"]) for line in found if line["job"] == "J1"][:8]
 
     assert [(slot, slot) for slot in range(8)] == maps
-    assert 40 + 16 == len(told)
+    assert 40 + 16 == len(found)
 
 
-def test_totals_have_no_node_to_tell():
+def test_totals_have_no_node():
     assert {None} == {json.loads(line)["node"] for line in paper_result().trace()}
     assert None not in {json.loads(line)["node"] for line in stormy_result().trace()}
 
 
-def test_a_stormy_run_tells_every_outcome():
-    """What failed and what was lost stands in the trace as well."""
+def test_a_stormy_run_has_every_outcome():
+    """Failed and lost attempts are in the trace too."""
     outcomes = {json.loads(line)["outcome"] for line in stormy_result().trace()}
 
     assert {"done", "failed", "lost"} <= outcomes

@@ -12,7 +12,7 @@ from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,10 +41,8 @@ class CalibrationReport:
 
     def to_frame(self) -> DataFrame:
         """One row for each run. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
         rows = [{"profile": one.profile, **_flat(one)} for one in self.calibration.comparisons]
-        frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return data_frame(rows)
 
     def plot(self) -> Chart:
         """Every run, predicted against actual, with its interval."""

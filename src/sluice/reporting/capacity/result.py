@@ -11,7 +11,7 @@ from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDe
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,10 +84,8 @@ class CapacityResult:
 
     def to_frame(self) -> DataFrame:
         """One row for each class. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
         rows = [{"class": one.class_id, **_flat(_class_document(one))} for one in self.plan.classes]
-        frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return data_frame(rows)
 
     def plot(self) -> Chart:
         """The cost by reserved VMs, and the jobs of each class."""

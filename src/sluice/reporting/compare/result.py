@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.model.workload import Workload
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ class SchedulerComparison:
 
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row a scheduler. Needs the extra `frame`."""
-        pandas = required("pandas", extra="frame", what="frames")
-        frame: DataFrame = pandas.DataFrame([row.document() for row in self.rows])
-        return frame
+        return data_frame([row.document() for row in self.rows])
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame, required
 from sluice.store.profiles.retention import Forgotten
 from sluice.store.profiles.rows import StoredRun
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics
@@ -111,13 +111,11 @@ class Imported:
 
     def to_frame(self) -> DataFrame:
         """One row for each log. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
         rows = [
             {name: value for name, value in log.document().items() if name not in _LISTS}
             for log in self.logs
         ]
-        frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return data_frame(rows)
 
 
 _LISTS = frozenset({"skipped", "notes"})
@@ -201,9 +199,7 @@ class StoredProfiles:
 
     def to_frame(self) -> DataFrame:
         """One row for each phase of each run. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
-        frame: DataFrame = pandas.DataFrame([row.cells() for row in self.rows()], columns=COLUMNS)
-        return frame
+        return data_frame([row.cells() for row in self.rows()], columns=COLUMNS)
 
     def export(self, path: str | Path) -> None:
         """Write the rows as .csv or .parquet, by the path's ending.

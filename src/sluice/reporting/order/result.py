@@ -18,7 +18,7 @@ from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.solver import OrderingResult
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.workload_document import workload_document
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import count, duration
 from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
 
@@ -149,9 +149,7 @@ class OrderResult:
 
     def to_frame(self) -> DataFrame:
         """One row for each job, in this order. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
-        frame: DataFrame = pandas.DataFrame(self.rows())
-        return frame
+        return data_frame(self.rows())
 
     def rows(self) -> list[dict[str, object]]:
         """One row for each job, in this order: its old position, and its times in both orders."""

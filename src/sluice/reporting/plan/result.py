@@ -21,7 +21,7 @@ from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_sch
 from sluice.reporting.exports.chosen_workload import chosen_document, chosen_workload
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.workload_document import workload_document
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import duration, money
 from sluice.reporting.plan.chart import (
     JOBS_SHOWN_MAX,
@@ -200,9 +200,7 @@ class PlanResult:
 
     def to_frame(self) -> DataFrame:
         """One row for each job of each plan. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
-        frame: DataFrame = pandas.DataFrame(list(self._rows()))
-        return frame
+        return data_frame(self._rows())
 
     def _rows(self) -> Iterator[dict[str, object]]:
         for number in range(1, len(self) + 1):

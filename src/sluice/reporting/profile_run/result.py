@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from sluice.estimate.demand import NodeCapacity, SandboxProfile
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -74,14 +74,12 @@ class SandboxReport:
 
     def to_frame(self) -> DataFrame:
         """One row for each run. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
         rows = [
             {"job": job.job_id, "profile": job.name, **_flat(trial)}
             for job in self.jobs
             for trial in job.trials
         ]
-        frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return data_frame(rows)
 
 
 def _flat(trial: TrialLike) -> dict[str, object]:

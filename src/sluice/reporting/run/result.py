@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 from sluice.reporting.notebook_html import result_html
 from sluice.reporting.run import trace
 from sluice.reporting.run.chart import chart_of
@@ -22,17 +22,13 @@ class RunResult(RunFigures):
 
     def to_frame(self) -> DataFrame:
         """One row for each line of the trace. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
-        rows = list(trace.records(self.attempts, is_totals=self.cluster.is_totals))
-        frame: DataFrame = pandas.DataFrame(rows, columns=trace.FIELDS)
-        return frame
+        rows = trace.records(self.attempts, is_totals=self.cluster.is_totals)
+        return data_frame(rows, columns=trace.FIELDS)
 
     def jobs_frame(self) -> DataFrame:
         """One row for each job. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
         rows = [{"job": job.job_id, **job.document()} for job in self.jobs]
-        frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return data_frame(rows)
 
     def plot(self, kind: str = "gantt") -> Chart:
         """A chart: "gantt" (all the others in one), "slots", "jobs", "utilisation", "waiting".
