@@ -21,7 +21,7 @@ from sluice.model.history import PastPhase
 # Simulating a schedule costs O(tasks * log slots). A larger phase is scaled down to this many tasks
 # with the same number of waves, which decides how uneven its end is.
 TASKS_SIMULATED_MAX = 1000
-# A scaled phase with fewer slots has so many waves that its two bounds nearly agree.
+# A scaled phase with fewer slots has many waves, and its two bounds nearly agree.
 SLOTS_SIMULATED_MIN = 20
 ORDERS = 4  # task orders that are simulated; the result is their mean
 RATIOS_KEPT = 64  # of one phase of one run, so that a long run does not dominate the others
