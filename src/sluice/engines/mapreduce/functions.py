@@ -17,7 +17,8 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from sluice.engines.mapreduce.codec import decode, output_line
+from sluice.engines.mapreduce.codec import NotOneLine, decode, output_lines
+from sluice.engines.mapreduce.errors import PermanentFailure
 from sluice.engines.mapreduce.grouping import Grouping
 from sluice.engines.mapreduce.loading import Functions, functions, load
 from sluice.engines.mapreduce.reducing import merged
@@ -83,6 +84,15 @@ def _reduced(lines: Iterable[bytes], parts: Functions) -> Iterator[tuple[Any, An
 def _write_part(context: TaskContext, pairs: Iterator[tuple[Any, Any]]) -> None:
     with context.part_file() as part:
         while chunk := list(islice(pairs, CHUNK)):
-            text = "".join([output_line(key, value) for key, value in chunk])
-            part.write(text.encode("utf-8", "surrogateescape"))
+            part.write(_output(context, chunk))
             context.watch.check()
+
+
+def _output(context: TaskContext, pairs: list[tuple[Any, Any]]) -> bytes:
+    """The lines of pairs in the output. Raises PermanentFailure if one is not one line."""
+    try:
+        return output_lines(pairs).encode("utf-8", "surrogateescape")
+    except NotOneLine as error:
+        spec = context.spec
+        message = f"job {spec.job_id!r}, {spec.phase_name} task {spec.task}: {error}"
+        raise PermanentFailure(message) from None
