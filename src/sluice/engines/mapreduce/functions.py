@@ -84,15 +84,13 @@ def _reduced(lines: Iterable[bytes], parts: Functions) -> Iterator[tuple[Any, An
 def _write_part(context: TaskContext, pairs: Iterator[tuple[Any, Any]]) -> None:
     with context.part_file() as part:
         while chunk := list(islice(pairs, CHUNK)):
-            part.write(_output(context, chunk))
+            part.write(_output(chunk))
             context.watch.check()
 
 
-def _output(context: TaskContext, pairs: list[tuple[Any, Any]]) -> bytes:
+def _output(pairs: list[tuple[Any, Any]]) -> bytes:
     """The lines of pairs in the output. Raises PermanentFailure if one is not one line."""
     try:
         return output_lines(pairs).encode("utf-8", "surrogateescape")
     except NotOneLine as error:
-        spec = context.spec
-        message = f"job {spec.job_id!r}, {spec.phase_name} task {spec.task}: {error}"
-        raise PermanentFailure(message) from None
+        raise PermanentFailure(str(error)) from None

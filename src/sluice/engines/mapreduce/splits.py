@@ -121,6 +121,7 @@ def blocks(split: Split) -> Iterator[bytes]:
         while position < end:
             block = os.read(file.fileno(), min(BLOCK_BYTES, end - position))
             if not block:
+                _check(split, file)
                 raise FileChanged(f"file {split.path!r} became shorter while it was read")
             position += len(block)
             yield block
