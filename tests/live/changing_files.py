@@ -106,6 +106,12 @@ def append(path: Path):
         file.write(b"late\n")
 
 
+def edit(path: Path):
+    """A change of code that does not break it."""
+    with path.open("ab") as file:
+        file.write(b"# edited\n")
+
+
 def overwrite(path: Path):
     """Other bytes of the same length, in place."""
     path.write_bytes(path.read_bytes().translate(bytes(range(256)).replace(b"t", b"u")))

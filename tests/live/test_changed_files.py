@@ -10,7 +10,7 @@ import pytest
 from tests.live.changing_files import (
     ChangingFiles,
     Kept,
-    append,
+    edit,
     overwrite,
     remove,
     replace,
@@ -30,8 +30,8 @@ INPUT_CHANGES = [
 ]
 CODE_CHANGES = [
     ("commands", "patient.sh", remove, "it is gone"),
-    ("python", "patient.py", overwrite, "it was modified"),
-    ("python", "waiting.py", append, "its size changed"),
+    ("commands", "patient.sh", edit, "its size changed"),
+    ("python", "waiting.py", edit, "its size changed"),
 ]
 READ_CHANGES = [
     ("commands", truncate, SIZE),
@@ -158,10 +158,10 @@ def test_an_input_that_changes_while_it_is_read_fails_the_job_at_once(place, how
 def test_a_script_that_changes_during_a_run_is_not_started_again(place):
     place.lay_out("wait\n", "three\n", map_slots=1)
     process = place.waiting(maps_done=0)
-    overwrite(place.folder / "patient.sh")
+    edit(place.folder / "patient.sh")
     place.let_go()
 
-    check_failed(place, process, place.folder / "patient.sh", "it was modified")
+    check_failed(place, process, place.folder / "patient.sh", "its size changed")
 
 
 @pytest.mark.parametrize("name", ["patient.py", "waiting.py"])
@@ -169,7 +169,7 @@ def test_a_module_that_changes_during_a_run_is_not_loaded_by_a_later_interpreter
     """The interpreter that has the first version is killed; its attempt goes on."""
     place.lay_out("wait\n", "three\n", how="python", map_slots=1)
     process = place.waiting(maps_done=0)
-    append(place.folder / name)
+    edit(place.folder / name)
     (host,) = hosts(place)
     os.kill(host, signal.SIGKILL)
     place.let_go()
@@ -181,7 +181,7 @@ def test_a_module_that_is_loaded_already_may_be_edited(place):
     """All attempts are forked from the interpreter that has the first version."""
     place.lay_out("wait\n", "three\n", how="python", map_slots=1)
     process = place.waiting(maps_done=0)
-    append(place.folder / "patient.py")
+    edit(place.folder / "patient.py")
     place.let_go()
     process.communicate()
 

@@ -64,7 +64,7 @@ def _spill_straight(context: TaskContext) -> None:
         context.processes.finish()
         size_bytes = file.seek(0, os.SEEK_END)
         lines = checked_lines(context.spill_path)
-        context.hand_over_spill(file, [Segment(0, size_bytes, lines.count, lines.crc)])
+        context.hand_over_spill(file, [Segment(0, size_bytes, lines.total, lines.crc)])
 
 
 def _produce(context: TaskContext, partitioner: Partitioner) -> None:

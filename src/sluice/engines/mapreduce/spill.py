@@ -66,7 +66,7 @@ def read_index(file: BinaryIO) -> list[Segment]:
 class Lines(NamedTuple):
     """Number of lines of a file, and the CRC32 of its bytes."""
 
-    count: int
+    total: int
     crc: int
 
 

@@ -186,7 +186,7 @@ class TaskContext:
             self.watch.last_look()
             self.counters["output_bytes"] = writing.stat().st_size
             lines = checked_lines(writing)
-            self.counters["output_records"] = lines.count
+            self.counters["output_records"] = lines.total
             part = writing.with_name(f"{self.attempt_id}-{lines.crc:08x}.part")
             writing.rename(part)
         finally:
