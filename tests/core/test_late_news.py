@@ -212,6 +212,22 @@ def test_output_that_stays_unreadable_is_charged_to_its_maker():
     assert "map task 0 failed 3 times, last: unreadable" == scheduler.state.jobs["j"].reason
 
 
+def test_a_permanent_failure_ends_its_job_at_once():
+    """Another attempt would fail in the same way; the other attempts of the job are ended."""
+    scheduler = scheduler_of(failures_max=4)
+    scheduler.handle(ev.NodeJoined(0.0, node("n")))
+    scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 2, reduces=1)))
+    first, second = launched(scheduler.handle(ev.Tick(0.0)))
+    failed = ev.TaskFailed(1.0, first, 1.0, ev.FailureKind.PERMANENT, "the input has changed")
+    commands = scheduler.handle(failed)
+
+    job = scheduler.state.jobs["j"]
+    assert job.state is JobState.FAILED
+    assert job.reason == "map task 0 failed: the input has changed"
+    assert [command.key for command in commands] == [second]
+    assert launched(scheduler.handle(ev.Tick(1.0))) == []
+
+
 def test_several_tasks_at_once_are_not_copied_as_one():
     """The copy would stand for one task only, and the end of the original is everyone's."""
     policy = Copying()

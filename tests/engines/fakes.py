@@ -155,6 +155,9 @@ class FakeSource:
         self.broken = None  # an error to raise at `work`
         self.full = None  # an error to raise at `commit`
 
+    def check_unchanged(self, job_id):
+        """Nothing of made-up work changes."""
+
     def sweep(self, epoch):
         self.swept.append(epoch)
 

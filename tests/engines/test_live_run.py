@@ -56,9 +56,9 @@ def live(journal, source, jobs, scratch):
     )
 
 
-def wordcount(folder, *, pause_s=0.0):
-    """A job that counts the words of eight files, each map taking its time."""
-    (folder / "in").mkdir(exist_ok=True)
+def write_files(folder, pause_s):
+    """Input and code of the word count."""
+    (folder / "in").mkdir()
     for number in range(8):
         (folder / "in" / f"{number}.txt").write_text(WORDS * 50)
     (folder / "map.py").write_text(
@@ -74,6 +74,12 @@ def wordcount(folder, *, pause_s=0.0):
         "for word, group in itertools.groupby(pairs, key=lambda pair: pair[0]):\n"
         "    print(word, sum(int(one) for _, one in group), sep='\\t')\n"
     )
+
+
+def wordcount(folder, *, pause_s=0.0):
+    """A job that counts the words of eight files, each map taking its time."""
+    if not (folder / "in").exists():  # a resumed run needs its files as they were
+        write_files(folder, pause_s)
     spec = RunSpec(
         folder=str(folder),
         input=("in",),

@@ -222,22 +222,37 @@ def test_a_small_output_counts_against_the_limit_too(tmp_path):
             run_tasks(prepare(job), tmp_path, limits={"output_bytes": 1000})
 
 
-@pytest.mark.parametrize("harm", ["missing", "short", "garbage"])
+@pytest.mark.parametrize("harm", ["missing", "short", "garbage", "flipped", "flipped index"])
 def test_lost_map_outputs_blame_their_maps(tmp_path, harm):
-    """The scheduler then runs those maps again; all lost ones are told at once."""
+    """The scheduler then runs those maps again; one failure blames all of them."""
     write_input(tmp_path, *("a\t1\nb\t2\n" for _ in range(4)))
     prepared = prepare(job_in(tmp_path, reduces=2, mapper=CAT, reducer=CAT))
     outputs, _ = run_tasks(prepared, tmp_path)
     for task in (1, 3):
-        path = Path(outputs[0, task][0])
-        if harm == "missing":
-            path.unlink()
-        else:
-            path.write_bytes(path.read_bytes()[:-3] if harm == "short" else b"garbage" * 9)
-    with pytest.raises(WorkFailed, match="2 map outputs are lost") as failure:
-        attempt(prepared.work(1, 0, outputs), place_in(tmp_path, "retry"))
+        damage(Path(outputs[0, task][0]), harm)
+    with pytest.raises(WorkFailed, match="2 map outputs are lost or damaged") as failure:
+        attempt_reduces(prepared, outputs, tmp_path)
 
     assert failure.value.blames == [(0, 1), (0, 3)]
+
+
+def attempt_reduces(prepared, outputs, folder):
+    """Both reduces; a damaged line belongs to one of them."""
+    for task in range(2):
+        attempt(prepared.work(1, task, outputs), place_in(folder, f"retry-{task}"))
+
+
+def damage(path, harm):
+    """Harm a spill file in one way."""
+    data = bytearray(path.read_bytes())
+    if harm == "missing":
+        path.unlink()
+        return
+    if harm == "flipped":
+        data[data.index(b"a\t1")] ^= 1
+    elif harm == "flipped index":
+        data[data.index(b"[[") + 2] ^= 1
+    path.write_bytes({"short": data[:-3], "garbage": b"garbage" * 9}.get(harm, data))
 
 
 def test_counters_tell_what_was_read_and_written(tmp_path):

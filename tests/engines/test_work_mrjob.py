@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from tests.engines.work_runs import job_in, run_job, write_input
+from tests.engines.work_runs import attempt, job_in, place_in, run_job, run_tasks, write_input
 
+from sluice.engines.mapreduce import WorkFailed
 from sluice.engines.mapreduce.layout import prepare
 from sluice.model.errors import InvalidInput
 
@@ -165,3 +167,19 @@ def test_steps_that_run_shell_commands_are_refused(folder):
     """Only mrjob knows how to run them."""
     with pytest.raises(InvalidInput, match="step 0 has mapper_cmd"):
         prepare(job_in(folder, python="jobs.py:Shell"))
+
+
+def test_a_damaged_part_file_between_steps_blames_its_reduce(tmp_path):
+    """The name of a part file holds its checksum."""
+    write_input(tmp_path, "a b a\n")
+    (tmp_path / "jobs.py").write_text(JOBS)
+    prepared = prepare(job_in(tmp_path, python="jobs.py:MostUsed"))
+    outputs, _ = run_tasks(prepared, tmp_path)
+    path = Path(outputs[1, 0][0])
+    data = bytearray(path.read_bytes())
+    data[data.index(b"2")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(WorkFailed, match="checksum") as failure:
+        attempt(prepared.work(2, 0, outputs), place_in(tmp_path, "again"))
+
+    assert failure.value.blames == [(1, 0)]

@@ -4,6 +4,7 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from sluice.engines.mapreduce import splits
+from sluice.engines.mapreduce.fingerprints import InputVersion
 from sluice.engines.mapreduce.splits import blocks, cut, whole_lines
 
 LINES = st.lists(
@@ -25,7 +26,7 @@ def test_every_line_is_owned_by_exactly_the_split_that_it_starts_in(
     path.write_bytes(content)
     splits.SCAN_BYTES, splits.BLOCK_BYTES = scan_bytes, scan_bytes
     try:
-        ranges = list(cut(str(path), len(content), split_bytes))
+        ranges = list(cut(InputVersion.of(str(path), path.stat()), split_bytes))
         read = [b"".join(blocks(split)) for split in ranges]
     finally:
         splits.SCAN_BYTES, splits.BLOCK_BYTES = 1 << 16, 1 << 20
@@ -36,7 +37,7 @@ def test_every_line_is_owned_by_exactly_the_split_that_it_starts_in(
 
 
 def owned(content, start, end):
-    """The same rule, told line by line."""
+    """The same rule, applied line by line."""
     position, mine = 0, []
     for line in lines_of(content):
         if start <= position < end:
@@ -60,7 +61,7 @@ def test_whole_lines_are_the_same_bytes_cut_after_newlines(chunks):
 
 
 def test_a_split_without_end_is_the_whole_file(tmp_path):
-    """Between steps nobody knows sizes when the task is laid out."""
+    """The sizes of files between steps are not known when the task is laid out."""
     path = tmp_path / "part"
     path.write_bytes(b"a\nb\nc")
 

@@ -142,7 +142,7 @@ def test_input_that_may_not_be_read_is_refused(tmp_path):
 
     assert (code, told) == (2, "")
     assert "file-1" in complained
-    assert "may not be read" in complained
+    assert "cannot be read" in complained
 
 
 @pytest.mark.parametrize("obstacle", ["closed folder", "file"])

@@ -132,6 +132,8 @@ class Driver:
         if replay(self._journal.read(), self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
         self._line_up_jobs()
+        if self._journal.epoch > FIRST_EPOCH:
+            self._check_unchanged()
         dispatcher = self._dispatcher()
         self._source.sweep(self._journal.epoch)
         self._clock.continue_from(self._state.now_s)
@@ -165,6 +167,13 @@ class Driver:
         # Stable, so that jobs of one instant come in the order of the file.
         self._due.sort(key=lambda job: job.submitted_at_s)
         self._due.reverse()
+
+    def _check_unchanged(self) -> None:
+        """Before a resumed run goes on: its inputs and its code must be what they were."""
+        for job in self._jobs:
+            known = self._state.jobs.get(job.job_id)
+            if known is None or job.job_id in self._driver_state.unsettled:
+                self._source.check_unchanged(job.job_id)
 
     def _dispatcher(self) -> Dispatcher:
         """The hands of this life: the first one of the run, or a new one after those before."""

@@ -1,10 +1,10 @@
-"""The work of real map-reduce jobs, as the driver asks for it: a `WorkSource` over `engines.work`.
+"""The work of real map-reduce jobs for the driver: a `WorkSource` over `engines.mapreduce`.
 
-What was prepared is journaled when the run starts and taken from the journal when it is resumed:
-by then inputs may have changed and outputs stand where nothing stood.
+Prepared jobs are journaled when the run starts, and are read from the journal when it is resumed.
+A resumed run first checks that inputs and code are what they were when the run started.
 
-A split lies on the node that wrote its file, where that is known; all others lie nowhere in
-particular, for all nodes of one machine are equally near to its disk.
+A split is on the node that wrote its file, if that is known. Other splits have no location, because
+all nodes of one machine are equally near to its disk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from sluice.core.commands import Launch
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
 from sluice.engines.work_source import JobOutputs
-from sluice.model.errors import EngineUnavailable
+from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 
@@ -29,8 +29,8 @@ _EPOCH_OF = re.compile(r".*-e(\d+)\.(tmp|writing)")
 class JobRunner:
     """Prepared jobs by id. A `WorkSource`.
 
-    scratch: where the nodes of the engine keep their files, in one folder for each.
-    writers: for input files that a node wrote, which one.
+    scratch: folder in which each node of the engine has a folder for its files.
+    writers: the node that wrote an input file, by path, where that is known.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class JobRunner:
     def reopened(
         cls, jobs: Iterable[Job], records: Mapping[JobId, Mapping[str, Any]], scratch: Path
     ) -> JobRunner:
-        """The workshop of a run to be resumed, from what its journal holds of each job."""
+        """The runner for a resumed run, from the journal's record of each job."""
         return cls([PreparedJob.from_json(job, records[job.job_id]) for job in jobs], scratch)
 
     @property
@@ -57,8 +57,20 @@ class JobRunner:
         return tuple(each.job for each in self._prepared.values())
 
     def records(self) -> dict[JobId, Mapping[str, Any]]:
-        """What the journal is to keep of each job."""
+        """The journal's record of each job."""
         return {job_id: each.to_json() for job_id, each in self._prepared.items()}
+
+    def check_unchanged(self, job_id: JobId) -> None:
+        changes = self._prepared[job_id].changes()
+        if not changes:
+            return
+        more = len(changes) - 1
+        files = "file has" if more == 1 else "files have"
+        raise InvalidInput(
+            changes[0] + (f"; {more} more {files} changed" if more else ""),
+            where=f"job {job_id!r}",
+            hint="restore it with its modification time, or run without --resume to start again",
+        )
 
     def sweep(self, epoch: int) -> None:
         folders = [each.staging.attempts for each in self._prepared.values()]
@@ -80,15 +92,15 @@ class JobRunner:
         key = launch.key
         prepared = self._prepared[key.job_id]
         if key.job_id not in self._begun:
-            with _told(key.job_id):
+            with _disk_faults(key.job_id):
                 begin_job(prepared)
             self._begun.add(key.job_id)
         work = prepared.work(key.phase, key.task, _ByTask(outputs))
-        # Python is loaded once for a job and node, and each attempt starts from there.
+        # Python is loaded once for a job and node, and each attempt is forked from there.
         return {**work, "host": prepared.name if work["step"]["python"] else None}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
-        with _told(job_id):
+        with _disk_faults(job_id):
             commit_job(self._prepared[job_id], _ByTask(outputs))
         self._drop_spills(job_id)
 
@@ -100,7 +112,7 @@ class JobRunner:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _drop_spills(self, job_id: JobId) -> None:
-        """What maps left for the reduces of a job that is over."""
+        """Remove the map output of a job that is over."""
         for data in self._scratch.glob("*/data"):
             for path in data.iterdir():
                 if path.name.startswith(f"{self._prepared[job_id].name}-"):
@@ -108,7 +120,7 @@ class JobRunner:
 
 
 class _ByTask(Mapping[tuple[int, int], Sequence[str]]):
-    """Outputs as `engines.work` asks for them; a view, for each launch wants one."""
+    """Outputs by (phase, task); a view, because every launch needs one."""
 
     def __init__(self, outputs: JobOutputs) -> None:
         self._outputs = outputs
@@ -132,12 +144,12 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def _told(job_id: JobId) -> Iterator[None]:
-    """Faults of the disk as an error of the house."""
+def _disk_faults(job_id: JobId) -> Iterator[None]:
+    """Raise faults of the disk as EngineUnavailable."""
     try:
         yield
     except OSError as error:
         raise EngineUnavailable(
             f"job {job_id!r}: {error.filename or 'the disk'}: {error.strerror}."
-            " Mend that, then continue with --resume."
+            " Fix that, then continue with --resume."
         ) from error

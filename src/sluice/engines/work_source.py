@@ -29,6 +29,12 @@ JobOutputs = Mapping[int, Mapping[int, TaskOutput]]  # by phase, by task
 class WorkSource(Protocol):
     """Work for one run. Errors it raises are SluiceErrors; all calls come from one thread."""
 
+    def check_unchanged(self, job_id: JobId) -> None:
+        """Raise InvalidInput if an input or the code of a job changed since the run started.
+
+        Called when a run is resumed, before anything else, for every job that is not over.
+        """
+
     def sweep(self, epoch: int) -> None:
         """Remove what attempts of epochs before this one left unfinished. Called once, first."""
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from sluice.engines.mapreduce import commands, functions, loading, mrjob_steps
-from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
+from sluice.engines.mapreduce.verified_code import load_verified
 
 __all__ = ["WorkFailed", "perform", "preload"]
 
@@ -43,8 +44,9 @@ def preload(work: Mapping[str, Any]) -> None:
     order = TaskSpec.from_json(work)
     if order.step.python is not None:
         loading.enter(order.folder, dict(order.env))
-        with contextlib.redirect_stdout(sys.stderr):
-            loading.load(order.folder, order.step.python)
+        # A change of the module is reported by each attempt, not by the interpreter's end.
+        with contextlib.redirect_stdout(sys.stderr), contextlib.suppress(PermanentFailure):
+            load_verified(order)
 
 
 def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,6 +79,8 @@ def _run(context: TaskContext) -> None:
         loading.enter(context.spec.folder, context.spec.user_env(context.attempt_id))
     # Whatever user code prints is talk: results are what it yields.
     with contextlib.redirect_stdout(sys.stderr):
+        if context.spec.step.python is not None:
+            load_verified(context.spec)
         _RUNNERS[context.spec.step.style, context.spec.side](context)
 
 

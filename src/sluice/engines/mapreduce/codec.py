@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 LEAD = 0x0B
+SHOWN_CHARACTERS_MAX = 60
 _LOW = re.compile(rb"[\x00-\x0b]")
 _LED = re.compile(rb"\x0b([\x20-\x2b])")
 _SCALARS = {str, int, float, bool, type(None)}
@@ -147,7 +148,7 @@ _DECODERS: dict[int, Callable[[bytes], Any]] = {
 
 
 def written(value: Any) -> str:  # noqa: ANN401  # any value of the user's
-    """How a value stands in an output file: text and numbers as they are, the rest as JSON.
+    """The text of a value in an output file: text and numbers as they are, the rest as JSON.
 
     >>> written("a"), written(1.5), written(True), written((1, None))
     ('a', '1.5', 'true', '[1, null]')
@@ -164,8 +165,41 @@ def written(value: Any) -> str:  # noqa: ANN401  # any value of the user's
     return str(value)
 
 
+class NotOneLine(ValueError):
+    """A key or a value that contains a newline cannot be written as a line of output."""
+
+
+def output_lines(pairs: Sequence[tuple[Any, Any]]) -> str:
+    r"""The lines of several pairs. Raises NotOneLine if a key or a value contains a newline.
+
+    >>> output_lines([("a", 1), ("b", 2)])
+    'a\t1\nb\t2\n'
+    """
+    text = "".join([output_line(key, value) for key, value in pairs])
+    if text.count("\n") != len(pairs):
+        _refuse_newline(pairs)
+    return text
+
+
+def _refuse_newline(pairs: Sequence[tuple[Any, Any]]) -> None:
+    for key, value in pairs:
+        for part, found in (("key", key), ("value", value)):
+            if found is not None and "\n" in written(found):
+                of_key = "" if part == "key" or key is None else f" of key {_shortened(key)}"
+                raise NotOneLine(
+                    f"the {part} {_shortened(found)}{of_key} contains a newline, which would"
+                    " break the lines of the output. Replace the newline, or give"
+                    f" json.dumps({part})."
+                )
+
+
+def _shortened(value: Any) -> str:  # noqa: ANN401  # any value of the user's
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}..."
+
+
 def output_line(key: Any, value: Any) -> str:  # noqa: ANN401  # any values of the user's
-    r"""One line of an output file: key TAB value; None stands for a part that is not there.
+    r"""One line of an output file: key TAB value; a part that is None is left out.
 
     >>> output_line("a", 1), output_line(None, "whole"), output_line("alone", None)
     ('a\t1\n', 'whole\n', 'alone\n')

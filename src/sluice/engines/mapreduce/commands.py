@@ -14,7 +14,7 @@ from typing import IO
 from sluice.engines.mapreduce.mapping import Combine, Feed, blocks_of, spill_sorted
 from sluice.engines.mapreduce.partition import Partitioner
 from sluice.engines.mapreduce.reducing import merged
-from sluice.engines.mapreduce.spill import Segment, count_lines
+from sluice.engines.mapreduce.spill import Segment, checked_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
 
@@ -63,7 +63,8 @@ def _spill_straight(context: TaskContext) -> None:
         feed.finish()
         context.processes.finish()
         size_bytes = file.seek(0, os.SEEK_END)
-        context.hand_over_spill(file, [Segment(0, size_bytes, count_lines(context.spill_path))])
+        lines = checked_lines(context.spill_path)
+        context.hand_over_spill(file, [Segment(0, size_bytes, lines.total, lines.crc)])
 
 
 def _produce(context: TaskContext, partitioner: Partitioner) -> None:

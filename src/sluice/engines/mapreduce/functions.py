@@ -17,7 +17,8 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from sluice.engines.mapreduce.codec import decode, output_line
+from sluice.engines.mapreduce.codec import NotOneLine, decode, output_lines
+from sluice.engines.mapreduce.errors import PermanentFailure
 from sluice.engines.mapreduce.grouping import Grouping
 from sluice.engines.mapreduce.loading import Functions, functions, load
 from sluice.engines.mapreduce.reducing import merged
@@ -83,6 +84,13 @@ def _reduced(lines: Iterable[bytes], parts: Functions) -> Iterator[tuple[Any, An
 def _write_part(context: TaskContext, pairs: Iterator[tuple[Any, Any]]) -> None:
     with context.part_file() as part:
         while chunk := list(islice(pairs, CHUNK)):
-            text = "".join([output_line(key, value) for key, value in chunk])
-            part.write(text.encode("utf-8", "surrogateescape"))
+            part.write(_output(chunk))
             context.watch.check()
+
+
+def _output(pairs: list[tuple[Any, Any]]) -> bytes:
+    """The lines of pairs in the output. Raises PermanentFailure if one is not one line."""
+    try:
+        return output_lines(pairs).encode("utf-8", "surrogateescape")
+    except NotOneLine as error:
+        raise PermanentFailure(str(error)) from None

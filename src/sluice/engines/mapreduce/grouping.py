@@ -1,11 +1,11 @@
 """The pairs of a split, grouped by key in memory, combined there, and cut for the reduces.
 
 When groups grow too big, they are written out as a run that is sorted and prefixed like a map's
-output on its way to `sort`; runs are merged at the end. Keys that are not text stand in the groups
-encoded, because to a dictionary 1, 1.0 and True would be one key.
+output on its way to `sort`; runs are merged at the end. Keys that are not text are encoded in the
+groups, because 1, 1.0 and True are one key in a dictionary.
 
-The price of a distinct key is what counts, for most words of a language are rare: text keys are
-encoded thousands at a time, and no generator stands between a group and its line.
+The cost of a distinct key matters most, because most words of a language are rare. So text keys are
+encoded thousands at a time, and there is no generator between a group and its line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sluice.engines.mapreduce.reducing import merge_files
 from sluice.engines.mapreduce.spill import Segment
 from sluice.engines.mapreduce.task_context import TaskContext
 
-CHUNK = 4096  # pairs that are taken at once, between looks at how big things have grown
+CHUNK = 4096  # pairs that are taken at once, between two checks of the size
 LONG = 64  # values of one key that are worth combining before the end
 VALUES_PER_LINE = 1000
 COMBINE_BYTES = 64 << 20
@@ -42,7 +42,7 @@ class Grouping:
     """The values of a split by key, kept small by combining, and by sorted runs on disk."""
 
     def __init__(self, context: TaskContext, combiner: Combiner | None) -> None:
-        self._desk = context
+        self._context = context
         self._combiner = combiner
         self._groups: defaultdict[Key, list[Any]] = defaultdict(list)
         self._runs: list[Path] = []
@@ -61,34 +61,35 @@ class Grouping:
                 self._combine_long()
             if self._value_bytes + KEY_BYTES * len(groups) > SPILL_BYTES:
                 self._write_run()
-                self._desk.watch.check()
+                self._context.watch.check()
 
     def spill(self) -> None:
-        """Hand over everything, one segment for each reduce."""
+        """Hand over all groups, with one segment for each reduce."""
         if self._runs:
             self._write_run()
-            merge = merge_files(self._desk, self._runs)
+            merge = merge_files(self._context, self._runs)
             assert merge.stdout is not None
-            sorted_segments(self._desk, blocks_of(merge.stdout), mark=b"\t")
+            sorted_segments(self._context, blocks_of(merge.stdout), mark=b"\t")
             return
-        with self._desk.spill_path.open("w+b") as file:
+        with self._context.spill_path.open("w+b") as file:
             segments = []
             for data in self._sorted_partitions():
-                segments.append(Segment(file.tell(), len(data), data.count(b"\t")))
+                records = data.count(b"\t")
+                segments.append(Segment(file.tell(), len(data), records, crc32(data)))
                 file.write(data)
-                self._desk.watch.moved_bytes += len(data)
-            self._desk.hand_over_spill(file, segments)
+                self._context.watch.moved_bytes += len(data)
+            self._context.hand_over_spill(file, segments)
 
     def _combine_long(self) -> None:
-        """Combine where it pays; what stays is weighed again by how many values there were."""
+        """Combine long groups; the size of the rest is estimated by the number of values."""
         before = sum(map(len, self._groups.values()))
         self._combine(LONG)
         self._value_bytes *= sum(map(len, self._groups.values())) / before
-        # A combiner that makes nothing smaller is not asked again at every turn.
+        # A combiner that makes nothing smaller is not called again for every chunk.
         self._combine_at_bytes = max(COMBINE_BYTES, int(2 * self._value_bytes))
 
     def _combine(self, values_min: int) -> None:
-        """Combine each group of at least so many values, in place; new keys join their groups."""
+        """Combine each group of at least `values_min` values in place; new keys get a group."""
         combiner = self._combiner
         assert combiner is not None
         strays: list[tuple[Key, Any]] = []
@@ -109,8 +110,8 @@ class Grouping:
     def _sorted_partitions(self) -> Iterator[bytes]:
         """For each reduce its lines, sorted; the groups are empty then."""
         if self._combiner is not None:
-            self._combine(2)  # it may also run not at all, so one value is left as it is
-        partitions: list[list[bytes]] = [[] for _ in range(self._desk.spec.reduces)]
+            self._combine(2)  # a combiner may also not run, so a single value is left as it is
+        partitions: list[list[bytes]] = [[] for _ in range(self._context.spec.reduces)]
         for code, values in self._encoded():
             lines = partitions[crc32(code) % len(partitions)]
             if 0 < len(values) <= VALUES_PER_LINE:
@@ -136,8 +137,8 @@ class Grouping:
                 yield from zip(codes, groups, strict=False)
 
     def _write_run(self) -> None:
-        path = self._desk.folder / f"run-{len(self._runs):06}"
-        numbers = prefixes(self._desk.spec.reduces)
+        path = self._context.folder / f"run-{len(self._runs):06}"
+        numbers = prefixes(self._context.spec.reduces)
         with path.open("wb") as file:
             for prefix, data in zip(numbers, self._sorted_partitions(), strict=True):
                 _write_prefixed(file, prefix, data)
@@ -151,13 +152,13 @@ def _write_prefixed(file: IO[bytes], prefix: bytes, data: bytes) -> None:
 
 
 def _value_bytes(chunk: list[tuple[Any, Any]]) -> float:
-    """What one value of these takes, judged by some."""
+    """Mean size of a value of these, estimated from a sample."""
     sample = chunk[:: 1 + len(chunk) // 8]
     return 8 + sum(_object_bytes(value) for _, value in sample) / len(sample)
 
 
 def _object_bytes(value: Any) -> int:  # noqa: ANN401  # any value of the user's
-    """Containers are judged by their encoded text, which goes all the way down."""
+    """Size of a value; that of a container is estimated from its encoded text."""
     if isinstance(value, int) and value in SHARED_INTS:
         return 0
     if isinstance(value, str | bytes | int | float):

@@ -1,24 +1,26 @@
-"""From what the user wrote under `input` to the files that are meant."""
+"""From the patterns under `input` of a workload file to the files that they match."""
 
 from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from sluice.engines.mapreduce.fingerprints import InputVersion
 from sluice.model.errors import InvalidInput
 
-HIDDEN = (".", "_")  # as Hadoop has it: `_SUCCESS` of an earlier job is no data
+HIDDEN = (".", "_")  # as in Hadoop: the `_SUCCESS` of an earlier job is not data
 
 
-def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[tuple[str, int]]:
-    """(absolute path, bytes) of every input file, in the order of the patterns, each once.
+def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[InputVersion]:
+    """The version of every input file, in the order of the patterns, each file once.
 
-    A pattern names a file, a folder (its regular files by name, hidden ones left out), or is a glob
-    for such; it starts from `folder`. Raises InvalidInput naming a pattern that matches nothing.
+    A pattern names a file, a folder (its regular files by name, without hidden ones), or is a glob
+    for such; it is relative to `folder`. Raises InvalidInput naming a pattern that matches nothing.
     """
-    found: dict[str, int] = {}
+    found: dict[str, InputVersion] = {}
     for pattern in patterns:
         paths = list(_matches(str(Path(folder, pattern).absolute())))
         if not paths:
@@ -28,31 +30,38 @@ def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[tup
                 hint=f"give files, folders or globs, relative to {folder!r}",
             )
         for path in paths:
-            for file in _files_in(path) if path.is_dir() else [path]:
-                found[str(file)] = _size_bytes(file, where)
-    return list(found.items())
+            for file in _files_in(path) if path.is_dir() else [str(path)]:
+                found[file] = _version(file, where)
+    return list(found.values())
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    # What stands there under that very name is meant, even if the name looks like a glob.
+    # A file of exactly that name comes first, even if the name looks like a glob.
     if os.path.lexists(pattern):
         yield Path(pattern)
     else:
         yield from map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207  # a text
 
 
-def _files_in(folder: Path) -> list[Path]:
-    inside = sorted(folder.iterdir(), key=lambda path: os.fsencode(path.name))
-    return [path for path in inside if path.is_file() and not path.name.startswith(HIDDEN)]
+def _files_in(folder: Path) -> list[str]:
+    with os.scandir(folder) as entries:
+        inside = [
+            entry.path for entry in entries if not entry.name.startswith(HIDDEN) and entry.is_file()
+        ]
+    return sorted(inside, key=os.fsencode)
 
 
-def _size_bytes(path: Path, where: str) -> int:
-    if not path.is_file():
+def _version(path: str, where: str) -> InputVersion:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # a text: there may be many thousands
+    except OSError:
+        found = None
+    if found is None or not stat.S_ISREG(found.st_mode):
         raise InvalidInput(
-            f"input {str(path)!r} is no regular file", where=where, hint="give files of lines"
+            f"input {path!r} is not a regular file", where=where, hint="give files of lines"
         )
     if not os.access(path, os.R_OK):
         raise InvalidInput(
-            f"input {str(path)!r} may not be read", where=where, hint="grant the right to read it"
+            f"input {path!r} cannot be read", where=where, hint="grant permission to read it"
         )
-    return path.stat().st_size
+    return InputVersion.of(path, found)

@@ -1,10 +1,13 @@
-"""Planning a real job: from what the file says to phases, splits and orders for every task.
+"""Planning a real job: from the workload file to phases, splits and a TaskSpec for every task.
 
 The phases are "map" and "reduce", then "map-2", "reduce-2" and so on for the further steps of an
 mrjob class; a step without reducer has no reduce phase. The first map phase has one task for each
 split; a later one has a task for each part file of the step before. Part files between steps are
 kept in the job's staging folder, as Hadoop keeps them in its shared file system: the loss of a node
 does not lose them.
+
+A prepared job also records the versions of its input files and of its code (`fingerprints`), so
+that a resumed run, and every attempt, works on what the run started with.
 """
 
 from __future__ import annotations
@@ -15,12 +18,20 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sluice.core.codec import as_plain, from_plain
 from sluice.engines.mapreduce.commit import Staging, output_exists
+from sluice.engines.mapreduce.fingerprints import (
+    CodeVersion,
+    InputVersion,
+    code_changes,
+    code_version,
+    files_of_commands,
+    input_changes,
+)
 from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.probe import inspect_python
 from sluice.engines.mapreduce.splits import Split, cut
@@ -35,11 +46,12 @@ Locations = Mapping[tuple[int, int], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedJob:
-    """A job that can be run: `job` has its real phases, `work` says what each task does.
+    """A job that can be run: `job` has its real phases, `work` gives each task's work.
 
-    name: names files for it; of this job of this run only.
+    name: part of the names of its files; unique to this job of this run.
     splits: inputs of the first map phase; none if there is no data (that phase has one task then).
     reduces: reduce tasks of each step that has a reducer.
+    inputs, code: the versions of all input files and of the user's code at the start of the run.
     """
 
     job: Job
@@ -48,16 +60,18 @@ class PreparedJob:
     steps: tuple[Step, ...]
     splits: tuple[Split, ...]
     reduces: int
+    inputs: tuple[InputVersion, ...] = field(default=(), repr=False)
+    code: tuple[CodeVersion, ...] = ()
 
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
-        """What an attempt at this task is to do, as plain JSON values.
+        """The work of an attempt at this task, as plain JSON values.
 
-        inputs: for each (phase position, task) that comes before, the `outputs` of its winner.
+        inputs: for each earlier (phase position, task), the `outputs` of its winner.
         """
         run = _run_of(self.job)
         side, number = _roles(self.steps)[phase]
         step = self.steps[number]
-        order = TaskSpec(
+        spec = TaskSpec(
             job_id=self.job.job_id,
             job_name=self.name,
             phase=phase,
@@ -71,8 +85,13 @@ class PreparedJob:
             env=dict(run.env),
             split=self._split(phase, task, inputs) if side == "map" else None,
             sources=tuple(self._sources(phase, inputs)) if side == "reduce" else (),
+            code=self.code,
         )
-        return order.to_json()
+        return spec.to_json()
+
+    def changes(self) -> list[str]:
+        """One message for each input file or file of code that changed since the run started."""
+        return [*input_changes(self.inputs), *code_changes(self.code)]
 
     def _split(self, phase: int, task: int, inputs: Locations) -> Split | None:
         if phase == 0:
@@ -86,36 +105,44 @@ class PreparedJob:
             yield Source(phase=phase - 1, task=task, path=path)
 
     def to_json(self) -> dict[str, Any]:
-        """All that a restarted run cannot find out anew, for the journal."""
+        """All that a resumed run needs from the journal, as plain JSON values."""
         return {
             "name": self.name,
             "staging": str(self.staging.folder),
             "output": str(self.staging.output),
             "steps": [asdict(step) for step in self.steps],
-            "splits": [asdict(split) for split in self.splits],
+            "splits": [
+                {"path": split.path, "start": split.start, "end": split.end, "made_by": None}
+                for split in self.splits
+            ],
             "reduces": self.reduces,
+            "inputs": [list(version) for version in self.inputs],
+            "code": [list(version) for version in self.code],
             "phases": [as_plain(phase) for phase in self.job.phases],
         }
 
     @classmethod
     def from_json(cls, job: Job, record: Mapping[str, Any]) -> PreparedJob:
-        """The same prepared job after a restart; looks at no file, so changes nothing."""
+        """The same prepared job in a resumed run; reads no file."""
         steps = tuple(Step.from_json(step) for step in record["steps"])
-        splits = tuple(Split.from_json(split) for split in record["splits"])
+        inputs = {entry[0]: InputVersion(*entry) for entry in record.get("inputs", ())}
+        splits = (Split.from_json(split) for split in record["splits"])
         return cls(
             job=replace(job, phases=tuple(from_plain(Phase, plain) for plain in record["phases"])),
             name=record["name"],
             staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
             steps=steps,
-            splits=splits,
+            splits=tuple(replace(split, version=inputs.get(split.path)) for split in splits),
             reduces=record["reduces"],
+            inputs=tuple(inputs.values()),
+            code=tuple(CodeVersion(*entry) for entry in record.get("code", ())),
         )
 
 
 def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
     """Check all that can be checked before anything runs, and lay out the tasks.
 
-    run_id: letters and digits that tell this run from others of the same file.
+    run_id: letters and digits that distinguish this run from others of the same file.
     Raises InvalidInput naming the job and its input, output, command or Python object. Writes
     nothing: `begin_job` makes the staging folder.
     """
@@ -124,13 +151,13 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
     output = Path(run.folder, run.output).absolute()
     if os.path.lexists(output):
         raise output_exists(output, where=where)
-    files = input_files(run.folder, run.input, where=where)
-    steps = _python_steps(run, where) if run.python else (_command_step(run, where),)
-    splits = tuple(_splits(files, run.split_bytes, where))
+    inputs = input_files(run.folder, run.input, where=where)
+    steps, code = _python_steps(run, where) if run.python else _command_step(run, where)
+    splits = tuple(_splits(inputs, run.split_bytes, where))
     reduces = _wanted_reduces(job)
     name = job_name(job.job_id, run_id)
     return PreparedJob(
-        # Resolved, from wherever it is started, so that a later run knows it again.
+        # The resolved folder, so that a run is recognised from any working directory.
         job=replace(
             job,
             run=replace(run, folder=str(Path(run.folder).resolve())),
@@ -141,6 +168,8 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
         steps=steps,
         splits=splits,
         reduces=reduces,
+        inputs=tuple(inputs),
+        code=code,
     )
 
 
@@ -152,8 +181,8 @@ def begin_job(prepared: PreparedJob) -> None:
 def commit_job(prepared: PreparedJob, outputs: Locations) -> Path:
     """Turn the winners of the last phase into the output; returns its folder.
 
-    outputs: as for `PreparedJob.work`. Safe to repeat, after any interruption too.
-    Raises InvalidInput if something else stands there now; WorkFailed with blames if part files
+    outputs: as for `PreparedJob.work`. Safe to repeat, also after an interruption.
+    Raises InvalidInput if something else has taken its place; WorkFailed with blames if part files
     are lost.
     """
     last = len(prepared.job.phases) - 1
@@ -164,12 +193,12 @@ def commit_job(prepared: PreparedJob, outputs: Locations) -> Path:
 
 
 def abort_job(prepared: PreparedJob) -> None:
-    """Leave no trace of a job that failed or was taken back; safe to repeat."""
+    """Remove all files of a job that failed or was cancelled; safe to repeat."""
     prepared.staging.abort()
 
 
 def job_name(job_id: str, run_id: str = "") -> str:
-    """A name for files: what of the id fits, and a digest that keeps different ids apart.
+    """A name for files: the plain characters of the id, and a digest that makes it unique.
 
     >>> job_name("etl/7: Häufig")
     'etl_7__H_ufig-5592f7ad'
@@ -192,17 +221,17 @@ def _check_folder(run: RunSpec, where: str) -> None:
         )
 
 
-def _splits(files: list[tuple[str, int]], split_bytes: int, where: str) -> Iterator[Split]:
+def _splits(files: list[InputVersion], split_bytes: int, where: str) -> Iterator[Split]:
     if split_bytes < 1:
         raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
-    if sum(-(-size_bytes // split_bytes) for _, size_bytes in files) > TASKS_MAX:
+    if sum(-(-file.size_bytes // split_bytes) for file in files) > TASKS_MAX:
         raise InvalidInput(
             f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
             where=where,
             hint="give larger splits",
         )
-    for path, size_bytes in files:
-        yield from cut(path, size_bytes, split_bytes)
+    for file in files:
+        yield from cut(file, split_bytes)
 
 
 def _wanted_reduces(job: Job) -> int:
@@ -210,17 +239,19 @@ def _wanted_reduces(job: Job) -> int:
     return given[0] if given else 1
 
 
-def _python_steps(run: RunSpec, where: str) -> tuple[Step, ...]:
+def _python_steps(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[CodeVersion, ...]]:
     assert run.python is not None
-    return inspect_python(str(Path(run.folder).absolute()), run.python, dict(run.env), where=where)
+    folder = str(Path(run.folder).absolute())
+    steps, files = inspect_python(folder, run.python, dict(run.env), where=where)
+    return steps, tuple(code_version(path, str(Path(path).parent)) for path in files)
 
 
-def _command_step(run: RunSpec, where: str) -> Step:
+def _command_step(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[CodeVersion, ...]]:
     if run.mapper is None and run.reducer is None:
         raise InvalidInput(
             "run has no mapper and no reducer", where=where, hint="add `mapper:` or `python:`"
         )
-    return Step(
+    step = Step(
         style="commands",
         mapper=_found(run, "mapper", run.mapper, where),
         combiner=_found(run, "combiner", run.combiner, where),
@@ -229,12 +260,15 @@ def _command_step(run: RunSpec, where: str) -> Step:
         has_combiner=run.combiner is not None,
         has_reducer=run.reducer is not None,
     )
+    folder = str(Path(run.folder).absolute())
+    files = files_of_commands(folder, (step.mapper, step.combiner, step.reducer))
+    return (step,), tuple(code_version(path, folder) for path in files)
 
 
 def _found(
     run: RunSpec, part: str, argv: tuple[str, ...] | None, where: str
 ) -> tuple[str, ...] | None:
-    """The command with its program's full path, which is looked up as a shell would."""
+    """The command with the full path of its program, which is looked up as a shell does."""
     if argv is None:
         return None
     if not argv:
@@ -245,7 +279,7 @@ def _found(
     named = str(Path(run.folder, program).absolute()) if "/" in program else program
     found = shutil.which(named, path=path)
     if found is None and program in {"python", "python3"}:
-        found = sys.executable  # not every machine has both names; this one surely is a Python
+        found = sys.executable  # not every machine has both names; this one is a Python too
     if found is None:
         beside = Path(run.folder, program).is_file()
         raise InvalidInput(
@@ -283,10 +317,10 @@ def _phases(job: Job, steps: Sequence[Step], splits: int, reduces: int) -> tuple
 
 
 def _with_profile(phase: Phase, given: Sequence[Phase]) -> Phase:
-    """What the file says of a phase of that name; its lengths only if they are of as many tasks."""
-    for told in given:
-        if told.name == phase.name and told.kind is phase.kind:
-            kept = replace(told, tasks=phase.tasks, after=phase.after, tasks_max=None)
-            agrees = told.tasks == phase.tasks
+    """The phase of that name in the file; its lengths count only for the same number of tasks."""
+    for known in given:
+        if known.name == phase.name and known.kind is phase.kind:
+            kept = replace(known, tasks=phase.tasks, after=phase.after, tasks_max=None)
+            agrees = known.tasks == phase.tasks
             return kept if agrees else replace(kept, lengths=None, fetch=None)
     return phase

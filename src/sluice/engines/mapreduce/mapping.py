@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO
+from zlib import crc32
 
 from sluice.engines.mapreduce.partition import Partitioner, partitions
 from sluice.engines.mapreduce.spill import Segment
@@ -52,11 +53,12 @@ def sorted_segments(
 
 
 def _write_segment(file: BinaryIO, run: Iterator[bytes], mark: bytes) -> Segment:
-    start, records = file.tell(), 0
+    start, records, crc = file.tell(), 0, 0
     for block in run:
         file.write(block)
         records += block.count(mark)
-    return Segment(start, file.tell() - start, records)
+        crc = crc32(block, crc)
+    return Segment(start, file.tell() - start, records, crc)
 
 
 def _combined(context: TaskContext, run: Iterator[bytes], combine: Combine) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sluice.engines.mapreduce import loading
 from sluice.engines.mapreduce.task_spec import Step
@@ -23,12 +23,18 @@ from sluice.model.errors import InvalidInput
 PROBE_S_MAX = 60.0
 _UNSUPPORTED = ("mapper_cmd", "combiner_cmd", "reducer_cmd", "mapper_raw", "mapper_pre_filter",
                 "combiner_pre_filter", "reducer_pre_filter")  # fmt: skip
+_PACKAGES = {"site-packages", "dist-packages"}
 
 
-def inspect_python(
-    folder: str, reference: str, env: Mapping[str, str], *, where: str
-) -> tuple[Step, ...]:
-    """The steps of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used."""
+class Inspected(NamedTuple):
+    """The steps of the user's object, and the files of its module and of modules in its folders."""
+
+    steps: tuple[Step, ...]
+    files: tuple[str, ...]
+
+
+def inspect_python(folder: str, reference: str, env: Mapping[str, str], *, where: str) -> Inspected:
+    """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used."""
     hint = (
         "name a module, a class or an object with functions mapper and reducer, or an mrjob class"
     )
@@ -49,7 +55,11 @@ def inspect_python(
     if child.returncode:
         said = child.stderr.decode("utf-8", "replace").strip().splitlines() or ["no word"]
         raise InvalidInput(f"python {reference!r}: {said[-1]}", where=where, hint=hint)
-    return tuple(Step.from_json(record) for record in json.loads(child.stdout))
+    answer = json.loads(child.stdout)
+    return Inspected(
+        steps=tuple(Step.from_json(record) for record in answer["steps"]),
+        files=tuple(answer["files"]),
+    )
 
 
 def _python_path(env: Mapping[str, str]) -> str:
@@ -97,6 +107,27 @@ def _mrjob_steps(found: Any, reference: str) -> list[Step]:  # noqa: ANN401  # m
     return steps
 
 
+def own_files(folder: str, reference: str) -> list[str]:
+    """Files of the loaded modules in the job's folder or in the module's folder, or below them.
+
+    Sluice itself and installed packages are left out, also where they are in such a folder.
+    """
+    module_file = Path(folder, reference.partition(":")[0]).resolve()
+    roots = (Path(folder).resolve(), module_file.parent)
+    sluice = Path(__file__).parents[2]
+    found = {module_file}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str):
+            continue
+        path = Path(file).resolve()
+        is_own = any(path.is_relative_to(root) for root in roots)
+        is_installed = path.is_relative_to(sluice) or not _PACKAGES.isdisjoint(path.parts)
+        if is_own and not is_installed and path.is_file():
+            found.add(path)
+    return sorted(map(str, found))
+
+
 def main() -> None:
     """Load what the arguments name and print its steps; the reason on stderr otherwise."""
     folder, reference = sys.argv[1:]
@@ -106,7 +137,7 @@ def main() -> None:
         steps = [asdict(step) for step in steps_of(found, reference)]
     except loading.NotLoadable as error:
         sys.exit(str(error))
-    answer.write(json.dumps(steps))
+    answer.write(json.dumps({"steps": steps, "files": own_files(folder, reference)}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,9 @@
-"""The first half of every reduce: fetch its segment of each map's output, and merge them."""
+"""The first half of every reduce: fetch its segment of each map's output, and merge them.
+
+`sort` merges the fetched copies, so the checksum of a segment is compared with that of its copy. A
+copy that was just written is still in memory: reading it costs little, and finds damage on either
+disk.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,19 @@ from subprocess import PIPE, Popen
 from typing import BinaryIO
 
 from sluice.engines.mapreduce.errors import WorkFailed
-from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
+from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, read_index
 from sluice.engines.mapreduce.splits import BLOCK_BYTES
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import Source
 
-FETCH_SHARE = 1 / 3  # of a reduce's progress, as Hadoop tells it
+FETCH_SHARE = 1 / 3  # of a reduce's progress, as in Hadoop
 OUR_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def fetch(context: TaskContext) -> list[Path]:
-    """Copies of all segments of this reduce that hold anything, in the order of the maps.
+    """Copies of all segments of this reduce that are not empty, in the order of the maps.
 
-    Raises WorkFailed blaming every map whose output is missing or broken.
+    Raises WorkFailed blaming every map whose output is missing or damaged.
     """
     fetched: list[Path] = []
     lost: list[tuple[Source, Exception]] = []
@@ -38,8 +43,9 @@ def fetch(context: TaskContext) -> list[Path]:
         context.watch.fraction = FETCH_SHARE * (number + 1) / len(context.spec.sources)
     if lost:
         first, reason = lost[0]
+        outputs = "1 map output is" if len(lost) == 1 else f"{len(lost)} map outputs are"
         raise WorkFailed(
-            f"{len(lost)} map outputs are lost; {first.path!r}: {reason}",
+            f"{outputs} lost or damaged: {first.path!r}: {reason}",
             [(source.phase, source.task) for source, _ in lost],
         )
     context.fetched()
@@ -53,6 +59,8 @@ def _fetch_one(context: TaskContext, source: Source, target: Path) -> bool:
             return False
         with target.open("wb") as copy:
             _copy(context, file, segment, copy)
+    if file_crc(target) != segment.crc:
+        raise SpillBroken("its bytes do not have the checksum that its index gives")
     context.counters["shuffle_bytes"] += segment.length
     context.counters["input_bytes"] += segment.length
     context.counters["input_records"] += segment.records
@@ -64,14 +72,14 @@ def _copy(context: TaskContext, file: BinaryIO, segment: Segment, copy: BinaryIO
     while left:
         copied = os.sendfile(copy.fileno(), file.fileno(), position, min(left, 16 * BLOCK_BYTES))
         if not copied:
-            raise SpillBroken("was cut short while it was read")
+            raise SpillBroken("it was cut short while it was read")
         position, left = position + copied, left - copied
         context.watch.moved_bytes += copied
         context.watch.check()
 
 
 def merged(context: TaskContext) -> Popen[bytes] | None:
-    """A process that writes all lines of this reduce, sorted; None where there are none."""
+    """A process that writes all lines of this reduce, sorted; None if there are no lines."""
     segments = fetch(context)
     if not segments:
         return None

@@ -2,19 +2,25 @@ r"""Cutting files into byte ranges, and ranges back into whole lines.
 
 The classic rule: a split owns the lines that START in its range. The reader of a range therefore
 skips the line that an earlier range began, and reads on past its end to finish its own last line.
-Said symmetrically, with `line_start(x)` the first line start at or after byte x, a split owns the
-bytes from line_start(start) up to line_start(end); neighbours share that point, so every byte is
+In other words, with `line_start(x)` the first line start at or after byte x, a split owns the
+bytes from line_start(start) up to line_start(end). Neighbours share that point, so every byte is
 owned exactly once, whatever the line ends are (only "\n" ends a line; a last line may lack it).
+
+The lines fit together only if all splits see the same file. So a file is compared with the version
+that was cut, both when it is opened and when the last byte has been read.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
+
+from sluice.engines.mapreduce.fingerprints import FileChanged, InputVersion, check_input
 
 BLOCK_BYTES = 1 << 20
 SCAN_BYTES = 1 << 16
@@ -22,31 +28,58 @@ SCAN_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Bytes `start` up to `end` of one file; an `end` of None is where the file ends.
+    """Bytes `start` up to `end` of one file; an `end` of None is the end of the file.
 
-    made_by: (phase position, task) that wrote the file, where it is no input of the user's.
+    made_by: (phase position, task) that wrote the file, if it is not an input of the user's.
+    version: the file as it was when it was cut; None for files that a task wrote.
     """
 
     path: str
     start: int
     end: int | None
     made_by: tuple[int, int] | None = None
+    version: InputVersion | None = None
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Split:
         """The split that `dataclasses.asdict` and JSON made `record` of."""
-        made_by = record["made_by"]
-        return cls(**{**record, "made_by": made_by and (made_by[0], made_by[1])})
+        made_by, version = record["made_by"], record.get("version")
+        return cls(
+            path=record["path"],
+            start=record["start"],
+            end=record["end"],
+            made_by=made_by and (made_by[0], made_by[1]),
+            version=version and InputVersion(*version),
+        )
 
 
-def cut(path: str, length_bytes: int, split_bytes: int) -> Iterator[Split]:
-    """The ranges of one file; none where it is empty.
+def cut(file: InputVersion, split_bytes: int) -> Iterator[Split]:
+    """The ranges of one file; none if it is empty.
 
-    >>> [(split.start, split.end) for split in cut("a", length_bytes=10, split_bytes=4)]
+    >>> file = InputVersion("a", size_bytes=10, mtime_ns=0, inode=1)
+    >>> [(split.start, split.end) for split in cut(file, split_bytes=4)]
     [(0, 4), (4, 8), (8, 10)]
     """
-    for start in range(0, length_bytes, split_bytes):
-        yield Split(path=path, start=start, end=min(start + split_bytes, length_bytes))
+    for start in range(0, file.size_bytes, split_bytes):
+        end = min(start + split_bytes, file.size_bytes)
+        yield Split(path=file.path, start=start, end=end, version=file)
+
+
+@contextmanager
+def opened(split: Split) -> Iterator[FileIO]:
+    """The file of a split, to be read to the split's end.
+
+    Raises FileChanged if the file is not the version that was cut, before or after it was read.
+    """
+    with Path(split.path).open("rb", buffering=0) as file:
+        _check(split, file)
+        yield file
+        _check(split, file)
+
+
+def _check(split: Split, file: FileIO) -> None:
+    if split.version is not None:
+        check_input(split.version, os.fstat(file.fileno()))
 
 
 def owned_range(file: FileIO, start: int, end: int) -> tuple[int, int]:
@@ -77,18 +110,19 @@ def _line_start(file: FileIO, offset: int, limit: int | None) -> int:
 
 
 def blocks(split: Split) -> Iterator[bytes]:
-    """The bytes that the split owns, exactly as they stand, in blocks of any cut.
+    """The bytes that the split owns, unchanged, in blocks of any size.
 
-    Raises OSError where the file cannot be read.
+    Raises OSError if the file cannot be read, and FileChanged if it is not what it was.
     """
-    with Path(split.path).open("rb", buffering=0) as file:
+    with opened(split) as file:
         planned_end = os.fstat(file.fileno()).st_size if split.end is None else split.end
         position, end = owned_range(file, split.start, planned_end)
         file.seek(position)
         while position < end:
             block = os.read(file.fileno(), min(BLOCK_BYTES, end - position))
             if not block:
-                return
+                _check(split, file)
+                raise FileChanged(f"file {split.path!r} became shorter while it was read")
             position += len(block)
             yield block
 

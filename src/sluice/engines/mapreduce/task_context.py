@@ -1,13 +1,14 @@
-"""Where one attempt works: its folder, its processes, its counts, and its way of handing over.
+"""The surroundings of one attempt: its folder, its processes, its counters, and its results.
 
-Everything unfinished carries the attempt id, which holds the epoch, in its name. Handing over is a
-rename to another name that holds the attempt id as well; which attempt has won is for the core to
-say, and only the job's commit gives a file its final name. So a zombie can overwrite nothing.
+Every unfinished file has the attempt id, which includes the epoch, in its name. A result is handed
+over by a rename to another name with the attempt id. The core decides which attempt has won, and
+only the job's commit gives a file its final name. So a zombie cannot overwrite anything.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,20 +16,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 from typing import IO, Any, BinaryIO
+from zlib import crc32
 
 from sluice.engines.mapreduce import splits
-from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
+from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
-from sluice.engines.mapreduce.spill import Segment, count_lines, write_index
+from sluice.engines.mapreduce.spill import Segment, checked_lines, write_index
+from sluice.engines.mapreduce.splits import Split
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.watch import Watch
 
 SORT_BYTES = 256 << 20
 MERGE_FILES_MAX = 64
+_CRC_OF = re.compile(r".*-([0-9a-f]{8})\.part")
 
 
 class TaskContext:
-    """One attempt's order, tools and results."""
+    """The task, the tools and the results of one attempt."""
 
     def __init__(self, spec: TaskSpec, place: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -49,7 +54,7 @@ class TaskContext:
 
     @contextmanager
     def at_work(self) -> Iterator[TaskContext]:
-        """Open the context, and leave nothing unfinished behind: no process, no thread, no file."""
+        """Open the context; at its end, remove every unfinished process, thread and file."""
         self.folder.mkdir(parents=True)
         try:
             self.watch.start()
@@ -60,7 +65,7 @@ class TaskContext:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def result(self) -> dict[str, Any]:
-        """What the engine is told of an attempt that went well."""
+        """The result of an attempt that succeeded, for the engine."""
         return {
             "outputs": self.outputs,
             "counters": self.counters,
@@ -70,19 +75,33 @@ class TaskContext:
     # --- reading -----------------------------------------------------------------------------
 
     def input_blocks(self) -> Iterator[bytes]:
-        """The bytes of the map's split, counted; WorkFailed blames whoever should have made it."""
+        """The bytes of the map's split, counted.
+
+        Raises PermanentFailure if an input file has changed since the run started. Raises
+        WorkFailed if the split cannot be read, and blames the task that wrote the file, if one did.
+        """
         split = self.spec.split
         if split is None:
             return
-        last = b"\n"
+        blames = [split.made_by] if split.made_by else []
+        last, crc = b"\n", 0
         try:
             end = Path(split.path).stat().st_size if split.end is None else split.end
             for block in splits.blocks(split):
                 self._count_input(block, end - split.start)
                 last = block[-1:]
+                crc = crc32(block, crc) if blames else 0
                 yield block
+            _check_part(split, crc)
+        except FileChanged as change:
+            if not blames:
+                raise PermanentFailure(str(change)) from None
+            raise WorkFailed(str(change), blames) from None
+        except FileNotFoundError as error:
+            if not blames:
+                raise PermanentFailure(gone("input", split.path, error)) from error
+            raise WorkFailed(gone("file", split.path, error), blames) from error
         except OSError as error:
-            blames = [split.made_by] if split.made_by else []
             raise WorkFailed(f"cannot read {split.path!r}: {error.strerror}", blames) from error
         self.counters["input_records"] += last != b"\n"
 
@@ -90,12 +109,12 @@ class TaskContext:
         self.counters["input_bytes"] += len(block)
         self.counters["input_records"] += block.count(b"\n")
         self.watch.moved_bytes += len(block)
-        # The work on what was read is still to come, hence a little short of all.
+        # The work on these bytes is still to be done, so the fraction stays below 1.
         self.watch.fraction = 0.9 * min(1.0, self.counters["input_bytes"] / total_bytes)
         self.watch.check()
 
     def fetched(self) -> None:
-        """All input of a reduce is here."""
+        """Record that all input of a reduce has been fetched."""
         self.shuffled_at_s = time.monotonic() - self._began_at_s
 
     # --- processes ---------------------------------------------------------------------------
@@ -103,7 +122,14 @@ class TaskContext:
     def start_user(
         self, name: str, argv: Sequence[str], *, stdin: Stream, stdout: Stream
     ) -> Popen[bytes]:
-        """The user's mapper, combiner or reducer, in the folder of the workload file."""
+        """The user's mapper, combiner or reducer, in the folder of the workload file.
+
+        Raises PermanentFailure if a file of its code has changed since the run started.
+        """
+        try:
+            check_code(self.spec.code)
+        except FileChanged as change:
+            raise PermanentFailure(str(change)) from None
         return self.processes.start(
             name, argv, stdin=stdin, stdout=stdout, cwd=self.spec.folder, env=self.env
         )
@@ -113,7 +139,7 @@ class TaskContext:
     ) -> Popen[bytes]:
         """A `sort` of coreutils by the bytes before the first TAB, stable, in bounded memory.
 
-        merge_list: a file of file names, each ended by NUL; those are merged, being sorted already.
+        merge_list: a file of names of sorted files, each ended by NUL; those are merged.
         """
         argv = ["sort", f"--buffer-size={self._sort_bytes}b", "--parallel=1"]
         argv += ["--temporary-directory", str(self.folder)]
@@ -128,12 +154,12 @@ class TaskContext:
     # --- handing over ------------------------------------------------------------------------
 
     def hand_over_spill(self, file: BinaryIO, segments: Sequence[Segment]) -> None:
-        """Close a spill file and put it where reduces will find it."""
+        """Close a spill file and give it the name under which reduces find it."""
         write_index(file, segments)
         file.close()
         target = self.scratch / f"{self.attempt_id}.spill"
         self.watch.last_look()
-        os.replace(self.spill_path, target)  # noqa: PTH105  # a rename, whatever is there
+        os.replace(self.spill_path, target)  # noqa: PTH105  # a rename that may overwrite
         self.counters["output_bytes"] = sum(segment.length for segment in segments)
         self.counters["output_records"] = sum(segment.records for segment in segments)
         self.outputs = [str(target)]
@@ -145,7 +171,10 @@ class TaskContext:
 
     @contextmanager
     def part_file(self) -> Iterator[IO[bytes]]:
-        """The part file while it is written; handed over, safe on disk, when all went well."""
+        """The part file while it is written; synced to disk and handed over on success.
+
+        Its final name holds its CRC32, for a map of a later step that reads it.
+        """
         writing = Path(self.spec.staging, f"{self.attempt_id}.writing")
         self.watch.add_file(writing)
         try:
@@ -156,16 +185,25 @@ class TaskContext:
             self.processes.finish()
             self.watch.last_look()
             self.counters["output_bytes"] = writing.stat().st_size
-            self.counters["output_records"] = count_lines(writing)
-            writing.rename(writing.with_suffix(".part"))
+            lines = checked_lines(writing)
+            self.counters["output_records"] = lines.total
+            part = writing.with_name(f"{self.attempt_id}-{lines.crc:08x}.part")
+            writing.rename(part)
         finally:
             writing.unlink(missing_ok=True)
-        self.outputs = [str(writing.with_suffix(".part"))]
+        self.outputs = [str(part)]
 
 
 def _opened(path: Path) -> IO[bytes]:
     try:
         return path.open("wb")
     except FileNotFoundError as error:
-        # Made when the job began and removed when it ended: whoever misses it comes too late.
+        # It is made when the job begins and removed when it ends, so this attempt is too late.
         raise WorkFailed(f"the job's staging folder {str(path.parent)!r} is gone") from error
+
+
+def _check_part(split: Split, crc: int) -> None:
+    """Raise FileChanged if the part file of an earlier step does not have its checksum."""
+    found = _CRC_OF.fullmatch(Path(split.path).name) if split.made_by else None
+    if found and int(found[1], 16) != crc:
+        raise FileChanged(f"file {split.path!r} does not have the checksum of its name")

@@ -1,6 +1,6 @@
 """What one task is asked to do: the value that crosses from planning to the forked attempt.
 
-It travels as plain JSON values, through the engine and its agents, so both ends are here.
+It is passed on as plain JSON values, by the engine and its agents, so both ends are here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sluice.engines.mapreduce.fingerprints import CodeVersion
 from sluice.engines.mapreduce.splits import Split
 
 
@@ -58,7 +59,8 @@ class TaskSpec:
 
     phase, task: position of the phase in the job, and of the task in the phase.
     side: "map" or "reduce".  reduces: reduce tasks that the maps' output is cut for, 0 for none.
-    split: input of a map; None where there is no data at all.
+    split: input of a map; None if there is no data at all.
+    code: the files of the user's code as they were when the run started.
     sources: for a reduce, the outputs of all maps, in task order.
     folder: the working folder of user code.  staging: where part files are written.
     """
@@ -76,6 +78,7 @@ class TaskSpec:
     env: Mapping[str, str]
     split: Split | None = None
     sources: tuple[Source, ...] = ()
+    code: tuple[CodeVersion, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `kind` tells an agent which runner it is for."""
@@ -83,7 +86,7 @@ class TaskSpec:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
-        """The order that `to_json` made `record` of; other keys are the engine's own."""
+        """The task that `to_json` made `record` of; other keys belong to the engine."""
         known = {name: record[name] for name in cls.__slots__}
         split = known["split"]
         return cls(
@@ -92,13 +95,14 @@ class TaskSpec:
                 "step": Step.from_json(known["step"]),
                 "split": split and Split.from_json(split),
                 "sources": tuple(Source(**source) for source in known["sources"]),
+                "code": tuple(CodeVersion(*version) for version in known["code"]),
             }
         )
 
     def user_env(self, attempt_id: str) -> dict[str, str]:
-        """What user code finds in its environment beside what is there already.
+        """The variables that are added to the environment of user code.
 
-        The names in lower case are those of Hadoop Streaming, so that scripts made for it run.
+        The names in lower case are those of Hadoop Streaming, so that its scripts run here.
         """
         described = {
             "SLUICE_JOB": self.job_id,
