@@ -171,7 +171,7 @@ JOBS = (
         "deadline-both",
         "version: 1\njobs:\n  - id: a\n    deadline_s: 5\n    deadline_at_s: 9\n"
         "    maps: {tasks: 1, avg_s: 1}\n",
-        'line 4, job "a"', "deadline_s is given beside deadline_at_s",
+        'line 4, job "a"', "deadline_s is given with deadline_at_s",
     ),
     bad(
         "deadline-before-submission",
