@@ -32,7 +32,7 @@ class RunResult(RunFigures):
         pandas = required("pandas", extra="frame", what="a data frame")
         rows = [{"job": job.job_id, **job.document()} for job in self.jobs]
         frame: DataFrame = pandas.DataFrame(rows)
-        return frame
+        return frame.drop(columns="failure", errors="ignore")  # not a single value
 
     def plot(self, kind: str = "gantt") -> Chart:
         """A chart: "gantt" (all of the others in one), "slots", "jobs", "utilisation", "waiting".
