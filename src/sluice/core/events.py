@@ -47,6 +47,7 @@ class FailureKind(Enum):
     """How an attempt ended without success. Only the first group counts against the task."""
 
     EXIT = "exit"  # its process failed, or it broke a limit
+    PERMANENT = "permanent"  # every further attempt would fail in the same way
     TIMEOUT = "timeout"
     REJECTED = "rejected"  # the engine could not start it
     KILLED = "killed"  # because the scheduler asked for it
@@ -55,7 +56,7 @@ class FailureKind(Enum):
     @property
     def counts(self) -> bool:
         """Whether it is one of the failures that can fail the job."""
-        return self in {FailureKind.EXIT, FailureKind.TIMEOUT, FailureKind.REJECTED}
+        return self not in {FailureKind.KILLED, FailureKind.LOST}
 
 
 class JobSubmitted(NamedTuple):

@@ -225,6 +225,10 @@ class Scheduler:
         if phase.has_inputs:
             charged = [(phase, task)]
         is_charged = attempt.state is AttemptState.FAILED
+        if event.kind is ev.FailureKind.PERMANENT:
+            job.reason = f"{phase.name} task {task} failed: {event.detail}"
+            self._end_job(job, JobInput.TASK_GAVE_UP)
+            return
         if is_charged and any(self._gives_up(*culprit, event.detail) for culprit in charged):
             return
         self.state.run_again(attempt)

@@ -19,7 +19,6 @@ _JOBS_SHOWN_MAX = 10  # with their stderr; a run may have thousands of failed jo
 _JOBS_NAMED_MAX = 20
 _TAIL_LINES_SHOWN = 15
 _LINE_CHARACTERS_MAX = 200
-_LAST = ", last: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class JobFailure:
             attempt=key.attempt,
             attempts=max(1, phase.failures.get(key.task, 0)),
             node=attempt.node.node_id,
-            reason=phase.job.reason.partition(_LAST)[0],
+            reason=_without(phase.job.reason, attempt.detail),
             message=message,
             stderr_tail=tuple(tail),
         )
@@ -101,6 +100,11 @@ def _cause_lines(job_ids: Sequence[JobId], failure: JobFailure, run_id: str) -> 
         yield f"  {others} more {_jobs(others)} failed for this reason: {_named(job_ids[1:])}"
     subject = f"{job_ids[0]}/{failure.phase}/{failure.task}"
     yield f"  more: {story_command(subject, run_id)}"
+
+
+def _without(reason: str, detail: str) -> str:
+    """The reason of a job without the detail of its last attempt, which is its end."""
+    return reason.removesuffix(detail).removesuffix(": ").removesuffix(", last")
 
 
 def story_command(subject: str, run_id: str) -> str:

@@ -148,7 +148,8 @@ class Running:
             return self.ending
         assert self.exit is not None
         if self.failure is not None:
-            return Ending("exit", str(self.failure.get("message", "")))
+            kind = "permanent" if self.failure.get("is_permanent") else "exit"
+            return Ending(kind, str(self.failure.get("message", "")))
         if self.exit.code != 0:
             return Ending("exit", f"{self.exit}{self._limit_hit()}")
         if self.reports is not None and self.result is None:

@@ -172,7 +172,13 @@ def _perform(order: dict[str, Any], report_fd: int) -> int:
         blames = getattr(error, "blames", None)  # a failure that explains itself: WorkFailed
         if blames is None:
             raise
-        answer = {"failure": {"message": str(error), "blames": [list(one) for one in blames]}}
+        answer = {
+            "failure": {
+                "message": str(error),
+                "blames": [list(one) for one in blames],
+                "is_permanent": getattr(error, "is_permanent", False),
+            }
+        }
         code = 1
     with os.fdopen(report_fd, "wb") as reports:
         reports.write(b"\n" + json.dumps(answer).encode() + b"\n")

@@ -21,3 +21,9 @@ class WorkFailed(SluiceError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class PermanentFailure(WorkFailed):
+    """A failure that every further attempt would meet too, so the job fails at once."""
+
+    is_permanent = True

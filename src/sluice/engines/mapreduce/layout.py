@@ -21,6 +21,7 @@ from typing import Any
 
 from sluice.core.codec import as_plain, from_plain
 from sluice.engines.mapreduce.commit import Staging, output_exists
+from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.probe import inspect_python
 from sluice.engines.mapreduce.splits import Split, cut
@@ -195,14 +196,18 @@ def _check_folder(run: RunSpec, where: str) -> None:
 def _splits(files: list[tuple[str, int]], split_bytes: int, where: str) -> Iterator[Split]:
     if split_bytes < 1:
         raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
-    if sum(-(-size_bytes // split_bytes) for _, size_bytes in files) > TASKS_MAX:
+    if sum(_splits_of(path, size_bytes, split_bytes) for path, size_bytes in files) > TASKS_MAX:
         raise InvalidInput(
             f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
             where=where,
             hint="give larger splits",
         )
     for path, size_bytes in files:
-        yield from cut(path, size_bytes, split_bytes)
+        yield from cut(path, size_bytes, max(1, size_bytes) if is_compressed(path) else split_bytes)
+
+
+def _splits_of(path: str, size_bytes: int, split_bytes: int) -> int:
+    return min(1, size_bytes) if is_compressed(path) else -(-size_bytes // split_bytes)
 
 
 def _wanted_reduces(job: Job) -> int:

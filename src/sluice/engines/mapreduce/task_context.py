@@ -16,7 +16,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import IO, Any, BinaryIO
 
-from sluice.engines.mapreduce import splits
+from sluice.engines.mapreduce import decompression
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
 from sluice.engines.mapreduce.spill import Segment, count_lines, write_index
@@ -77,8 +77,8 @@ class TaskContext:
         last = b"\n"
         try:
             end = Path(split.path).stat().st_size if split.end is None else split.end
-            for block in splits.blocks(split):
-                self._count_input(block, end - split.start)
+            for block, read_bytes in decompression.blocks(split):
+                self._count_input(block, read_bytes, end - split.start)
                 last = block[-1:]
                 yield block
         except OSError as error:
@@ -86,8 +86,8 @@ class TaskContext:
             raise WorkFailed(f"cannot read {split.path!r}: {error.strerror}", blames) from error
         self.counters["input_records"] += last != b"\n"
 
-    def _count_input(self, block: bytes, total_bytes: int) -> None:
-        self.counters["input_bytes"] += len(block)
+    def _count_input(self, block: bytes, read_bytes: int, total_bytes: int) -> None:
+        self.counters["input_bytes"] += read_bytes  # of the file, which may be compressed
         self.counters["input_records"] += block.count(b"\n")
         self.watch.moved_bytes += len(block)
         # The work on what was read is still to come, hence a little short of all.
