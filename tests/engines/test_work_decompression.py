@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import tracemalloc
+from collections.abc import Callable
 
 import lz4.frame
 import pytest
@@ -15,7 +16,7 @@ from sluice.engines.mapreduce.decompression import blocks, is_compressed
 from sluice.engines.mapreduce.errors import PermanentFailure
 from sluice.engines.mapreduce.splits import Split
 
-PACK = {
+PACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lambda text: lzma.compress(text, preset=0),

@@ -57,7 +57,8 @@ def user_frame(error: BaseException, folder: str) -> FrameSummary | None:
     frames = _user_frames(TracebackException.from_exception(error))
     resolved = Path(folder).resolve()
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(resolved)]
-    return (own or frames or [None])[-1]
+    chosen = own or frames
+    return chosen[-1] if chosen else None
 
 
 def one_line(text: str) -> str:
