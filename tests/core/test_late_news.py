@@ -212,6 +212,19 @@ def test_output_that_stays_unreadable_is_charged_to_its_maker():
     assert "map task 0 failed 3 times, last: unreadable" == scheduler.state.jobs["j"].reason
 
 
+def test_a_permanent_failure_fails_the_job_at_once_and_nothing_more_starts():
+    scheduler = scheduler_of(failures_max=4)
+    scheduler.handle(ev.NodeJoined(0.0, node("n")))
+    scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 1, reduces=1)))
+    (key,) = launched(scheduler.handle(ev.Tick(0.0)))
+
+    scheduler.handle(ev.TaskFailed(1.0, key, 1.0, ev.FailureKind.PERMANENT, "damaged"))
+
+    job = scheduler.state.jobs["j"]
+    assert (job.state, job.reason) == (JobState.FAILED, "map task 0 failed: damaged")
+    assert [] == launched(scheduler.handle(ev.Tick(1.0)))
+
+
 def test_several_tasks_at_once_are_not_copied_as_one():
     """The copy would stand for one task only, and the end of the original is everyone's."""
     policy = Copying()

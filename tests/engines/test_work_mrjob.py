@@ -1,5 +1,6 @@
 """mrjob classes run unmodified, and give what mrjob itself gives."""
 
+import gzip
 import subprocess
 import sys
 
@@ -165,3 +166,13 @@ def test_steps_that_run_shell_commands_are_refused(folder):
     """Only mrjob knows how to run them."""
     with pytest.raises(InvalidInput, match="step 0 has mapper_cmd"):
         prepare(job_in(folder, python="jobs.py:Shell"))
+
+
+def test_an_mrjob_class_reads_compressed_input(tmp_path):
+    (tmp_path / "jobs.py").write_text(JOBS)
+    write_input(tmp_path)
+    (tmp_path / "in/text.gz").write_bytes(gzip.compress(b"a b\na\n") + gzip.compress(b"c\n"))
+
+    parts = run_job(job_in(tmp_path, python="jobs.py:WordCount", split_bytes=3), tmp_path)
+
+    assert sorted(b"".join(parts).splitlines()) == [b'"a"\t2', b'"b"\t1', b'"c"\t1']

@@ -14,6 +14,8 @@ from sluice.reporting.outcomes import UNCOMMITTED
 if TYPE_CHECKING:
     from sluice.reporting.result import RunResult
 
+_REASON_CHARACTERS_MAX = 500  # it names the output
+
 
 def talk_about_failures(result: RunResult, file: str) -> None:
     """Print to stderr why jobs failed, and why output was not committed.
@@ -31,9 +33,8 @@ def talk_about_failures(result: RunResult, file: str) -> None:
 def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
     jobs = [job for job in result.jobs if job.state == UNCOMMITTED]
     for job in jobs:
-        reason = visible(job.reason)
         yield f"job {str(job.job_id)!r}: all tasks are done, but its output was not committed"
-        yield f"  {reason}"
+        yield f"  {visible(job.reason, characters_max=_REASON_CHARACTERS_MAX)}"
     if not jobs:
         return
     command = "" if file == "-" else f": {shlex.join(['sluice', 'run', file, '--resume'])}"

@@ -19,6 +19,7 @@ _JOBS_SHOWN_MAX = 10  # with their stderr; a run may have thousands of failed jo
 _JOBS_NAMED_MAX = 20
 _TAIL_LINES_SHOWN = 15
 _LINE_CHARACTERS_MAX = 200
+_MESSAGE_CHARACTERS_MAX = 500  # it may name a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,8 @@ def failure_lines(failures: Mapping[JobId, JobFailure], *, run_id: str) -> Itera
 def _cause_lines(job_ids: Sequence[JobId], failure: JobFailure, run_id: str) -> Iterator[str]:
     where = f"attempt {failure.attempt} on {failure.node}"
     yield visible(f"job {job_ids[0]!r} failed: {failure.reason} ({where})")
-    yield f"  {visible(failure.message or 'no reason was reported')}"
+    message = failure.message or "no reason was reported"
+    yield f"  {visible(message, characters_max=_MESSAGE_CHARACTERS_MAX)}"
     tail = failure.stderr_tail
     if len(tail) > _TAIL_LINES_SHOWN:
         yield f"    ({len(tail) - _TAIL_LINES_SHOWN} earlier lines left out)"
@@ -127,15 +129,15 @@ def _named(job_ids: Sequence[JobId]) -> str:
     return ", ".join([*names, *more])
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, characters_max: int = _LINE_CHARACTERS_MAX) -> str:
     r"""One line with control characters escaped, cut where it is very long.
 
     >>> visible("\x1b[31mred\x00")
     '\\x1b[31mred\\x00'
     """
     cut = text.expandtabs(4)
-    if len(cut) > _LINE_CHARACTERS_MAX:
-        cut = f"{cut[:_LINE_CHARACTERS_MAX]}..."
+    if len(cut) > characters_max:
+        cut = f"{cut[:characters_max]}..."
     return "".join(_visible_characters(cut))
 
 
