@@ -74,3 +74,14 @@ def test_a_child_that_closes_its_output_soon_is_waited_for(place):
 
     assert place.run()[0] == 0
     assert place.lines("out") == [b"late", b"one two"]
+
+
+def test_a_child_that_still_works_is_waited_for(place):
+    """As with the process substitution of bash: the command ends before its last reader."""
+    late = "import time; t = time.time()\nwhile time.time() < t + 4.5: pass\nprint('late')"
+    mapper = shell(f"(python -c {shlex.quote(late)}) & cat")
+    place.write([{"id": "a", "run": {
+        "input": ["in"], "output": "out", "mapper": mapper, "reducer": "uniq"}}])  # fmt: skip
+
+    assert place.run()[0] == 0
+    assert place.lines("out") == [b"late", b"one two"]

@@ -2,9 +2,10 @@
 
 The end of a pipe is seen only when the last process that holds it has closed it. A command that
 exits while a child of its own runs on in the background may leave its output, or its input, in the
-hands of that child; then every process at the other end waits for ever. So a little after a command
-has exited, nobody but the attempt's own processes may hold its pipes. A process that does is
-killed, and the attempt fails with its name.
+hands of that child; then every process at the other end waits for ever. So a process that holds
+such a pipe and does nothing for a few seconds is killed, and the attempt fails with its name. One
+that still works is waited for, as with `tee >(sort)`; if the command itself has failed, no process
+is waited for.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from pathlib import Path
 from subprocess import Popen
 from typing import IO
 
-GRACE_S = 3.0  # for a child that is about to end by itself
-GRACE_AFTER_FAILURE_S = 0.5
+WINDOW_S = 3.0  # in which a process must work to be waited for
+WINDOW_AFTER_FAILURE_S = 0.5
+BUSY_SHARE = 0.05  # of a processor
+BUSY_BYTES = 64 << 10  # read and written
 _COMMAND_CHARACTERS_MAX = 80
 
 
@@ -28,14 +31,34 @@ _COMMAND_CHARACTERS_MAX = 80
 class _Watched:
     """A command and the pipes that it got, as inode -> "input" or "output".
 
-    suspects: processes that held one of them at the last look.
+    judge_at_s: the end of the present window; None before the exit.
+    suspects, cpu_s, moved_bytes: processes that held a pipe when the window began, and what they
+    had used by then.
     """
 
     name: str
     process: Popen[bytes]
     pipes: Mapping[int, str]
-    exited_at_s: float | None = None
+    judge_at_s: float | None = None
     suspects: frozenset[int] = frozenset()
+    cpu_s: float = 0.0
+    moved_bytes: int = 0
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the command itself failed, other than by a reader that left."""
+        return self.process.returncode not in {0, -signal.SIGPIPE}
+
+    @property
+    def window_s(self) -> float:
+        """Seconds between two judgements."""
+        return WINDOW_AFTER_FAILURE_S if self.has_failed else WINDOW_S
+
+    def is_busy_since(self, cpu_s: float, moved_bytes: int) -> bool:
+        """Whether the holders worked in the window that ends now; starts the next one."""
+        worked_s, worked_bytes = cpu_s - self.cpu_s, moved_bytes - self.moved_bytes
+        self.cpu_s, self.moved_bytes = cpu_s, moved_bytes
+        return worked_s >= BUSY_SHARE * self.window_s or worked_bytes >= BUSY_BYTES
 
 
 @dataclass(slots=True)
@@ -65,10 +88,11 @@ class HeldPipes:
         for one in self._watched:
             if one.process.poll() is None:
                 continue
-            if one.exited_at_s is None:
-                one.exited_at_s = now_s
-            grace_s = GRACE_AFTER_FAILURE_S if one.process.returncode else GRACE_S
-            if now_s >= one.exited_at_s + grace_s:
+            if one.judge_at_s is None:
+                # Not at once: mostly all is over in an instant, and to look at all processes costs.
+                one.judge_at_s = now_s + one.window_s / 3
+            if now_s >= one.judge_at_s:
+                one.judge_at_s = now_s + one.window_s
                 reason = self._judge(one, own_pids)
                 if reason is not None:
                     return reason
@@ -76,12 +100,14 @@ class HeldPipes:
 
     def _judge(self, one: _Watched, own_pids: Collection[int]) -> str | None:
         holders = {pid: one.pipes[inode] for pid, inode in _holders(one.pipes, own_pids)}
-        # Twice, because a process that we are just starting holds all our pipes for an instant.
+        # A process that we are just starting holds all our pipes for an instant, not for a window.
         found = sorted(one.suspects & holders.keys())
         one.suspects = frozenset(holders)
+        used = [_used(holder) for holder in holders]
+        is_busy = one.is_busy_since(sum(cpu for cpu, _ in used), sum(moved for _, moved in used))
         if not holders:
             self.drop(one.process)
-        if not found:
+        if not found or (is_busy and not one.has_failed):
             return None
         pid, command = found[0], _command(found[0])
         for holder in found:
@@ -128,6 +154,17 @@ def _target(link: str) -> str:
         return os.readlink(link)  # noqa: PTH115  # thousands of them
     except OSError:
         return ""
+
+
+def _used(pid: int) -> tuple[float, int]:
+    """Processor seconds, children included, and bytes that a process has read and written."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        ticks = sum(map(int, fields[11:15]))
+        moved = Path(f"/proc/{pid}/io").read_bytes().split()
+    except OSError:
+        return 0.0, 0  # it has ended
+    return ticks / os.sysconf("SC_CLK_TCK"), int(moved[1]) + int(moved[3])
 
 
 def _command(pid: int) -> str:
