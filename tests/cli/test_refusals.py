@@ -301,3 +301,21 @@ def test_every_verb_is_reached_by_its_name():
 
     assert ", ".join(verbs) in sluice("frobnicate").err
     assert "fifo" in bootstrap.policy_names("tasks")
+
+
+@pytest.mark.parametrize("verb", ["validate", "run", "simulate"])
+def test_shell_syntax_in_a_command_is_refused_with_the_line_to_write(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("a\n")
+    (tmp_path / "jobs.yaml").write_text(
+        "version: 1\n"
+        "jobs:\n"
+        "  - id: a\n"
+        "    maps: {tasks: 1, avg_s: 1}\n"
+        "    run: {input: [in.txt], output: out, mapper: cut -f1 | sort -u}\n"
+    )
+
+    answer = sluice(verb, "jobs.yaml")
+
+    refused(answer, "jobs.yaml line 5", 'run.mapper holds "|"', "sh -c 'cut -f1 | sort -u'")
+    assert not (tmp_path / "out").exists()

@@ -1,5 +1,6 @@
 """mrjob classes run unmodified, and give what mrjob itself gives."""
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -183,3 +184,13 @@ def test_a_damaged_part_file_between_steps_blames_its_reduce(tmp_path):
         attempt(prepared.work(2, 0, outputs), place_in(tmp_path, "again"))
 
     assert failure.value.blames == [(1, 0)]
+
+
+def test_an_mrjob_class_reads_compressed_input(tmp_path):
+    (tmp_path / "jobs.py").write_text(JOBS)
+    write_input(tmp_path)
+    (tmp_path / "in/text.gz").write_bytes(gzip.compress(b"a b\na\n") + gzip.compress(b"c\n"))
+
+    parts = run_job(job_in(tmp_path, python="jobs.py:WordCount", split_bytes=3), tmp_path)
+
+    assert sorted(b"".join(parts).splitlines()) == [b'"a"\t2', b'"b"\t1', b'"c"\t1']

@@ -56,6 +56,12 @@ FAILING = (
     commands("killed by a signal", "sh -c 'kill -SEGV $$'", told=("SIGSEGV",)),
     commands("kills its group", "sh -c 'kill -KILL 0'", told=("SIGKILL",)),
     commands("kills its parent", "sh -c 'kill -KILL $PPID'", told=("SIGKILL",)),
+    commands(
+        "daemon holds its stdout",
+        f"sh -c 'setsid sleep {LONG_S} & cat'",
+        "cat",
+        told=("holds its output open", LONG_S),
+    ),
     commands("refuses to read", "sh -c 'exec <&-; exit 3'", told=("exited with 3",)),
     commands(
         "removes itself",
@@ -156,9 +162,6 @@ UNLIMITED = (
         "ignores SIGTERM too",
         "sh -c 'trap \"\" TERM; while :; do sleep 1; done'",
         told=("wall_s=4",),
-    ),
-    commands(
-        "daemon holds its stdout", f"sh -c 'setsid sleep {LONG_S} & cat'", "cat", told=("wall_s=4",)
     ),
     commands("fills the disk", "yes", told=("2000000 bytes, its limit",)),
     commands("fills the disk before sort", "yes", "cat", told=("2000000 bytes",)),

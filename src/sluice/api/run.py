@@ -57,11 +57,14 @@ def run(
         assembly.cluster,
         seed=live_run.RunOptions.of(left.header).seed if left else seed,
         events=assembly.scheduler.events,
+        uncommitted=done.uncommitted,
     )
     outputs = {
         job.job_id: str(Path(job.run.folder, job.run.output))
         for job in workload.jobs
-        if job.run is not None and done.result.jobs[job.job_id].state is JobState.DONE
+        if job.run is not None
+        and done.result.jobs[job.job_id].state is JobState.DONE
+        and job.job_id not in done.uncommitted
     }
     extra = {
         "run_id": assembly.run_id,

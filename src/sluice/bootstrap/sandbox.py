@@ -69,7 +69,7 @@ class Sandbox:
             done.result, run_id=assembly.run_id, header=assembly.header, cluster=assembly.cluster
         )
         entry = done.result.jobs[job.job_id]
-        failure = None
+        failure = done.uncommitted.get(job.job_id)
         if entry.state is not JobState.DONE:
             failure = entry.reason or entry.state.value
         return Trial(job=job, slots=slots, run=runs[0] if runs else None, failure=failure)

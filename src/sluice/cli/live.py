@@ -1,4 +1,4 @@
-"""A run that really runs: bars while it does, and what it made when it is over."""
+"""A live run on the terminal: progress bars while it runs, and its outputs at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JOB_WIDTH = 28
 
 
 class _Lines:
-    """For a stderr that is no terminal: sentences only."""
+    """For a stderr that is not a terminal: messages only."""
 
     def on_progress(self, progress: Progress) -> None: ...
 
@@ -33,20 +33,22 @@ class _Lines:
 
 
 class _LiveBars:
-    """A bar for all jobs, and one for each of the first that run."""
+    """A bar for all jobs, and a bar for each of the first running jobs."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
-        self._all = bars.add_task("jobs", total=None, told="")
+        self._all = bars.add_task("jobs", total=None, text="")
         self._jobs: dict[JobId, TaskID] = {}
 
     def on_progress(self, progress: Progress) -> None:
         shown = progress.jobs[:_BARS_MAX]
         more = len(progress.jobs) - len(shown)
-        told = f"{progress.jobs_ended} of {progress.jobs_total} ended"
-        told += f", {count(more)} more run" if more else ""
+        text = f"{progress.jobs_ended} of {progress.jobs_total} ended"
+        if progress.jobs_uncommitted:
+            text += f", {count(progress.jobs_uncommitted)} not committed"
+        text += f", {count(more)} more running" if more else ""
         self._bars.update(
-            self._all, completed=progress.jobs_ended, total=progress.jobs_total, told=told
+            self._all, completed=progress.jobs_ended, total=progress.jobs_total, text=text
         )
         self._drop_all_but({job.job_id for job in shown})
         for job in shown:
@@ -59,10 +61,11 @@ class _LiveBars:
     def _show(self, job: JobProgress) -> None:
         if job.job_id not in self._jobs:
             name = shortened(job.job_id, _JOB_WIDTH)
-            self._jobs[job.job_id] = self._bars.add_task(name, total=job.tasks, told="")
-        told = f"{count(job.tasks_done)}/{count(job.tasks)} tasks, {count(job.tasks_running)} run"
+            self._jobs[job.job_id] = self._bars.add_task(name, total=job.tasks, text="")
+        text = f"{count(job.tasks_done)}/{count(job.tasks)} tasks"
+        text += f", {count(job.tasks_running)} running"
         bar = self._jobs[job.job_id]
-        self._bars.update(bar, completed=job.tasks_done, total=job.tasks, told=told)
+        self._bars.update(bar, completed=job.tasks_done, total=job.tasks, text=text)
 
     def on_message(self, message: str) -> None:
         self._bars.console.print(message, soft_wrap=True)
@@ -70,7 +73,7 @@ class _LiveBars:
 
 @contextmanager
 def live_watcher() -> Iterator[Watcher]:
-    """Bars on a terminal, plain sentences elsewhere; both on stderr."""
+    """Progress bars on a terminal, messages elsewhere; both on stderr."""
     if not sys.stderr.isatty():
         yield _Lines()
         return
@@ -86,7 +89,7 @@ def _bars() -> Bars:
     return Bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
-        TextColumn("{task.fields[told]}", style="dim", markup=False),
+        TextColumn("{task.fields[text]}", style="dim", markup=False),
         TimeElapsedColumn(),
         console=Console(stderr=True, markup=False, highlight=False),
         transient=True,
@@ -94,7 +97,7 @@ def _bars() -> Bars:
 
 
 def run_views(result: RunResult) -> Sequence[RenderableType]:
-    """What a real run has beside a simulation: measured lengths, outputs, what was predicted."""
+    """The views of a live run only: measured lengths, the prediction, the outputs."""
     from rich.text import Text
 
     from sluice.reporting.run.tables import measured_table
@@ -102,10 +105,10 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
     views: list[RenderableType] = [
         measured_table(cast("dict[str, dict[str, object]]", result.extra["measured"]))
     ]
-    return [*views, *(Text(told) for told in _told(result))]
+    return [*views, *(Text(line) for line in _lines(result))]
 
 
-def _told(result: RunResult) -> Iterator[str]:
+def _lines(result: RunResult) -> Iterator[str]:
     predicted_s = result.extra["predicted_makespan_s"]
     if isinstance(predicted_s, int | float) and result.makespan_s is not None:
         yield f"predicted {duration(predicted_s)}, took {duration(result.makespan_s)}"

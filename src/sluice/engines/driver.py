@@ -283,7 +283,13 @@ class Driver:
 
     def _tell_progress(self) -> None:
         now_s = self._clock.now_s()
-        self._watcher.on_progress(progress_of(self._state, jobs_total=len(self._jobs), at_s=now_s))
+        progress = progress_of(
+            self._state,
+            jobs_total=len(self._jobs),
+            at_s=now_s,
+            jobs_uncommitted=len(self._uncommitted),
+        )
+        self._watcher.on_progress(progress)
 
     # --- ends of jobs -------------------------------------------------------------------------
 
@@ -302,7 +308,7 @@ class Driver:
         except SluiceError as error:
             self._uncommitted[job_id] = str(error)
             self._watcher.on_message(
-                f"the output of job {job_id!r} could not be committed: {error}"
+                f"job {job_id!r}: all tasks are done, but its output could not be committed"
             )
             return
         self._journal.committed(job_id)

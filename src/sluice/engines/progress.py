@@ -1,4 +1,4 @@
-"""How far a live run is, for whoever watches."""
+"""The progress of a live run, for its watchers."""
 
 from __future__ import annotations
 
@@ -24,39 +24,47 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The run at an instant, seconds since its start; `jobs` are those released, not ended."""
+    """The run at an instant, seconds since its start; `jobs` are those released, not ended.
+
+    jobs_uncommitted: jobs with all tasks done whose output could not be committed. They are not
+    among `jobs_ended`.
+    """
 
     at_s: float
     jobs_total: int
     jobs_ended: int
     jobs: tuple[JobProgress, ...]
+    jobs_uncommitted: int = 0
 
 
 class Watcher(Protocol):
-    """Is told how a run goes."""
+    """Receives the progress and the messages of a run."""
 
     def on_progress(self, progress: Progress) -> None:
-        """Something has moved; told a few times a second at most, and at the end."""
+        """Called after a change, a few times a second at most, and at the end."""
 
     def on_message(self, message: str) -> None:
-        """One sentence for people, such as a job that was turned away."""
+        """Called with one sentence for people, such as a refused job."""
 
 
 class Unwatched:
-    """Tells nobody."""
+    """A watcher that ignores everything."""
 
     def on_progress(self, progress: Progress) -> None: ...
 
     def on_message(self, message: str) -> None: ...
 
 
-def progress_of(state: ClusterState, *, jobs_total: int, at_s: float) -> Progress:
-    """How far the run is. Costs one step per phase of the released jobs."""
+def progress_of(
+    state: ClusterState, *, jobs_total: int, at_s: float, jobs_uncommitted: int = 0
+) -> Progress:
+    """The progress of the run. Costs one step per phase of the released jobs."""
     open_jobs = len(state.deferred) + len(state.waiting) + len(state.active)
     return Progress(
         at_s=at_s,
         jobs_total=jobs_total,
-        jobs_ended=len(state.jobs) - open_jobs,
+        jobs_ended=len(state.jobs) - open_jobs - jobs_uncommitted,
+        jobs_uncommitted=jobs_uncommitted,
         jobs=tuple(_job_progress(entry) for entry in state.active.values()),
     )
 

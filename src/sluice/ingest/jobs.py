@@ -5,19 +5,21 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from sluice.ingest.errors import Refusal
+from sluice.ingest.errors import Refusal, shown
 from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
 from sluice.ingest.phases import phases_of, tasks_wanted
+from sluice.ingest.shell_syntax import shell_word
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, RunSpec
 
 _COMMANDS = ("mapper", "combiner", "reducer")
+_LINE_CHARACTERS_SHOWN = 300
 
 
 def job_of(shape: JobShape, *, folder: str) -> Job:
-    """The job; its pool is one of its own where the file names none. Raises Refusal.
+    """The job of a file. A job without a pool gets a pool of its own. Raises Refusal.
 
     folder: where relative paths of `run` start.
     """
@@ -43,7 +45,7 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
 
 
 def _refusal(error: InvalidInput) -> Refusal:
-    """A complaint of the model, whose first word is the field's name."""
+    """An error of the model as an error of the file; its first word is the field's name."""
     field, _, rest = error.what.partition(" ")
     if field in JobShape.model_fields:
         return Refusal(rest, at=(field,), hint=error.hint)
@@ -145,7 +147,24 @@ def _command(run: RunShape, name: str) -> tuple[str, ...] | None:
         ) from None
     if not words or not words[0]:
         raise Refusal("is empty", at=("run", name), hint="give a command line, or leave it out")
+    _check_no_shell(line, name)
     return words
+
+
+def _check_no_shell(line: str, name: str) -> None:
+    """Refuse a command line that means something else without a shell."""
+    line = line.strip()
+    word = shell_word(line)
+    if word is None:
+        return
+    in_shell = f"sh -c {shlex.quote(line)}"
+    if len(line) > _LINE_CHARACTERS_SHOWN or not line.isprintable():
+        in_shell = "sh -c '...'"
+    raise Refusal(
+        f"holds {shown(word)}, which needs a shell, and runs without one",
+        at=("run", name),
+        hint=f"write {in_shell}, or put the word in quotes if it is an argument",
+    )
 
 
 def _environment(run: RunShape) -> tuple[tuple[str, str], ...]:

@@ -47,6 +47,7 @@ def run(
     """
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
+    from sluice.cli.run_failures import talk_about_failures
 
     files = Files.checked(file, trace=trace, plot=plot)
     with live_watcher() as watcher:
@@ -69,11 +70,11 @@ def run(
         print_document(result.document())
     else:
         _print_run(result)
+    talk_about_failures(result, file)
     if result.extra["was_finished"]:
         talk("This run has already finished; nothing was done.")
         return DONE
-    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
-    return DONE if is_whole else NO
+    return DONE if set(result.states) <= {"done"} else NO
 
 
 def _print_run(result: RunResult) -> None:

@@ -1,4 +1,4 @@
-"""The data plane of real map-reduce jobs: what a node agent's forked child does for one attempt.
+"""The data plane of real map-reduce jobs: the work of an agent's forked child for one attempt.
 
 `perform` runs one attempt; `preload` readies an interpreter for all attempts of a job on a node.
 Planning a job, and committing its output, are in `layout` and `commit`. Files in the order of the
@@ -10,20 +10,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
-import traceback
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sluice.engines.mapreduce import commands, functions, loading, mrjob_steps
 from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
+from sluice.engines.mapreduce.user_errors import summary, user_traceback
 from sluice.engines.mapreduce.verified_code import load_verified
 
 __all__ = ["WorkFailed", "perform", "preload"]
-
-TRACE_FRAMES_MAX = 10
 
 _RUNNERS = {
     ("commands", "map"): commands.run_map,
@@ -38,8 +35,8 @@ _RUNNERS = {
 def preload(work: Mapping[str, Any]) -> None:
     """Import the user's Python into this interpreter, once for a job and node.
 
-    It takes over the job's working folder and environment. Nothing is done for commands. What the
-    user's module raises goes through: every attempt would fail of it too.
+    It takes over the job's working folder and environment. Commands need no import. An exception
+    of the user's module goes through: every attempt would raise it too.
     """
     order = TaskSpec.from_json(work)
     if order.step.python is not None:
@@ -52,9 +49,9 @@ def preload(work: Mapping[str, Any]) -> None:
 def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
     """Run one attempt, in a process of its own: working folder and environment become the user's.
 
-    work: what `PreparedJob.work` gave.
-    place: attempt_id; scratch, a node-local folder that outlives the attempt; limits (of these
-    output_bytes is held here); progress_fd, told {"fraction", "bytes"} as lines of JSON.
+    work: the value of `PreparedJob.work`.
+    place: attempt_id; scratch, a node-local folder that outlives the attempt; limits (only
+    output_bytes is enforced here); progress_fd, which gets {"fraction", "bytes"} as lines of JSON.
     Returns outputs (paths), counters, and shuffled_at_s (seconds since the start, or None).
     Raises WorkFailed. No process, thread or unfinished file of the attempt is left in any case.
     """
@@ -65,26 +62,26 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
             try:
                 _run(context)
             except BrokenPipeError as error:
-                context.processes.finish()  # tells which process left, and why
+                context.processes.finish()  # raises with the process that ended, and why
                 raise WorkFailed("a process stopped reading too early") from error
     except WorkFailed:
         raise
     except (Exception, SystemExit) as error:
-        raise _told(error, context) from error
+        raise _failure(error, context) from error
     return context.result()
 
 
 def _run(context: TaskContext) -> None:
     if context.spec.step.python is not None:
         loading.enter(context.spec.folder, context.spec.user_env(context.attempt_id))
-    # Whatever user code prints is talk: results are what it yields.
+    # The results are what user code yields; what it prints goes to the log.
     with contextlib.redirect_stdout(sys.stderr):
         if context.spec.step.python is not None:
             load_verified(context.spec)
         _RUNNERS[context.spec.step.style, context.spec.side](context)
 
 
-def _told(error: BaseException, context: TaskContext) -> WorkFailed:
+def _failure(error: BaseException, context: TaskContext) -> WorkFailed:
     order = context.spec
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return WorkFailed(context.watch.too_much)
@@ -92,16 +89,14 @@ def _told(error: BaseException, context: TaskContext) -> WorkFailed:
         return WorkFailed(f"the disk is full: {error.strerror}")
     if order.step.python is None:
         return WorkFailed(f"{type(error).__name__}: {error}")
-    user_frames = _tell_user(error)
-    where = f" ({user_frames[-1]})" if user_frames else ""
-    return WorkFailed(f"{order.side} raised {type(error).__name__}: {error}{where}")
+    sys.stderr.write(user_traceback(error))
+    return WorkFailed(f"{order.side} raised {summary(error, order.folder)}{_place(order)}")
 
 
-def _tell_user(error: BaseException) -> list[str]:
-    """Print the traceback without our own frames; returns the places in the user's files."""
-    told = traceback.TracebackException.from_exception(error)
-    ours = str(Path(__file__).parent)
-    frames = [frame for frame in told.stack if not frame.filename.startswith(ours)]
-    told.stack = traceback.StackSummary.from_list(frames[-TRACE_FRAMES_MAX:])
-    sys.stderr.write("".join(told.format(chain=False)))
-    return [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames]
+def _place(order: TaskSpec) -> str:
+    """The input of a map, for a message."""
+    split = order.split
+    if split is None:
+        return ""
+    end = "the end" if split.end is None else split.end
+    return f", reading {split.path!r} from byte {split.start} to {end}"

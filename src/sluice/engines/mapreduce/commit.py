@@ -64,7 +64,7 @@ class Staging:
         parts = [self.committed / f"part-{task:05}" for task in range(len(winners))]
         if os.path.lexists(self.output):
             if not self._was_committed(winners):
-                raise output_exists(self.output, where="commit")
+                raise _output_appeared(self.output)
             self.abort()
             return
         self._gather([Path(winner) for winner in winners], parts, phase)
@@ -73,11 +73,11 @@ class Staging:
         try:
             self.committed.rename(self.output)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise output_exists(self.output, where="commit") from error
+            raise _output_appeared(self.output) from error
         except OSError as error:
             if not os.path.lexists(self.output):
                 raise
-            raise output_exists(self.output, where="commit") from error
+            raise _output_appeared(self.output) from error
         _sync_folder(self.output.parent)
         self.abort()
 
@@ -111,9 +111,16 @@ class Staging:
 
 
 def output_exists(output: Path, *, where: str) -> InvalidInput:
-    """The complaint that something stands where the output should."""
+    """The error for an output folder that exists before the job runs."""
     return InvalidInput(
         f"output {str(output)!r} exists", where=where, hint="remove it, or name another folder"
+    )
+
+
+def _output_appeared(output: Path) -> InvalidInput:
+    """The error for something that took the output's place during the run."""
+    return InvalidInput(
+        f"output {str(output)!r} exists", where="commit", hint="move it away, or remove it"
     )
 
 

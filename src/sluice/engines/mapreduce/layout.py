@@ -24,6 +24,7 @@ from typing import Any
 
 from sluice.core.codec import as_plain, from_plain
 from sluice.engines.mapreduce.commit import Staging, output_exists
+from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.fingerprints import (
     CodeVersion,
     InputVersion,
@@ -224,14 +225,22 @@ def _check_folder(run: RunSpec, where: str) -> None:
 def _splits(files: list[InputVersion], split_bytes: int, where: str) -> Iterator[Split]:
     if split_bytes < 1:
         raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
-    if sum(-(-file.size_bytes // split_bytes) for file in files) > TASKS_MAX:
+    if sum(_splits_of(file, split_bytes) for file in files) > TASKS_MAX:
         raise InvalidInput(
             f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
             where=where,
             hint="give larger splits",
         )
     for file in files:
-        yield from cut(file, split_bytes)
+        # A compressed file cannot be read from its middle.
+        whole = max(1, file.size_bytes) if is_compressed(file.path) else split_bytes
+        yield from cut(file, whole)
+
+
+def _splits_of(file: InputVersion, split_bytes: int) -> int:
+    if is_compressed(file.path):
+        return min(1, file.size_bytes)
+    return -(-file.size_bytes // split_bytes)
 
 
 def _wanted_reduces(job: Job) -> int:

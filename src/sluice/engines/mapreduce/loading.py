@@ -1,7 +1,7 @@
-"""Finding the user's Python object: `file.py:Name`, loaded once per interpreter.
+"""Load the user's Python object, `file.py:Name`, once per interpreter.
 
-The file is loaded under a name of its own, so that a `statistics.py` of the user's shadows nothing
-here, while modules beside it can be imported by it.
+The file is loaded under a name of its own, so that a `statistics.py` of the user does not shadow a
+module of Python. It can import the modules in its folder.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Functions:
 
 
 class NotLoadable(Exception):
-    """What the user's reference names is not there, or not of use."""
+    """The object that the user's reference names is missing or cannot be used."""
 
 
 @cache
 def load(folder: str, reference: str) -> Any:  # noqa: ANN401  # a module, class, function or object
     """The object that `file.py:Name` names, the file being relative to `folder`.
 
-    Without `:Name` it is the module. Raises NotLoadable, or what the user's code raises.
+    Without `:Name` it is the module. Raises NotLoadable, or an exception of the user's code.
     """
     file_name, _, name = reference.partition(":")
     found: Any = _module(Path(folder, file_name).resolve())
@@ -55,7 +55,7 @@ def _module(path: Path) -> ModuleType:
     name = f"sluice_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise NotLoadable(f"{path.name} is no Python file")
+        raise NotLoadable(f"{path.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(path.parent) not in sys.path:
@@ -65,7 +65,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def is_mrjob(found: object) -> bool:
-    """Whether it is an mrjob class; mrjob is imported only by who uses it."""
+    """Whether it is an mrjob class; only the user's file imports mrjob."""
     mrjob = sys.modules.get("mrjob.job")
     return mrjob is not None and inspect.isclass(found) and issubclass(found, mrjob.MRJob)
 
@@ -86,6 +86,6 @@ def functions(found: Any) -> Functions:  # noqa: ANN401  # a module, class, func
 
 
 def enter(folder: str, env: dict[str, str]) -> None:
-    """Make this interpreter the user's: working folder and environment."""
+    """Give this interpreter the working folder and the environment of the user's code."""
     os.chdir(folder)
     os.environ.update(env)

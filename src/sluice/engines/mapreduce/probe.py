@@ -1,8 +1,8 @@
-"""What the user's Python object is: asked in an interpreter of its own.
+"""Inspect the user's Python object, in a separate interpreter.
 
 Importing the user's file runs the user's code. That must not happen in the process that plans and
 schedules, so `inspect_python` starts a child (this module as a script) that imports the file, looks
-at the object, and prints one JSON document.
+at the object, and prints one JSON document: the steps, or the problem.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ from typing import Any, NamedTuple
 
 from sluice.engines.mapreduce import loading
 from sluice.engines.mapreduce.task_spec import Step
+from sluice.engines.mapreduce.user_errors import load_problem
 from sluice.model.errors import InvalidInput
 
 PROBE_S_MAX = 60.0
+_NAME_ANOTHER = (
+    "name a module, a class or an object with functions mapper and reducer, or an mrjob class"
+)
+_FIX_FILE = "fix the file; nothing has run"
 _UNSUPPORTED = ("mapper_cmd", "combiner_cmd", "reducer_cmd", "mapper_raw", "mapper_pre_filter",
                 "combiner_pre_filter", "reducer_pre_filter")  # fmt: skip
 _PACKAGES = {"site-packages", "dist-packages"}
@@ -35,9 +40,6 @@ class Inspected(NamedTuple):
 
 def inspect_python(folder: str, reference: str, env: Mapping[str, str], *, where: str) -> Inspected:
     """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used."""
-    hint = (
-        "name a module, a class or an object with functions mapper and reducer, or an mrjob class"
-    )
     try:
         child = subprocess.run(
             [sys.executable, "-m", __name__, folder, reference],
@@ -50,26 +52,39 @@ def inspect_python(folder: str, reference: str, env: Mapping[str, str], *, where
         )
     except subprocess.TimeoutExpired:
         raise InvalidInput(
-            f"python {reference!r} took more than {PROBE_S_MAX:g} s to load", where=where, hint=hint
+            f"python {reference!r} took more than {PROBE_S_MAX:g} s to load",
+            where=where,
+            hint="start long work in the functions, not at import",
         ) from None
-    if child.returncode:
-        said = child.stderr.decode("utf-8", "replace").strip().splitlines() or ["no word"]
-        raise InvalidInput(f"python {reference!r}: {said[-1]}", where=where, hint=hint)
-    answer = json.loads(child.stdout)
+    answer = _answer(child)
+    if "steps" not in answer:
+        problem = f"python {reference!r}: {answer['problem']}"
+        raise InvalidInput(problem, where=where, hint=answer["hint"])
     return Inspected(
         steps=tuple(Step.from_json(record) for record in answer["steps"]),
         files=tuple(answer["files"]),
     )
 
 
+def _answer(child: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    """The document that the child printed; a problem in its place if it died before."""
+    if child.returncode == 0:
+        answer: dict[str, Any] = json.loads(child.stdout)
+        return answer
+    lines = child.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+    code = child.returncode
+    how = f"exit code {code}" if code > 0 else f"signal {-code}"
+    return {"problem": f"its import ended with {how}: {lines[-1]}", "hint": _FIX_FILE}
+
+
 def _python_path(env: Mapping[str, str]) -> str:
-    house = str(Path(__file__).parents[3])  # where the package `sluice` lies
+    source = str(Path(__file__).parents[3])  # the folder of the package `sluice`
     given = env.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    return os.pathsep.join(filter(None, (house, given)))
+    return os.pathsep.join(filter(None, (source, given)))
 
 
 def steps_of(found: object, reference: str) -> list[Step]:
-    """The steps of an object that has been loaded. Raises NotLoadable if it is of no use."""
+    """The steps of a loaded object. Raises NotLoadable if it has none."""
     if loading.is_mrjob(found):
         return _mrjob_steps(found, reference)
     parts = loading.functions(found)
@@ -129,15 +144,21 @@ def own_files(folder: str, reference: str) -> list[str]:
 
 
 def main() -> None:
-    """Load what the arguments name and print its steps; the reason on stderr otherwise."""
+    """Load what the arguments name; print its steps, or the problem."""
     folder, reference = sys.argv[1:]
-    answer, sys.stdout = sys.stdout, sys.stderr  # what the user's module prints is no answer
+    answer, sys.stdout = sys.stdout, sys.stderr  # the user's module may print
+    answer.write(json.dumps(_inspected(folder, reference)))
+
+
+def _inspected(folder: str, reference: str) -> dict[str, Any]:
     try:
         found = loading.load(folder, reference)
         steps = [asdict(step) for step in steps_of(found, reference)]
+        return {"steps": steps, "files": own_files(folder, reference)}
     except loading.NotLoadable as error:
-        sys.exit(str(error))
-    answer.write(json.dumps({"steps": steps, "files": own_files(folder, reference)}))
+        return {"problem": str(error), "hint": _NAME_ANOTHER}
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # code of the user
+        return {"problem": load_problem(error, folder), "hint": _FIX_FILE}
 
 
 if __name__ == "__main__":

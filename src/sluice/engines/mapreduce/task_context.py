@@ -18,7 +18,7 @@ from subprocess import Popen
 from typing import IO, Any, BinaryIO
 from zlib import crc32
 
-from sluice.engines.mapreduce import splits
+from sluice.engines.mapreduce import decompression
 from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
@@ -87,8 +87,8 @@ class TaskContext:
         last, crc = b"\n", 0
         try:
             end = Path(split.path).stat().st_size if split.end is None else split.end
-            for block in splits.blocks(split):
-                self._count_input(block, end - split.start)
+            for block, read_bytes in decompression.blocks(split):
+                self._count_input(block, read_bytes, end - split.start)
                 last = block[-1:]
                 crc = crc32(block, crc) if blames else 0
                 yield block
@@ -105,8 +105,8 @@ class TaskContext:
             raise WorkFailed(f"cannot read {split.path!r}: {error.strerror}", blames) from error
         self.counters["input_records"] += last != b"\n"
 
-    def _count_input(self, block: bytes, total_bytes: int) -> None:
-        self.counters["input_bytes"] += len(block)
+    def _count_input(self, block: bytes, read_bytes: int, total_bytes: int) -> None:
+        self.counters["input_bytes"] += read_bytes  # of the file, which may be compressed
         self.counters["input_records"] += block.count(b"\n")
         self.watch.moved_bytes += len(block)
         # The work on these bytes is still to be done, so the fraction stays below 1.

@@ -1,9 +1,9 @@
-"""Watching an attempt while it works: how far it is, and whether it writes too much.
+"""Watch an attempt while it works: its progress, its output, and the pipes of its processes.
 
-The data flows between processes without passing through us wherever it can, so nobody counts
-bytes as they pass. A thread looks a few times a second instead: at the sizes of the files that
-the attempt is writing, and at what the kernel says its processes have read and written. A last
-look at the end catches what was written since.
+Data flows between the processes without passing through us wherever it can, so its bytes cannot be
+counted on the way. A thread looks a few times a second instead: at the sizes of the files that
+the attempt writes, and at the kernel's counters of the bytes that its processes have read and
+written. A last look at the end includes everything written since.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -31,21 +31,22 @@ class Watch:
         self._folders = [folder]
         self._files: list[Path] = []
         self._processes: list[Popen[bytes]] = []
+        self._checks: list[Callable[[], str | None]] = []
         self._moved: dict[int, int] = {}
         self._followed: tuple[int, int, float] | None = None
         self._told = (-1.0, -1)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
-        self.moved_bytes = 0  # by our own hands
+        self.moved_bytes = 0  # by this process
         self.fraction = 0.0
         self.broken: str | None = None
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; returns when the thread has ended."""
+        """End the thread, and wait for it."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -55,24 +56,28 @@ class Watch:
         self._files.append(path)
 
     def add_process(self, process: Popen[bytes]) -> None:
-        """Count what a process moves, and end it when the attempt writes too much."""
+        """Count the bytes that a process moves, and kill it if the attempt writes too much."""
         self._processes.append(process)
 
     def drop_process(self, process: Popen[bytes]) -> None:
-        """That process has ended; its number may soon be another's."""
+        """That process has ended; its number may be given to another."""
         self._processes.remove(process)
 
+    def add_check(self, check: Callable[[], str | None]) -> None:
+        """Call it at every look; a text that it returns fails the attempt."""
+        self._checks.append(check)
+
     def follow(self, process: Popen[bytes], total_bytes: int) -> None:
-        """From here on, progress is how much of `total_bytes` that process has read."""
+        """From now on, progress is the share of `total_bytes` that this process has read."""
         self._followed = (process.pid, max(1, total_bytes), self.fraction)
 
     @property
     def too_much(self) -> str:
-        """What is said of an attempt that breaks the limit."""
+        """The message for an attempt that breaks the limit."""
         return f"wrote more than {self._limit} bytes, its limit"
 
     def check(self) -> None:
-        """Raise WorkFailed if the attempt has written too much; cheap enough for every block."""
+        """Raise WorkFailed if a look found a reason to; cheap enough for every block."""
         if self.broken is not None:
             raise WorkFailed(self.broken)
 
@@ -88,6 +93,9 @@ class Watch:
         while not self._ended.wait(LOOK_EVERY_S):
             looks += 1
             self._measure()
+            for check in self._checks:
+                found = check()  # also when the attempt has failed: it may end more processes
+                self.broken = self.broken or found
             if looks % TELL_EVERY_LOOKS == 0:
                 self._tell()
 
@@ -106,14 +114,15 @@ class Watch:
         return sum(_size_bytes(path) for path in paths)
 
     def _tell(self) -> None:
-        for process in list(self._processes):
+        alive = [process for process in list(self._processes) if process.returncode is None]
+        for process in alive:
             self._moved[process.pid] = max(_moved_bytes(process), self._moved.get(process.pid, 0))
         if self._followed is not None:
             pid, total_bytes, before = self._followed
             share = min(1.0, self._moved.get(pid, 0) / total_bytes)
             self.fraction = max(self.fraction, before + (1 - before) * share)
         moved = self.moved_bytes + sum(self._moved.values())
-        # No news is told as silence: that is how an agent sees that an attempt is stuck.
+        # Without a change nothing is sent, so that an agent sees that an attempt is stuck.
         if self._fd is None or (self.fraction, moved) == self._told:
             return
         self._told = (self.fraction, moved)
@@ -121,18 +130,18 @@ class Watch:
         try:
             os.write(self._fd, line.encode())
         except OSError:
-            self._fd = None  # nobody listens any more; the work goes on
+            self._fd = None  # the agent has closed its end; the work goes on
 
 
 def _size_bytes(path: Path) -> int:
     try:
         return path.lstat().st_size
     except OSError:
-        return 0  # `sort` removes its temporary files whenever it likes
+        return 0  # `sort` may remove its temporary files at any time
 
 
 def _moved_bytes(process: Popen[bytes]) -> int:
-    """Bytes a living process has read and written, pipes included; 0 where nobody knows."""
+    """Bytes that a living process has read and written, pipes included; 0 if unknown."""
     try:
         text = Path(f"/proc/{process.pid}/io").read_text("ascii")
     except OSError:

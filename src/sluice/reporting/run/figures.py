@@ -15,7 +15,9 @@ from typing import Self
 from sluice.core.entries import Attempt, JobEntry
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
+from sluice.model.ids import JobId
 from sluice.reporting.run import trace
+from sluice.reporting.run.failures import failures_of
 from sluice.reporting.run.measurement import Predicted, measured_profiles
 from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, utilisation
 
@@ -47,12 +49,25 @@ class RunFigures:
         seed: int,
         events: int,
         extra: Mapping[str, object] | None = None,
+        uncommitted: Mapping[JobId, str] | None = None,
     ) -> Self:
-        """The result of a finished run, whose state does not change any more."""
+        """The result of a finished run, whose state does not change any more.
+
+        uncommitted: done jobs whose output could not be committed, and why.
+        """
         entries = tuple(state.jobs.values())
+        failures, uncommitted = failures_of(state), uncommitted or {}
         return cls(
             cluster=cluster,
-            jobs=tuple(JobOutcome.of(entry, state.now_s) for entry in entries),
+            jobs=tuple(
+                JobOutcome.of(
+                    entry,
+                    state.now_s,
+                    failure=failures.get(entry.job_id),
+                    uncommitted=uncommitted.get(entry.job_id),
+                )
+                for entry in entries
+            ),
             attempts=tuple(state.closed),
             entries=entries,
             seed=seed,

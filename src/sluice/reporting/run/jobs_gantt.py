@@ -22,7 +22,7 @@ from sluice.reporting.charts.theme import (
 )
 from sluice.reporting.formatting import NOTHING, count, duration, shortened
 from sluice.reporting.run.figures import RunFigures
-from sluice.reporting.run.outcomes import JobOutcome
+from sluice.reporting.run.outcomes import UNCOMMITTED, JobOutcome
 
 JOBS_MAX = 80
 _SPACIOUS_JOBS_MAX = 20
@@ -30,7 +30,9 @@ _STEP, _STEP_MIN = 20, 13  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
 _PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 _WAIT = "waiting"
-_BAD_ENDS = {JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value}
+_BAD_ENDS = {
+    JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value, UNCOMMITTED,
+}  # fmt: skip
 
 
 def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:

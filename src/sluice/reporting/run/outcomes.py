@@ -11,7 +11,10 @@ from sluice.core.transitions import ATTEMPT_ENDS, JobState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
+from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
+
+UNCOMMITTED = "uncommitted"  # all tasks are done, but the output is not in its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,8 @@ class JobOutcome:
     """The outcome of one job. Instants are seconds; None if they were not reached.
 
     deadline_met: None without a deadline, or if the job may still meet it.
+    state: that of the scheduler, or UNCOMMITTED; `reason` then says why.
+    failure: why it failed; None if it did not fail.
     """
 
     job_id: JobId
@@ -31,10 +36,22 @@ class JobOutcome:
     deadline_met: bool | None
     state: str
     reason: str
+    failure: JobFailure | None = None
 
     @classmethod
-    def of(cls, entry: JobEntry, now_s: float) -> JobOutcome:
-        """The outcome in the state at `now_s`."""
+    def of(
+        cls,
+        entry: JobEntry,
+        now_s: float,
+        *,
+        failure: JobFailure | None = None,
+        uncommitted: str | None = None,
+    ) -> JobOutcome:
+        """The outcome in the state at `now_s`.
+
+        uncommitted: why the output of a done job could not be committed; None if it was.
+        """
+        is_uncommitted = uncommitted is not None and entry.state is JobState.DONE
         return cls(
             job_id=entry.job_id,
             pool=entry.pool.pool_id,
@@ -43,9 +60,10 @@ class JobOutcome:
             started_at_s=known_or_none(entry.started_at_s),
             finished_at_s=known_or_none(entry.finished_at_s),
             deadline_at_s=entry.job.deadline_at_s,
-            deadline_met=_deadline_met(entry, now_s),
-            state=entry.state.value,
-            reason=entry.reason,
+            deadline_met=_deadline_met(entry, now_s, is_uncommitted=is_uncommitted),
+            state=UNCOMMITTED if is_uncommitted else entry.state.value,
+            reason=uncommitted or "" if is_uncommitted else entry.reason,
+            failure=failure,
         )
 
     @property
@@ -75,10 +93,12 @@ class JobOutcome:
         return {name: value for name, value in asdict(self).items() if name != "job_id"}
 
 
-def _deadline_met(entry: JobEntry, now_s: float) -> bool | None:
+def _deadline_met(entry: JobEntry, now_s: float, *, is_uncommitted: bool) -> bool | None:
     deadline_at_s = entry.job.deadline_at_s
     if deadline_at_s is None:
         return None
+    if is_uncommitted:
+        return False if now_s > deadline_at_s else None
     if entry.state is JobState.DONE:
         return entry.finished_at_s <= deadline_at_s
     return False if entry.has_ended or now_s > deadline_at_s else None

@@ -28,6 +28,8 @@ class RunResult(RunFigures):
     def jobs_frame(self) -> DataFrame:
         """One row for each job. Raises MissingExtra without pandas."""
         rows = [{"job": job.job_id, **job.document()} for job in self.jobs]
+        for row in rows:
+            row.pop("failure", None)  # not a single value
         return data_frame(rows)
 
     def plot(self, kind: str = "gantt") -> Chart:

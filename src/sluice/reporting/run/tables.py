@@ -19,6 +19,7 @@ from sluice.reporting.formatting import (
     size,
 )
 from sluice.reporting.run.idleness import Idleness
+from sluice.reporting.run.outcomes import UNCOMMITTED
 from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
 _TIMES_WIDTH = 53  # width of the other columns of a job: four times, the state, all gaps
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
+    UNCOMMITTED: "bold red",
 }  # fmt: skip
 
 
@@ -49,6 +51,7 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int 
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
     pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
     taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
+    taken += (len(UNCOMMITTED) - len("refused")) * any(job.state == UNCOMMITTED for job in shown)
     ids = [shortened(job.job_id, max(_ID_WIDTH_MIN, width - taken)) for job in shown]
     table = plain_table(left_out(len(result.jobs) - len(shown)))
     table.add_column("job", no_wrap=True)
