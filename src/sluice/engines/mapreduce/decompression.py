@@ -76,14 +76,15 @@ def is_compressed(path: str) -> bool:
 def blocks(split: Split) -> Iterator[Block]:
     """The bytes of a split, decompressed if its file is compressed.
 
-    Raises OSError if the file cannot be read, and PermanentFailure if it is damaged.
+    Raises OSError if the file cannot be read, FileChanged if it is not the version that was cut,
+    and PermanentFailure if it is damaged.
     """
     # Only input files of the user may be compressed; a task writes plain part files.
     codec = None if split.made_by else codec_of(split.path)
     if codec is None:
         yield from (Block(data, len(data)) for data in splits.blocks(split))
         return
-    with Path(split.path).open("rb", buffering=0) as file:
+    with splits.opened(split) as file:
         yield from _gathered(_unpacked(file, codec, split.path))
 
 
