@@ -85,7 +85,7 @@ class Place:
         return "\n".join(line["why"] for line in json.loads(told)["lines"])
 
     def outputs(self, name="out"):
-        """Every file below the output folder with its bytes; only the marks of runs are left out."""
+        """Every file below the output folder with its bytes, without the marks of runs."""
         folder = self.folder / name
         everything = (path for path in sorted(folder.rglob("*")) if path.is_file())
         files = (path for path in everything if path.name != ".sluice")

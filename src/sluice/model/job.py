@@ -1,13 +1,13 @@
 """Jobs: a list of phases with barriers between them.
 
-Two phases (map, reduce) today, a DAG of stages tomorrow: `Phase.after` names the phases that must
-end before a phase ends (and, but for slow-start, before it starts); nothing here counts to two.
+Map-reduce jobs have two phases. Other jobs may have any number: `Phase.after` names the phases that
+must end before a phase ends and, except under slow-start, before it starts.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sluice.model.buffers import BufferRanges
@@ -17,25 +17,26 @@ from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
 
 TASKS_MAX = 10**8
+HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
 
 class SlotKind(Enum):
-    """The kind of room a task runs in. A typed slot takes one task; a container takes any kind."""
+    """The kind of slot that a task runs in. A typed slot takes one task; a container any kind."""
 
     MAP = "map"
     REDUCE = "reduce"
     CONTAINER = "container"
 
-    # Members are singletons, so identity is equality; the default hash goes through the name
-    # in Python code and shows in every dictionary look-up of the core.
+    # Members are singletons, so identity is equality. The default hash goes through the name in
+    # Python code, which costs time in every dictionary look-up of the core.
     __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What one task of a phase takes while it works, and while it fetches (shuffles).
+    """The resources of one task of a phase while it works, and while it fetches (shuffles).
 
-    `fetch_per_map` is added while fetching for each map of the job that is placed.
+    `fetch_per_map` is added while fetching, for each map of the job that is placed.
     Source: RAS, spec section 3.
     """
 
@@ -46,9 +47,9 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Tasks with no order among them; they may all run side by side.
+    """Tasks without an order among them; all of them may run at the same time.
 
-    tasks: how many, at least 1.  lengths: None where nobody has measured yet.
+    tasks: how many, at least 1.  lengths: None if they are not known.
     fetch: lengths of the shuffle part of each task, before its own work; None for no shuffle.
     after: positions of the phases whose output this one reads; they come earlier in the job.
     units, unit_weight: resource units of one task and their weight (long-term sharing).
@@ -80,7 +81,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapOutput:
-    """What all maps of a job write together."""
+    """The total output of all maps of a job."""
 
     bytes: float
     records: float
@@ -88,11 +89,14 @@ class MapOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """What really runs: commands (argument vectors, no shell) or a Python object, and its data.
+    """The work of a real job: commands (argument vectors, no shell) or a Python object, and data.
 
     input: patterns as the user wrote them; output: folder; both relative to `folder`.
     python: "file.py:Name" of functions or of an mrjob class.
-    reduces_wanted: how many part files the file asks for; None where it does not say.
+    env: names and values that tasks get. The values may be secrets: they are not part of the
+    representation, and `Job.without_env_values` removes them.
+    inherit_env: whether tasks get the environment of `sluice run` as well.
+    reduces_wanted: the number of part files that the file asks for; None if it does not say.
     """
 
     folder: str
@@ -103,7 +107,8 @@ class RunSpec:
     reducer: tuple[str, ...] | None = None
     python: str | None = None
     split_bytes: int = 32 * 1024 * 1024
-    env: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    inherit_env: bool = True
     reduces_wanted: int | None = None
 
 
@@ -111,8 +116,8 @@ class RunSpec:
 class Job:
     """One submitted piece of work. Instants in seconds since the start of the workload.
 
-    phases may be empty only where `run` is given: then the input's splits decide.
-    penalty_usd: what refusing it costs; None where nobody said.
+    phases may be empty only if `run` is given: then the splits of the input decide.
+    penalty_usd: the cost of refusing the job; None if it is not given.
     """
 
     job_id: JobId
@@ -158,12 +163,22 @@ class Job:
                 raise InvalidInput(
                     f"phase {phase.name!r} comes after {phase.after}",
                     where=where,
-                    hint="let a phase follow only phases that stand before it",
+                    hint="let a phase follow only phases that come before it",
                 )
+
+    def without_env_values(self) -> Job:
+        """The job with the names of its environment variables and without their values.
+
+        This is the job that the driver, the core and the journal see.
+        """
+        if self.run is None or not self.run.env:
+            return self
+        names = tuple((name, HIDDEN) for name, _ in self.run.env)
+        return replace(self, run=replace(self.run, env=names))
 
     @property
     def is_map_reduce(self) -> bool:
-        """Whether it is maps, reduces, or maps and the reduces that read them, and nothing else."""
+        """Whether the job has only maps, only reduces, or maps and the reduces that read them."""
         kinds = [phase.kind for phase in self.phases]
         known = ([SlotKind.MAP], [SlotKind.REDUCE], [SlotKind.MAP, SlotKind.REDUCE])
         return kinds in known and (len(kinds) == 1 or self.phases[1].after == (0,))

@@ -17,7 +17,7 @@ from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.measured import TaskMeasure, phase_measure
 from sluice.model.history import PastPhase, PastRun, PastTask
-from sluice.model.job import Job, RunSpec
+from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
 WORK = "work"  # of the configuration: names the commands that ran
@@ -43,12 +43,17 @@ def profile_name(job: Job) -> str:
 
 
 def work_digest(spec: RunSpec) -> str:
-    """Names the work, whatever it reads and wherever it writes: the same commands, the same name.
+    """A name for the work: the same for the same commands, whatever they read and write.
 
-    The environment is part of it; its values may be secrets, and are not told.
+    The names of environment variables are part of it. Their values are not: they may be secrets,
+    and even a digest would let a guess be checked.
     """
-    told = json.dumps(asdict(replace(spec, input=(), output="")), sort_keys=True)
-    return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    names = tuple((name, HIDDEN) for name, _ in spec.env)
+    fields = asdict(replace(spec, input=(), output="", env=names))
+    if fields["inherit_env"]:
+        del fields["inherit_env"]  # older releases did not know it, and their digests still count
+    text = json.dumps(fields, sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def past_runs(

@@ -1,8 +1,8 @@
 """The folder that holds all state: SLUICE_HOME, or by default the state folder of the XDG rules.
 
-The folder is private (see `private`). One that belongs to another user, or that others may write to,
-is refused: its owner could read what is written there, or plant what is read. An older release made
-folders that others could read; such a folder is made private once, and a log message says so.
+The folder is private (see `private`). A folder that belongs to another user, or that others may
+write to, is refused: others could read what is written there, or plant what is read. An older
+release made folders that others could read; such a folder is made private once, with a log message.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput
+from sluice.store.database import told_clearly
 from sluice.store.private import OPEN_TO_OTHERS, make_private, make_private_folder
 
 RUNS_FOLDER = "runs"
@@ -58,8 +59,12 @@ def check_state_folder(folder: Path) -> None:
     A folder that does not exist yet is fine. Raises InvalidInput if the folder, or its folder of
     runs, belongs to another user or is writable by others.
     """
-    if not folder.is_dir():
-        return
+    with told_clearly(folder):
+        if folder.is_dir():
+            _check(folder)
+
+
+def _check(folder: Path) -> None:
     mode = _checked_mode(folder)
     if _is_for_state_only(folder, mode):
         _tighten(folder, mode)

@@ -13,11 +13,11 @@ Three things keep acknowledged rows, or report their loss:
 * The position of the last row is kept outside SQLite (see `head`), because SQLite drops the end of
   a damaged write-ahead log without an error. It is written after each commit and before `append`
   returns. A database behind it has lost rows; one ahead of it has rows of a crash in between.
-* The log is copied into the database after about 1 MiB, and again at a clean close, so damage in the
-  log concerns recent rows only.
+* The log is copied into the database after about 1 MiB, and again at a clean close, so that damage
+  in the log concerns recent rows only.
 
-Reading never changes a file that has a log, so damaged files stay as they were found. The connection
-that writes is opened at the first write, when the journal has been read.
+Reading never changes a file that has a log, so damaged files stay as they were found. The
+connection that writes is opened at the first write, when the journal has been read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Private folders and files: only their owner can list, read, write or lock them.
 
-All state of Sluice (journals, locks, profiles, scratch folders, logs) is made here. The mode is part
-of the call that makes a folder or file, so that no moment exists at which another user can open it,
-whatever the umask is. The umask of the process stays as it is, because the tasks inherit it and the
-user's outputs must keep the modes that the user wants.
+All state of Sluice (journals, locks, profiles, scratch folders, logs) is made here. The mode is
+part of the call that makes a folder or file, so that no moment exists at which another user can
+open it, whatever the umask is. The umask of the process stays as it is, because the tasks inherit
+it and the user's outputs must keep the modes that the user wants.
 
 SQLite gives its side files (`-wal`, `-shm`) the mode of the database file, so a database that is
 private when it is made has private side files.
@@ -55,7 +55,7 @@ def open_private_file(path: Path, flags: int) -> int:
 
 
 def make_private(path: Path) -> None:
-    """Take all rights of other users to an existing folder or file away; a missing one is ignored."""
+    """Take away all rights of other users to a folder or file; a missing one is ignored."""
     with suppress(FileNotFoundError):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & OPEN_TO_OTHERS:

@@ -16,6 +16,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel
 from sluice.model.cluster import Node
+from sluice.store.private import make_private_folder, open_private_file
 
 NODE_MARK = "SLUICE_NODE"
 SWEEP_S = 5.0
@@ -36,7 +37,7 @@ class LocalAgent:
         self.node = node
         self.is_up = False
         self._folder = node_folder(node, scratch)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         self._errors = self._folder / "agent.log"
         self._errors.unlink(missing_ok=True)
         self._process = self._start()
@@ -66,7 +67,7 @@ class LocalAgent:
 
     def _start(self) -> subprocess.Popen[bytes]:
         path = json.dumps([str(entry) for entry in sys.path])
-        with self._errors.open("ab") as errors:
+        with os.fdopen(open_private_file(self._errors, os.O_WRONLY | os.O_APPEND), "ab") as errors:
             return subprocess.Popen(
                 [sys.executable, "-P", "-c", BOOT, path, self.node.node_id, str(self._folder)],
                 stdin=subprocess.PIPE,

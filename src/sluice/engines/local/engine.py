@@ -37,6 +37,7 @@ from sluice.engines.local.agents import LocalAgent, node_folder, sweep
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
+from sluice.store.private import make_private_folder, open_private_file
 
 RESTARTS_MAX = 5
 TURN_S_MAX = 3600.0  # what the kernel can count
@@ -222,8 +223,8 @@ class LocalEngine:
             self._board.turn(min(left_s, TURN_S_MAX))
 
     def _lock_scratch(self) -> None:
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        self._lock_fd = os.open(self._scratch / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        make_private_folder(self._scratch)
+        self._lock_fd = open_private_file(self._scratch / "lock", os.O_RDWR)
         try:
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.engines.mapreduce import commands, functions, loading, mrjob_steps
+from sluice.engines.mapreduce.environment import enter
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
@@ -42,7 +43,7 @@ def preload(work: Mapping[str, Any]) -> None:
     """
     order = TaskSpec.from_json(work)
     if order.step.python is not None:
-        loading.enter(order.folder, dict(order.env))
+        enter(order.folder, dict(order.env), inherits_env=order.inherits_env)
         with contextlib.redirect_stdout(sys.stderr):
             loading.load(order.folder, order.step.python)
 
@@ -74,7 +75,8 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
 
 def _run(context: TaskContext) -> None:
     if context.spec.step.python is not None:
-        loading.enter(context.spec.folder, context.spec.user_env(context.attempt_id))
+        env = context.spec.user_env(context.attempt_id)
+        enter(context.spec.folder, env, inherits_env=context.spec.inherits_env)
     # Whatever user code prints is talk: results are what it yields.
     with contextlib.redirect_stdout(sys.stderr):
         _RUNNERS[context.spec.step.style, context.spec.side](context)

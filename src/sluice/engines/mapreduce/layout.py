@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class PreparedJob:
     name: names files for it; of this job of this run only.
     splits: inputs of the first map phase; none if there is no data (that phase has one task then).
     reduces: reduce tasks of each step that has a reducer.
+    env: names and values for the tasks. `job` has the names only, because it goes into the journal.
     """
 
     job: Job
@@ -48,6 +49,7 @@ class PreparedJob:
     steps: tuple[Step, ...]
     splits: tuple[Split, ...]
     reduces: int
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
         """What an attempt at this task is to do, as plain JSON values.
@@ -68,7 +70,8 @@ class PreparedJob:
             reduces=self.reduces if step.has_reducer else 0,
             folder=str(Path(run.folder).absolute()),
             staging=str(self.staging.attempts),
-            env=dict(run.env),
+            env=dict(self.env),
+            inherits_env=run.inherit_env,
             split=self._split(phase, task, inputs) if side == "map" else None,
             sources=tuple(self._sources(phase, inputs)) if side == "reduce" else (),
         )
@@ -103,12 +106,16 @@ class PreparedJob:
         steps = tuple(Step.from_json(step) for step in record["steps"])
         splits = tuple(Split.from_json(split) for split in record["splits"])
         return cls(
-            job=replace(job, phases=tuple(from_plain(Phase, plain) for plain in record["phases"])),
+            job=replace(
+                job.without_env_values(),
+                phases=tuple(from_plain(Phase, plain) for plain in record["phases"]),
+            ),
             name=record["name"],
             staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
             steps=steps,
             splits=splits,
             reduces=record["reduces"],
+            env=_run_of(job).env,
         )
 
 
@@ -135,12 +142,13 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
             job,
             run=replace(run, folder=str(Path(run.folder).resolve())),
             phases=_phases(job, steps, len(splits), reduces),
-        ),
+        ).without_env_values(),
         name=name,
         staging=Staging.beside(output, name),
         steps=steps,
         splits=splits,
         reduces=reduces,
+        env=run.env,
     )
 
 
@@ -212,7 +220,13 @@ def _wanted_reduces(job: Job) -> int:
 
 def _python_steps(run: RunSpec, where: str) -> tuple[Step, ...]:
     assert run.python is not None
-    return inspect_python(str(Path(run.folder).absolute()), run.python, dict(run.env), where=where)
+    return inspect_python(
+        str(Path(run.folder).absolute()),
+        run.python,
+        dict(run.env),
+        where=where,
+        inherits_env=run.inherit_env,
+    )
 
 
 def _command_step(run: RunSpec, where: str) -> Step:

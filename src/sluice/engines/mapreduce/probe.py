@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.engines.mapreduce import loading
+from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.task_spec import Step
 from sluice.model.errors import InvalidInput
 
@@ -26,7 +27,12 @@ _UNSUPPORTED = ("mapper_cmd", "combiner_cmd", "reducer_cmd", "mapper_raw", "mapp
 
 
 def inspect_python(
-    folder: str, reference: str, env: Mapping[str, str], *, where: str
+    folder: str,
+    reference: str,
+    env: Mapping[str, str],
+    *,
+    where: str,
+    inherits_env: bool = True,
 ) -> tuple[Step, ...]:
     """The steps of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used."""
     hint = (
@@ -35,7 +41,7 @@ def inspect_python(
     try:
         child = subprocess.run(
             [sys.executable, "-m", __name__, folder, reference],
-            env={**os.environ, **env, "PYTHONPATH": _python_path(env)},
+            env={**inherited(inherits_env=inherits_env), **env, "PYTHONPATH": _python_path(env)},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,

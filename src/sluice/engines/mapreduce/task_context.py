@@ -17,6 +17,7 @@ from subprocess import Popen
 from typing import IO, Any, BinaryIO
 
 from sluice.engines.mapreduce import splits
+from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
 from sluice.engines.mapreduce.spill import Segment, count_lines, write_index
@@ -37,7 +38,8 @@ class TaskContext:
         self.folder = self.scratch / f"{self.attempt_id}.tmp"
         self.watch = Watch(place, self.folder)
         self.processes = ProcessGroup(self.watch)
-        self.env = {**os.environ, **spec.user_env(self.attempt_id)}
+        environment = inherited(inherits_env=spec.inherits_env)
+        self.env = environment | spec.user_env(self.attempt_id)
         self.outputs: list[str] = []
         self.counters = dict.fromkeys(
             ("input_bytes", "output_bytes", "shuffle_bytes", "input_records", "output_records"), 0

@@ -11,9 +11,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from sluice.model.errors import InvalidInput
-from sluice.store.home import state_folder
+from sluice.store.home import PROFILES_FILE, state_folder
 
-FILE_NAME = "profiles.db"
 OPTION, VARIABLE = "--store", "SLUICE_STORE"
 
 _SQLITE, _POSTGRESQL = "sqlite", "postgresql"
@@ -65,7 +64,7 @@ def address_of(given: str | None = None, environ: Mapping[str, str] | None = Non
         return _named(given, where=OPTION)
     if from_environment := environ.get(VARIABLE):
         return _named(from_environment, where=VARIABLE)
-    path = state_folder(environ) / FILE_NAME
+    path = state_folder(environ) / PROFILES_FILE
     return Address(url=URL.create(_SQLITE, database=str(path)), is_named=False)
 
 

@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Engine
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.store.database import told_clearly as disk_told_clearly
+from sluice.store.home import make_state_folder
+from sluice.store.private import make_private_file
 from sluice.store.profiles import reading, retention, writing
 from sluice.store.profiles.address import Address, address_of
 from sluice.store.profiles.database import damage, engine_of, told_clearly
@@ -47,7 +49,7 @@ class Profiles:
         address = address_of(url)
         if address.is_file:
             with disk_told_clearly(address.path.parent):
-                address.path.parent.mkdir(parents=True, exist_ok=True)
+                _make_file(address)
         return cls._at(address, clock)
 
     @classmethod
@@ -180,3 +182,15 @@ class Profiles:
     def _writing(self) -> Iterator[Connection]:
         with told_clearly(self.address), writing_to(self._engine) as connection:
             yield connection
+
+
+def _make_file(address: Address) -> None:
+    """Make an empty private file if there is none; SQLite would use the umask.
+
+    A file that exists under a name that the user gave may be shared on purpose, and keeps its mode.
+    """
+    if address.is_named:
+        address.path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        make_state_folder(address.path.parent)
+    make_private_file(address.path)
