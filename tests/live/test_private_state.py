@@ -67,6 +67,7 @@ def waiting_job(place, **run):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_state_is_private_and_output_is_not_whatever_the_umask(place, umask):
     """While the run is live another user cannot list, read or lock anything of its state."""
@@ -103,6 +104,7 @@ def holds(path, text):
     return text.encode() in path.read_bytes()
 
 
+@pytest.mark.slow
 def test_values_of_the_environment_are_kept_nowhere(place):
     """The names are; the tasks get the values, also after a kill and a resume."""
     waiting_job(place, env={"TOKEN": VALUE}, input=["in"])
@@ -129,6 +131,7 @@ def test_values_of_the_environment_are_kept_nowhere(place):
     assert [str(path) for path in state if holds(path, VALUE)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", [True, False])
 def test_a_clean_environment_has_only_what_the_docs_name(place, python):
     (place.folder / "names.py").write_text(
@@ -191,6 +194,7 @@ def test_a_state_folder_that_others_may_write_to_is_refused(place, mode):
     assert f"chmod go= {place.home}" in errors
 
 
+@pytest.mark.slow
 def test_a_state_folder_of_an_older_release_is_made_private_once(place):
     copying(place)
     (place.home / "runs").mkdir(parents=True)

@@ -162,7 +162,7 @@ class RunShape(Shape):
     )
     env: dict[str, Text] = Field({}, description="names and texts of the environment")
     inherit_env: bool = Field(
-        True,
+        default=True,
         description="true or false: whether tasks get the environment of sluice run as well as env",
     )
 
