@@ -111,7 +111,7 @@ def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeyp
         (["small.yaml", "--format", "sprak"], "'sprak' is no known format. Perhaps spark"),
         (["log.jsonl", "--set", "blok_bytes=1"], "perhaps block_bytes was meant"),
         (["log.jsonl", "--set", "block_bytes"], "write it as key=value"),
-        (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is no kind of database"),
+        (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is not a kind of database"),
         ([], "PATH"),
     ],
 )

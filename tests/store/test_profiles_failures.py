@@ -50,11 +50,11 @@ def test_what_is_given_wins_over_the_environment(tmp_path):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("mysql://ann:secret@host/db", "'mysql' is no kind of database"),
-        ("postgresql+psycopg2://host/db", "'postgresql+psycopg2' is no kind"),
-        ("http://host/", "'http' is no kind"),
-        ("postgresql://ann:secret@host:port/db", "no URL of a database"),
-        ("://", "no URL of a database"),
+        ("mysql://ann:secret@host/db", "'mysql' is not a kind of database"),
+        ("postgresql+psycopg2://host/db", "'postgresql+psycopg2' is not a kind"),
+        ("http://host/", "'http' is not a kind"),
+        ("postgresql://ann:secret@host:port/db", "not the URL of a database"),
+        ("://", "not the URL of a database"),
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
         ("sqlite://host/x.db", "names no file"),
