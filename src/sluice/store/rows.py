@@ -160,7 +160,7 @@ def _check_version(
 def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Position) -> None:
     """Compare the database with the head outside it: it may be ahead, and never behind."""
     with told_clearly(path):
-        seq, _ = head(connection)
+        seq: Any = head(connection)[0]  # of any type, if the file is damaged
         row = connection.execute(
             "SELECT checksum FROM rows WHERE seq = ?", (acknowledged.seq,)
         ).fetchone()
