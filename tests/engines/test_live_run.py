@@ -218,6 +218,7 @@ def test_a_run_of_an_older_release_with_clear_values_is_resumed(tmp_path, monkey
     assert prepared.job.run.env == (("TOKEN", HIDDEN),)
     assert prepared.env == (("TOKEN", "swordfish"),)
     assert "swordfish" not in repr(prepared)
+    assert prepared.job.run is not None
     clear = replace(prepared.job, run=replace(prepared.job.run, env=with_env.env))
     with Journal.create(tmp_path, HEADER, {JobId("words/1"): prepared.to_json()}) as journal:
         journal.append([JobSubmitted(0.0, clear, {}, is_last=True), Tick(0.0)])

@@ -285,3 +285,19 @@ def test_a_bit_that_flipped_in_the_tasks_is_found(url):
             connection.execute(text("UPDATE sluice_phases SET timeline = :b"), {"b": broken})
         with pytest.raises(StoreCorrupt, match="'run-1' of sluice does not fit its digest"):
             profiles.runs("words")
+
+
+@pytest.mark.parametrize("word", ["tablesluice_", "CREATE TABLE", "version_num VARCHAR"])
+@pytest.mark.parametrize("mask", [0x80, 0xFF])
+def test_a_schema_that_is_not_text_is_damage(tmp_path, word, mask):
+    """SQLite quotes the damaged bytes in its message, which Python then cannot decode."""
+    path = tmp_path / "profiles.db"
+    Profiles.open(str(path)).close()
+    content = path.read_bytes()
+    at = content.index(word.encode())
+    for offset in (1, 9):
+        changed = bytearray(content)
+        changed[at + offset] ^= mask
+        path.write_bytes(changed)
+        with pytest.raises(StoreCorrupt), Profiles.open(str(path)) as profiles:
+            profiles.runs("a")
