@@ -111,7 +111,7 @@ def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeyp
         (["small.yaml", "--format", "sprak"], "unknown format 'sprak'. Did you mean spark"),
         (["log.jsonl", "--set", "blok_bytes=1"], "did you mean block_bytes?"),
         (["log.jsonl", "--set", "block_bytes"], "write it as key=value"),
-        (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is no kind of database"),
+        (["log.jsonl", "--store", "mysql://ann:pw@host/db"], "'mysql' is not a kind of database"),
         ([], "PATH"),
     ],
 )

@@ -6,13 +6,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.engines.fakes import HEADER, FakeSource, done_once, job, node, scheduler
 
 import sluice
-from sluice.core.events import TaskFinished
+from sluice.core.events import JobSubmitted, TaskFinished, Tick
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.driver import Driver
 from sluice.engines.interruption import RunInterrupted
@@ -21,7 +22,7 @@ from sluice.engines.local.engine import LocalEngine
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import HIDDEN, Job, Phase, RunSpec, SlotKind
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 
@@ -97,6 +98,7 @@ def counted(folder):
     return {word: int(count) for word, count in (line.split("\t") for line in lines)}
 
 
+plain = wordcount
 WANTED = {word: 400 * count for word, count in Counter(WORDS.split()).items()}
 
 
@@ -210,3 +212,22 @@ def test_a_finished_real_run_is_left_alone(tmp_path):
 
     assert resume(tmp_path).was_finished
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/*")} == before
+
+
+def test_a_run_of_an_older_release_with_clear_values_is_resumed(tmp_path, monkeypatch):
+    """Its journal holds values of `env`, which make no difference."""
+    with_env = replace(wordcount(tmp_path).run, env=(("TOKEN", "swordfish"),))
+    monkeypatch.setattr(
+        sys.modules[__name__], "wordcount", lambda folder: replace(plain(folder), run=with_env)
+    )
+    prepared = prepare(wordcount(tmp_path))
+    assert prepared.job.run.env == (("TOKEN", HIDDEN),)
+    assert prepared.env == (("TOKEN", "swordfish"),)
+    assert "swordfish" not in repr(prepared)
+    assert prepared.job.run is not None
+    clear = replace(prepared.job, run=replace(prepared.job.run, env=with_env.env))
+    with Journal.create(tmp_path, HEADER, {JobId("words/1"): prepared.to_json()}) as journal:
+        journal.append([JobSubmitted(0.0, clear, {}, is_last=True), Tick(0.0)])
+
+    assert resume(tmp_path).uncommitted == {}
+    assert counted(tmp_path) == WANTED

@@ -1,6 +1,7 @@
 """The output comes all at once or not at all, whenever it is interrupted."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,18 @@ def staged(tmp_path):
     return staging, winners
 
 
-def stand_in(output):
-    """What the output holds."""
+def content_of(output):
+    """The files of the output with their text."""
     return {path.name: path.read_text() for path in output.iterdir()}
 
 
-COMMITTED = {"part-00000": "part 0\n", "part-00001": "part 1\n", "part-00002": "part 2\n"}
+COMMITTED = {
+    "part-00000": "part 0\n",
+    "part-00001": "part 1\n",
+    "part-00002": "part 2\n",
+    "_SUCCESS": "",
+    ".sluice": ".out.sluice-job-1\n",
+}
 
 
 def test_a_commit_gives_the_winners_and_nothing_else(staged):
@@ -42,7 +49,7 @@ def test_a_commit_gives_the_winners_and_nothing_else(staged):
     staging, winners = staged
     staging.commit(winners, phase=1)
 
-    assert stand_in(staging.output) == {**COMMITTED, "_SUCCESS": ""}
+    assert content_of(staging.output) == COMMITTED
     assert list(staging.output.parent.iterdir()) == [staging.output]
 
 
@@ -75,19 +82,19 @@ def test_a_commit_interrupted_anywhere_is_finished_by_repeating_it(staged, monke
             staging.commit(winners, phase=1)
         except Crash:
             crashed = True
-    assert crashed or step > 14  # the cases do reach into the commit
+    assert crashed or step > 16  # the cases do reach into the commit
     if staging.output.exists():
         assert (staging.output / "_SUCCESS").exists()
     staging.commit(winners, phase=1)
     staging.commit(winners, phase=1)
 
-    assert stand_in(staging.output) == {**COMMITTED, "_SUCCESS": ""}
+    assert content_of(staging.output) == COMMITTED
     assert list(staging.output.parent.iterdir()) == [staging.output]
 
 
-@pytest.mark.parametrize("kind", ["folder", "full folder", "file", "success"])
+@pytest.mark.parametrize("kind", ["folder", "full folder", "file", "success", "other run"])
 def test_an_output_that_appeared_meanwhile_is_left_alone(staged, kind):
-    """Somebody else's results are never overwritten."""
+    """Results of another program are never overwritten."""
     staging, winners = staged
     if kind == "file":
         staging.output.write_text("theirs")
@@ -95,13 +102,77 @@ def test_an_output_that_appeared_meanwhile_is_left_alone(staged, kind):
         staging.output.mkdir()
         if kind == "full folder":
             (staging.output / "part-00000").write_text("theirs")
-        if kind == "success":
+        if kind in {"success", "other run"}:
             (staging.output / "_SUCCESS").touch()
+        if kind == "other run":
+            (staging.output / ".sluice").write_text(".out.sluice-job-2\n")
     with pytest.raises(InvalidInput, match="exists"):
         staging.commit(winners, phase=1)
 
     assert staging.attempts.exists()
     assert not (staging.output / "part-00001").exists()
+
+
+def test_a_job_that_ran_again_after_its_commit_keeps_its_output(staged):
+    """A damaged journal may have lost that the tasks ended, and that the output was committed."""
+    staging, winners = staged
+    staging.commit(winners, phase=1)
+    staging.begin()
+    for winner in winners:
+        Path(winner).write_text("again\n")
+    staging.commit(winners, phase=1)
+
+    assert content_of(staging.output) == COMMITTED
+    assert list(staging.output.parent.iterdir()) == [staging.output]
+
+
+def test_an_output_that_replaced_the_own_one_is_left_alone(staged):
+    """It has a _SUCCESS as well, and all winners are gone; the mark tells the difference."""
+    staging, winners = staged
+    staging.commit(winners, phase=1)
+    staging.output.rename(staging.output.with_name("kept"))
+    staging.output.mkdir()
+    (staging.output / "_SUCCESS").touch()
+
+    with pytest.raises(InvalidInput, match="exists"):
+        staging.commit(winners, phase=1)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_an_output_has_the_modes_that_the_umask_gives(tmp_path, umask):
+    """It is the user's, not state; the staging folder is private until then."""
+    before = os.umask(umask)
+    try:
+        (tmp_path / "plain").mkdir()
+        (tmp_path / "plain" / "file").touch()
+        staging = Staging.beside(tmp_path / "deep" / "out", "job-1")
+        staging.begin()
+        winner = staging.attempts / "winner.part"
+        winner.touch()
+        assert mode_of(staging.folder) == 0o700
+        staging.commit([str(winner)], phase=0)
+    finally:
+        os.umask(before)
+
+    plain_folder, plain_file = mode_of(tmp_path / "plain"), mode_of(tmp_path / "plain" / "file")
+    assert mode_of(staging.output) == mode_of(staging.output.parent) == plain_folder
+    assert {mode_of(path) for path in staging.output.iterdir()} == {plain_file}
+
+
+def test_an_output_in_a_shared_folder_gets_the_group_of_the_folder(tmp_path):
+    """The setgid bit passes through the staging folder."""
+    tmp_path.chmod(0o2775)
+    staging = Staging.beside(tmp_path / "out", "job-1")
+    staging.begin()
+    winner = staging.attempts / "winner.part"
+    winner.touch()
+    staging.commit([str(winner)], phase=0)
+
+    assert staging.output.stat().st_mode & stat.S_ISGID
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_lost_part_files_blame_their_tasks(staged):

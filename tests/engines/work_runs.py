@@ -102,7 +102,7 @@ def run_job(job, folder, **more):
     assert not prepared.staging.folder.exists()
     assert not list((Path(folder) / "scratch").glob("*.tmp"))
     parts = sorted(output.glob("part-*"))
-    assert {*parts, output / "_SUCCESS"} == {*output.iterdir()}
+    assert {*parts, output / "_SUCCESS", output / ".sluice"} == {*output.iterdir()}
     return [part.read_bytes() for part in parts]
 
 

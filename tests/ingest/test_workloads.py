@@ -135,6 +135,14 @@ def test_a_shuffle_of_length_0_is_none():
     assert parse_workload(text).jobs[0].phases[0].fetch is None
 
 
+@pytest.mark.parametrize(("line", "inherits"), [("", True), (", inherit_env: false", False)])
+def test_a_job_may_decline_the_environment_of_sluice_run(line, inherits):
+    run = f"{{input: [a], output: b, mapper: cat{line}}}"
+    spec = parse_workload(f"{{version: 1, jobs: [{{id: a, run: {run}}}]}}").jobs[0].run
+
+    assert spec.inherit_env is inherits
+
+
 def test_run_takes_command_lines_apart_as_a_shell_would():
     path = next(path for path in GOOD if path.stem == "real")
     words, in_python = (job.run for job in load_workload(str(path)).jobs)

@@ -85,9 +85,10 @@ class Place:
         return "\n".join(line["why"] for line in json.loads(told)["lines"])
 
     def outputs(self, name="out"):
-        """Every file below the output folder, hidden ones too, with its bytes."""
+        """Every file below the output folder with its bytes, without the marks of runs."""
         folder = self.folder / name
-        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        everything = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        files = (path for path in everything if path.name != ".sluice")
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
     def lines(self, output):

@@ -13,7 +13,7 @@ from tests.live.recorded_lives import lives_of
 from tests.skips import required
 
 KILLS_MAX_PER_RUN = 6
-RENAMINGS = 6  # of the driver of the third job alone: its journal, four part files, the output
+RENAMINGS = 7  # of the driver of the third job alone: journal, its head, four part files, output
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -290,8 +290,17 @@ def test_there_is_no_journal_where_none_was_made(tmp_path):
 
 def test_another_release_s_journal_is_left_alone(told):
     tampered(told, "PRAGMA user_version = 2")
+    (told / "journal.head").unlink()
 
     with pytest.raises(InvalidInput, match="version 2"):
+        Journal.reopened(told)
+
+
+def test_a_version_that_the_head_contradicts_is_damage(told):
+    """A flipped bit in the version field must not send the user to another release."""
+    tampered(told, "PRAGMA user_version = 2")
+
+    with pytest.raises(StoreCorrupt, match="version is 2, and 1"):
         Journal.reopened(told)
 
 

@@ -50,11 +50,11 @@ def test_what_is_given_wins_over_the_environment(tmp_path):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("mysql://ann:secret@host/db", "'mysql' is no kind of database"),
-        ("postgresql+psycopg2://host/db", "'postgresql+psycopg2' is no kind"),
-        ("http://host/", "'http' is no kind"),
-        ("postgresql://ann:secret@host:port/db", "no URL of a database"),
-        ("://", "no URL of a database"),
+        ("mysql://ann:secret@host/db", "'mysql' is not a kind of database"),
+        ("postgresql+psycopg2://host/db", "'postgresql+psycopg2' is not a kind"),
+        ("http://host/", "'http' is not a kind"),
+        ("postgresql://ann:secret@host:port/db", "not the URL of a database"),
+        ("://", "not the URL of a database"),
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
         ("sqlite://host/x.db", "names no file"),
@@ -285,3 +285,19 @@ def test_a_bit_that_flipped_in_the_tasks_is_found(url):
             connection.execute(text("UPDATE sluice_phases SET timeline = :b"), {"b": broken})
         with pytest.raises(StoreCorrupt, match="'run-1' of sluice does not fit its digest"):
             profiles.runs("words")
+
+
+@pytest.mark.parametrize("word", ["tablesluice_", "CREATE TABLE", "version_num VARCHAR"])
+@pytest.mark.parametrize("mask", [0x80, 0xFF])
+def test_a_schema_that_is_not_text_is_damage(tmp_path, word, mask):
+    """SQLite quotes the damaged bytes in its message, which Python then cannot decode."""
+    path = tmp_path / "profiles.db"
+    Profiles.open(str(path)).close()
+    content = path.read_bytes()
+    at = content.index(word.encode())
+    for offset in (1, 9):
+        changed = bytearray(content)
+        changed[at + offset] ^= mask
+        path.write_bytes(changed)
+        with pytest.raises(StoreCorrupt), Profiles.open(str(path)) as profiles:
+            profiles.runs("a")

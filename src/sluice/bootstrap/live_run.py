@@ -37,6 +37,7 @@ from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.store.journal import Journal
+from sluice.store.private import make_private_folder
 from sluice.store.rows import EntryKind, RunHeader, entries
 from sluice.store.runs import RunInfo, Runs
 
@@ -148,7 +149,7 @@ class LiveSetup:
         """Run it to its end. Raises what `Driver.run` raises."""
         clock = RunClock()
         scratch = self.journal.folder / _SCRATCH
-        scratch.mkdir(exist_ok=True)
+        make_private_folder(scratch)
         engine: Engine = LocalEngine(self.cluster.nodes, scratch, self.journal.epoch, clock.now_s)
         driver = Driver(
             engine=engine,

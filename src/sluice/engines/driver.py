@@ -158,7 +158,8 @@ class Driver:
             known = self._state.jobs.get(job.job_id)
             if known is None:
                 self._due.append(job)
-            elif known.job != job:
+            # The journal of an older release holds the values of environment variables.
+            elif known.job.without_env_values() != job.without_env_values():
                 raise InvalidInput(
                     "the job, or its input, is not what it was when the run started",
                     where=f"job {job.job_id!r}",

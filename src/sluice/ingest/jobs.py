@@ -102,6 +102,7 @@ def _run(shape: JobShape, run: RunShape, folder: str) -> RunSpec:
         python=run.python,
         split_bytes=run.split_bytes,
         env=_environment(run),
+        inherit_env=run.inherit_env,
         reduces_wanted=None if shape.reduces is None else tasks_wanted(shape.reduces),
     )
 

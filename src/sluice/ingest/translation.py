@@ -30,6 +30,8 @@ _WANTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
+_TYPE_NAMES = {int: "a number", float: "a number", bool: "true or false", list: "a list",
+               dict: "a mapping", type(None): "null"}  # fmt: skip
 # The hint contains the lower bound; the upper one may be a surprise.
 _BOUNDS = {
     "greater_than": "",
@@ -58,6 +60,9 @@ def _message(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> 
         hint = _choice(value, context["expected"])
     elif kind in _WANTED:
         hint = _typed_hint(kind, value, hint)
+    if kind in _WANTED and steps[-3:-1] == ("run", "env"):
+        # It may be a secret, and messages end up in logs.
+        return f"is {_TYPE_NAMES.get(type(value), 'a value')}, not {_WANTED[kind]}", hint
     return _what(kind, value, context, str(detail["msg"])), hint
 
 

@@ -8,7 +8,7 @@ must also end before the phase starts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sluice.model.buffers import BufferRanges
@@ -18,6 +18,7 @@ from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
 
 TASKS_MAX = 10**8
+HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
 
 class SlotKind(Enum):
@@ -93,6 +94,9 @@ class RunSpec:
 
     input: file patterns as the user wrote them.  output: folder.  Both are relative to `folder`.
     python: "file.py:Name" of functions or of an mrjob class.
+    env: names and values that tasks get. The values may be secrets: they are not part of the
+    representation, and `Job.without_env_values` removes them.
+    inherit_env: whether tasks get the environment of `sluice run` as well.
     reduces_wanted: number of part files that the workload file asks for; None if it gives none.
     """
 
@@ -104,7 +108,8 @@ class RunSpec:
     reducer: tuple[str, ...] | None = None
     python: str | None = None
     split_bytes: int = 32 * 1024 * 1024
-    env: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    inherit_env: bool = True
     reduces_wanted: int | None = None
 
 
@@ -161,6 +166,16 @@ class Job:
                     where=where,
                     hint="list a phase after all phases that it follows",
                 )
+
+    def without_env_values(self) -> Job:
+        """The job with the names of its environment variables and without their values.
+
+        This is the job that the driver, the core and the journal see.
+        """
+        if self.run is None or not self.run.env:
+            return self
+        names = tuple((name, HIDDEN) for name, _ in self.run.env)
+        return replace(self, run=replace(self.run, env=names))
 
     @property
     def is_map_reduce(self) -> bool:

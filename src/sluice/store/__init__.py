@@ -1,1 +1,1 @@
-"""What Sluice remembers, and the only openers of its databases."""
+"""The state of Sluice: journals and profiles. Only this package opens their databases."""

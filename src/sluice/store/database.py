@@ -1,4 +1,4 @@
-"""How the store opens its databases, and what it says when the disk does not play along."""
+"""How the store opens its SQLite databases, and how it reports faults of disks and databases."""
 
 from __future__ import annotations
 
@@ -8,10 +8,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sluice.model.errors import SluiceError, StoreCorrupt
+from sluice.store.private import make_private_file
 
 BUSY_S = 10.0  # how long to wait for another process that writes
 
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
+# A log of about 1 MiB is copied into the database file, so that damage in the log reaches back
+# only that far. SQLite's default of 1000 pages saves little time (bench/journal.py).
+CHECKPOINT_PAGES = 256
+
+# ERROR is a missing table or column, and MISMATCH a wrong type: our statements fit the schema, so
+# the schema in the file is damaged.
+_DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_FORMAT,
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_TOOBIG,
+    }
+)
 
 
 class StoreUnavailable(SluiceError):
@@ -19,22 +35,49 @@ class StoreUnavailable(SluiceError):
 
 
 def connected(path: Path) -> sqlite3.Connection:
-    """A connection whose commits are on the disk when they return; text comes back as bytes.
+    """A connection for writing, whose commits are on the disk when they return.
 
-    The write-ahead log lets others read while one process writes, and FULL has it synced at each
-    commit. Raises StoreUnavailable, or StoreCorrupt where the file is no database.
+    The file is made if it is missing, private from the start. Text comes back as bytes. The
+    write-ahead log lets others read while one process writes; FULL syncs it at each commit.
+    Raises StoreUnavailable, or StoreCorrupt if the file is not a database.
     """
     with told_clearly(path):
-        # Commits are said, never implied; text as bytes, so that damaged text reaches the checksum.
-        connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
-        connection.text_factory = bytes
+        make_private_file(path)
+        connection = _connection(str(path), is_uri=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def connected_to_read(path: Path) -> sqlite3.Connection:
+    """A connection for reading an existing database; it leaves database and log as they are.
+
+    The last connection that closes normally copies the log into the database file and deletes the
+    log. If the log is damaged that would destroy the evidence, so a database with a log is opened
+    read-only, and such a connection cannot do it.
+    """
+    mode = "ro" if _has_log(path) else "rw"
+    with told_clearly(path):
+        return _connection(f"{path.absolute().as_uri()}?mode={mode}", is_uri=True)
+
+
+def _connection(name: str, *, is_uri: bool) -> sqlite3.Connection:
+    # Commits are explicit. Text stays bytes, so that damaged text reaches the checksums.
+    connection = sqlite3.connect(name, timeout=BUSY_S, isolation_level=None, uri=is_uri)
+    connection.text_factory = bytes
+    return connection
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -45,7 +88,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk may have rolled back by itself already.
+        # SQLite rolls back by itself when the disk is full.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -53,17 +96,24 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def told_clearly(path: Path) -> Iterator[None]:
-    """Faults of files and databases as errors of the house, naming the file."""
+    """Raise faults of files and databases as StoreUnavailable or StoreCorrupt, naming the file."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        # The message of SQLite quotes damaged bytes of the schema, and Python cannot decode them.
+        raise _corrupt(path, "its schema is damaged") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
-        # The low byte is the fault, the others say more about it.
+        # The low byte is the fault, the other bytes are details of it.
         if code is not None and code & 0xFF in _DAMAGE:
-            raise StoreCorrupt(f"{path}: {error}. Keep the file; it is evidence.") from error
+            raise _corrupt(path, str(error)) from error
         raise _unavailable(path, str(error)) from error
     except OSError as error:
         raise _unavailable(Path(error.filename or path), error.strerror or str(error)) from error
+
+
+def _corrupt(path: Path, why: str) -> StoreCorrupt:
+    return StoreCorrupt(f"{path}: {why}. Keep the file; it is evidence.")
 
 
 def _unavailable(path: Path, why: str) -> StoreUnavailable:

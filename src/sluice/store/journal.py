@@ -1,13 +1,23 @@
-"""The journal of a live run: what happened, durable before it counts.
+"""The journal of a live run: the events of the run, durable before they count.
 
-Theory of operation. One SQLite file per run, rows only ever added. Row 0 is the run's header;
-then come epochs (lives of the core), events, and notes. `append` writes a batch of events in one
-transaction and returns once it is on the disk. `note` keeps a digest of what was decided on the
-batch; it travels with the next write, for it is only there to catch a replay that decides
-otherwise, and what a crash takes of it, the replay decides anew.
+Theory of operation. One SQLite file for each run, whose rows are only ever added. Row 0 is the
+header of the run; epochs (lives of the core), events and notes follow. `append` writes a batch of
+events in one transaction and returns once it is on the disk. `note` keeps a digest of the decisions
+on the batch. The digest only serves to detect a replay that decides otherwise, so it is written
+with the next batch; the replay makes the decisions again if a crash takes it.
 
-Rows are chained by checksums (see `rows`); one that was changed or lost is `StoreCorrupt`, and
-nothing is repaired. SQLite sees to it that a write that was cut short never happened.
+Three things keep acknowledged rows, or report their loss:
+
+* Rows are chained by checksums (see `rows`). A changed or lost row is `StoreCorrupt`, and nothing
+  is repaired. SQLite undoes a write that was cut short.
+* The position of the last row is kept outside SQLite (see `head`), because SQLite drops the end of
+  a damaged write-ahead log without an error. It is written after each commit and before `append`
+  returns. A database behind it has lost rows; one ahead of it has rows of a crash in between.
+* The log is copied into the database after about 1 MiB, and again at a clean close, so that damage
+  in the log concerns recent rows only.
+
+Reading never changes a file that has a log, so damaged files stay as they were found. The
+connection that writes is opened at the first write, when the journal has been read.
 """
 
 from __future__ import annotations
@@ -25,7 +35,8 @@ from sluice.core.codec import decision_line, encode
 from sluice.core.commands import Command
 from sluice.core.events import Event
 from sluice.model.ids import JobId
-from sluice.store.database import connected, told_clearly, transaction
+from sluice.store.database import StoreUnavailable, connected, told_clearly, transaction
+from sluice.store.head import Head, Position
 from sluice.store.rows import (
     FILE_NAME,
     NOTHING_BEFORE,
@@ -34,9 +45,9 @@ from sluice.store.rows import (
     EntryKind,
     RunHeader,
     chained,
+    entries,
     head,
     opened,
-    verified,
 )
 from sluice.store.run_lock import RunLock
 
@@ -56,27 +67,29 @@ CREATE TABLE head (
 
 
 def decision_digest(commands: Iterable[Command]) -> str:
-    """What `note` keeps of a list of commands, in hex."""
+    """The digest that `note` keeps of a list of commands, in hex."""
     return hashlib.blake2b(decision_line(commands).encode(), digest_size=16).hexdigest()
 
 
 class Journal:
     """The one writer of a run's journal. Made by `create` or `reopened`; close it after use."""
 
-    def __init__(self, folder: Path, lock: RunLock, connection: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, lock: RunLock) -> None:
         self.folder = folder
         self.path = folder / FILE_NAME
         self.epoch = FIRST_EPOCH
         self._lock = lock
-        self._connection = connection
+        self._writer: sqlite3.Connection | None = None
+        self._head: Head | None = None
+        self._failure: StoreUnavailable | None = None
         self._seq, self._checksum = -1, NOTHING_BEFORE
         self._noted: list[tuple[EntryKind, str]] = []
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader, prepared: Prepared | None = None) -> Self:
-        """Begin the journal of a new run, in its first epoch, in a folder that exists.
+        """Begin the journal of a new run, in its first epoch, in an existing folder.
 
-        prepared: for each job what a resumed run could not find out anew, as plain JSON values.
+        prepared: for each job, as plain JSON values, what a resumed run cannot determine again.
         """
         lock = RunLock(folder)
         try:
@@ -89,21 +102,18 @@ class Journal:
 
     @classmethod
     def reopened(cls, folder: Path) -> Self:
-        """Take up the journal of a run that was left. `read` it before writing: that verifies it.
+        """Open the journal of a run to continue it. `read` verifies it; do that before writing.
 
-        Its `epoch` is that of the life to come; it counts once `begin_epoch` was called.
-        Raises EngineUnavailable while another process drives the run.
+        Its `epoch` is that of the next life, which counts once `begin_epoch` was called.
+        Raises EngineUnavailable while another process drives the run, and StoreCorrupt if
+        acknowledged rows are missing.
         """
         lock = RunLock(folder)
         try:
-            journal = cls(folder, lock, opened(folder / FILE_NAME))
-        except BaseException:
-            lock.release()
-            raise
-        try:
+            journal = cls(folder, lock)
             journal._find_end()
         except BaseException:
-            journal.close()
+            lock.release()
             raise
         return journal
 
@@ -114,8 +124,11 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file and the lock."""
-        self._connection.close()
+        """Close the files and release the lock."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._head is not None:
+            self._head.close()
         self._lock.release()
 
     # --- writing ------------------------------------------------------------------------------
@@ -123,20 +136,21 @@ class Journal:
     def append(self, events: Sequence[Event]) -> None:
         """Add events in one transaction; they are durable when this returns.
 
-        Raises StoreUnavailable, having added nothing, where the disk does not take them.
+        Raises StoreUnavailable if the disk does not take them. Nothing was added then, or the
+        journal refuses all further writes and a resumed run finds the events in it.
         """
         self._write([(EntryKind.EVENT, encode(event)) for event in events])
 
     def note(self, commands: Iterable[Command]) -> None:
-        """Keep what was decided on the events appended last; durable with the next write."""
+        """Keep the digest of the decisions on the last events; durable with the next write."""
         self._noted.append((EntryKind.DECISION, decision_digest(commands)))
 
     def committed(self, job_id: JobId) -> None:
-        """The job's output stands in its place."""
+        """The output of the job is in its place."""
         self._write([(EntryKind.COMMITTED, job_id)])
 
     def aborted(self, job_id: JobId) -> None:
-        """What the job had left is removed."""
+        """The unfinished files of the job are removed."""
         self._write([(EntryKind.ABORTED, job_id)])
 
     def begin_epoch(self) -> None:
@@ -147,14 +161,23 @@ class Journal:
         """The run is over."""
         self._write([(EntryKind.FINISHED, "")])
 
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        """The connection that writes; opened at the first write."""
+        if self._writer is None:
+            self._writer = connected(self.path)
+        return self._writer
+
     def _find_end(self) -> None:
-        with told_clearly(self.path):
-            self._seq, self._checksum = head(self._connection)
-            (last,) = self._connection.execute("SELECT max(epoch) FROM rows").fetchone()
-        # Damage shows when the rows are read; until then any number will do.
+        with closing(opened(self.path)) as connection, told_clearly(self.path):
+            self._seq, self._checksum = head(connection)
+            (last,) = connection.execute("SELECT max(epoch) FROM rows").fetchone()
+        # Damage is found when the rows are read; until then any number will do.
         self.epoch = last + 1 if isinstance(last, int) else FIRST_EPOCH
 
     def _write(self, rows: list[tuple[EntryKind, str]]) -> None:
+        if self._failure is not None:
+            raise self._failure
         before = self._seq, self._checksum
         try:
             with told_clearly(self.path), transaction(self._connection):
@@ -163,6 +186,7 @@ class Journal:
             self._seq, self._checksum = before
             raise
         self._noted.clear()
+        self._move_head()
 
     def _insert(self, rows: list[tuple[EntryKind, str]]) -> None:
         for kind, payload in rows:
@@ -173,32 +197,57 @@ class Journal:
         last = self._seq, self._checksum
         self._connection.execute("UPDATE head SET seq = ?, checksum = ?", last)
 
+    def _move_head(self) -> None:
+        """Put the last row on record outside the database; only then is it acknowledged."""
+        position = Position(self._seq, self._checksum, SCHEMA_VERSION)
+        try:
+            with told_clearly(self.path):
+                if self._head is None:
+                    self._head = Head.opened(self.folder)
+                if self._head is not None:
+                    self._head.write(position)
+                else:  # the journal of an older release has no head yet
+                    self._head = Head.create(self.folder, position)
+                    _sync(self.folder)
+        except StoreUnavailable as error:
+            # The rows are in the database, and their writer will not act on them.
+            self._failure = error
+            raise
+
     # --- reading ------------------------------------------------------------------------------
 
     def read(self) -> Iterator[Entry]:
-        """All rows in order, each verified. Raises StoreCorrupt, with its seq, at a damaged one."""
-        return verified(self._connection, self.path)
+        """All rows in order, each verified, as `rows.entries` gives them."""
+        return entries(self.folder)
 
 
 def _write_first_rows(folder: Path, header: RunHeader, prepared: Prepared) -> None:
-    """A journal comes to stand there with all that a resumed run needs, or not at all."""
+    """Make the journal with everything that a resumed run needs, or not at all."""
     draft, path = folder / f"{FILE_NAME}.new", folder / FILE_NAME
     with told_clearly(path):
         draft.unlink(missing_ok=True)
         with closing(connected(draft)) as connection, transaction(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            first = [(EntryKind.RUN, header.line())]
-            first += [(EntryKind.PREPARED, json.dumps(pair)) for pair in prepared.items()]
-            checksum = NOTHING_BEFORE
-            for seq, (kind, payload) in enumerate(first):
-                row = (seq, FIRST_EPOCH, kind.value, payload)
-                checksum = _insert(connection, checksum, row)
-            connection.execute("INSERT INTO head VALUES (1, ?, ?)", (len(first) - 1, checksum))
+            last = _insert_first_rows(connection, header, prepared)
+        # The head comes first: a journal of this release is never without one.
+        Head.create(folder, last).close()
         draft.rename(path)
         for place in (folder, folder.parent):
             _sync(place)
+
+
+def _insert_first_rows(
+    connection: sqlite3.Connection, header: RunHeader, prepared: Prepared
+) -> Position:
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    first = [(EntryKind.RUN, header.line())]
+    first += [(EntryKind.PREPARED, json.dumps(pair)) for pair in prepared.items()]
+    checksum = NOTHING_BEFORE
+    for seq, (kind, payload) in enumerate(first):
+        checksum = _insert(connection, checksum, (seq, FIRST_EPOCH, kind.value, payload))
+    connection.execute("INSERT INTO head VALUES (1, ?, ?)", (len(first) - 1, checksum))
+    return Position(len(first) - 1, checksum, SCHEMA_VERSION)
 
 
 def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, str, str]) -> bytes:
@@ -210,7 +259,7 @@ def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, 
 
 
 def _sync(folder: Path) -> None:
-    """What was made or renamed in a folder survives a power cut only after this."""
+    """Sync a folder: a new or renamed file in it survives a power cut only after this."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

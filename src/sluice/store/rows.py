@@ -1,7 +1,8 @@
-"""The rows of a journal: what one tells, how each is chained to the one before, how they are read.
+"""The rows of a journal: their kinds, the chain of their checksums, and how they are read.
 
-Every row's checksum continues that of the row before, and the head keeps the last one, so that a
-changed, missing, added or cut-off row is found by whoever reads.
+The checksum of each row continues that of the row before. Two heads hold the last one: a table of
+the database, in the transaction of the rows, and a file outside it (see `head`). So a reader finds
+every row that was changed, lost, added or cut off, also when SQLite itself dropped it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from sluice.core.codec import decode
 from sluice.core.events import Event
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
-from sluice.store.database import connected, told_clearly
+from sluice.store.database import connected_to_read, told_clearly
+from sluice.store.head import Position, head_position
 
 SCHEMA_VERSION = 1
 FILE_NAME = "journal.db"
@@ -35,24 +37,24 @@ _SELECT_WITH_HEAD = (
 
 
 class EntryKind(Enum):
-    """What a row tells."""
+    """The kind of a row."""
 
     RUN = "run"  # the header
-    PREPARED = "prepared"  # how one job will be run, found out before anything ran
+    PREPARED = "prepared"  # how one job will be run, determined before anything ran
     EPOCH = "epoch"  # a new life of the core begins
     EVENT = "event"
     DECISION = "decision"  # digest of the commands since the last one
-    COMMITTED = "committed"  # a job's output stands where the user wants it
-    ABORTED = "aborted"  # what a job that did not succeed had left is removed
+    COMMITTED = "committed"  # the output of a job is in its place
+    ABORTED = "aborted"  # the files of a job that did not succeed are removed
     FINISHED = "finished"  # the run is over; always the last row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHeader:
-    """What a run is about, told once at its start.
+    """The workload and the scheduler of a run, written once at its start.
 
     source: the workload file, absolute, or "-".  sha256: of its text, in hex.
-    policies, settings: what makes the same scheduler again.
+    policies, settings: enough to build the same scheduler again.
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
     """
 
@@ -64,8 +66,8 @@ class RunHeader:
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        return json.dumps(told, default=dict)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps(values, default=dict)
 
 
 class Entry(NamedTuple):
@@ -77,27 +79,30 @@ class Entry(NamedTuple):
     payload: str
 
     def event(self) -> Event:
-        """The event of an EVENT row. Raises StoreCorrupt where this release cannot read it."""
+        """The event of an EVENT row. Raises StoreCorrupt if this release cannot read it."""
         try:
             return decode(self.payload)
         except InvalidInput as error:
             raise StoreCorrupt(f"row {self.seq} of the journal: {error}") from error
 
     def prepared(self) -> tuple[JobId, Mapping[str, Any]]:
-        """The job of a PREPARED row, and the record of it, as `create` was given it."""
+        """The job of a PREPARED row, and its record, as `Journal.create` received it."""
         job_id, record = json.loads(self.payload)
         return job_id, record
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """The rows of any run's journal, also while another process drives it; as `Journal.read`."""
+    """The rows of the journal in a folder, also while another process drives the run.
+
+    Each row is verified. Raises StoreCorrupt, with its number, at the first damaged one.
+    """
     path = folder / FILE_NAME
     with closing(opened(path)) as connection:
         yield from verified(connection, path)
 
 
 def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:
-    """What a run is about, and the kind of its last row, without reading what lies between."""
+    """The header and the kind of the last row, without reading the rows between them."""
     path = folder / FILE_NAME
     with closing(opened(path)) as connection, told_clearly(path):
         first = connection.execute(f"{_SELECT} LIMIT 1").fetchone()
@@ -112,41 +117,77 @@ def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """A connection to a journal that exists, in the version that this release reads."""
+    """A connection for reading an existing journal in the version that this release reads.
+
+    Raises StoreCorrupt if acknowledged rows are missing; the files stay as they are then.
+    """
     if not path.exists():  # SQLite would make an empty one
-        raise InvalidInput("there is no journal", where=str(path), hint="start the run anew")
-    connection = connected(path)
+        raise InvalidInput(
+            "there is no journal", where=str(path), hint="run the workload again without --resume"
+        )
+    # Before the database: a driver that writes meanwhile moves the database ahead, never back.
+    acknowledged = head_position(path.parent)
+    connection = connected_to_read(path)
     try:
-        _check_version(connection, path)
+        _check_version(connection, path, acknowledged)
+        if acknowledged is not None:
+            _check_head(connection, path, acknowledged)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+def _check_version(
+    connection: sqlite3.Connection, path: Path, acknowledged: Position | None
+) -> None:
     with told_clearly(path):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != SCHEMA_VERSION:
-        raise InvalidInput(
-            f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
-            where=str(path),
-            hint="use the release that wrote it",
+    if version == SCHEMA_VERSION:
+        return
+    if acknowledged is not None and acknowledged.version != version:
+        raise StoreCorrupt(
+            f"{path}: its version is {version}, and {acknowledged.version} in the journal's head."
+            " Keep the folder as evidence, and run the workload again without --resume."
         )
+    raise InvalidInput(
+        f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
+        where=str(path),
+        hint="use the release that wrote it",
+    )
+
+
+def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Position) -> None:
+    """Compare the database with the head outside it: it may be ahead, and never behind."""
+    with told_clearly(path):
+        seq: Any = head(connection)[0]  # of any type, if the file is damaged
+        row = connection.execute(
+            "SELECT checksum FROM rows WHERE seq = ?", (acknowledged.seq,)
+        ).fetchone()
+    if isinstance(seq, int) and seq < acknowledged.seq:
+        missing = acknowledged.seq - max(seq, -1)
+        rows = "1 acknowledged row is" if missing == 1 else f"{missing} acknowledged rows are"
+        raise StoreCorrupt(
+            f"{path}: {rows} missing (the last one is row {acknowledged.seq}). The file or its"
+            f" log {path.name}-wal is damaged. Keep the folder as evidence, and run the workload"
+            " again without --resume."
+        )
+    if row is None or row[0] != acknowledged.checksum:
+        raise _damage(path, acknowledged.seq, "does not match the journal's head")
 
 
 def head(connection: sqlite3.Connection) -> tuple[int, bytes]:
-    """Number and checksum of the last row."""
+    """Number and checksum of the last row, as the database holds them."""
     seq, checksum = connection.execute("SELECT seq, checksum FROM head").fetchone() or (-1, b"")
     return seq, checksum
 
 
 def verified(connection: sqlite3.Connection, path: Path) -> Iterator[Entry]:
-    """All rows in order. Raises StoreCorrupt, naming the row, at the first that is not right."""
+    """All rows in order. Raises StoreCorrupt, with its number, at the first damaged row."""
     seq, checksum = -1, NOTHING_BEFORE
     last: tuple[object, object] = (None, None)
     with told_clearly(path):
-        # One statement sees one state of the file, whatever its writer adds meanwhile.
+        # One statement sees one state of the file, also while its writer adds rows.
         for *row, last_seq, last_checksum in connection.execute(_SELECT_WITH_HEAD):
             seq += 1
             last = last_seq, last_checksum
@@ -165,7 +206,7 @@ def _entry(path: Path, row: Sequence[Any], before: bytes) -> tuple[Entry, bytes]
             return Entry(seq, epoch, EntryKind(kind.decode()), payload.decode()), checksum
     except (AttributeError, TypeError, ValueError) as error:
         raise _damage(path, seq, f"cannot be read: {error}") from error
-    raise _damage(path, seq, "does not fit its checksum")
+    raise _damage(path, seq, "does not match its checksum")
 
 
 def chained(before: bytes, seq: int, epoch: int, kind: bytes, payload: bytes) -> bytes:
@@ -178,6 +219,6 @@ def chained(before: bytes, seq: int, epoch: int, kind: bytes, payload: bytes) ->
 
 def _damage(path: Path, seq: int, what: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"{path}: row {seq} {what}. The journal was changed or damaged after it was written;"
-        " keep it as evidence, and start the run anew."
+        f"{path}: row {seq} {what}. The journal was changed or damaged after it was written."
+        " Keep the folder as evidence, and run the workload again without --resume."
     )

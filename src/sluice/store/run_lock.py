@@ -1,4 +1,4 @@
-"""One driver a run: a lock that the kernel gives back when its holder dies, however it dies."""
+"""The lock that lets one process at a time drive a run; the kernel releases it with its holder."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from pathlib import Path
 
 from sluice.model.errors import EngineUnavailable
 from sluice.store.database import told_clearly
+from sluice.store.private import open_private_file
 
 
 class RunLock:
-    """Held from construction to `release`. Raises EngineUnavailable where another holds it."""
+    """Held from construction to `release`. Raises EngineUnavailable if another process holds it."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / "lock"
         with told_clearly(path):
-            # Python opens files so that programs started later do not inherit them: tasks that
-            # outlive their driver cannot keep the lock.
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            # The descriptor is not inheritable: tasks that outlive their driver cannot keep the
+            # lock. The file is private: another user who can open it can lock it.
+            self._file = open_private_file(path, os.O_RDWR)
         try:
-            # `flock`, not `lockf`: that one would let the same process lock twice.
+            # `flock`, not `lockf`, which would let the same process lock twice.
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = os.read(self._file, 20).decode("ascii", "replace").strip()
@@ -34,7 +35,7 @@ class RunLock:
             os.write(self._file, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
-        """Give it back; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

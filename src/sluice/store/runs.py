@@ -17,8 +17,14 @@ from pathlib import Path
 
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.store.database import told_clearly
-from sluice.store.home import state_folder
+from sluice.store.home import (
+    RUNS_FOLDER,
+    check_state_folder,
+    make_state_folder,
+    state_folder,
+)
 from sluice.store.journal import Journal, Prepared
+from sluice.store.private import make_private_folder
 from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end
 
 FINISHED_RUNS_KEPT = 50
@@ -47,14 +53,17 @@ class Runs:
     """All runs of one state folder, by default the account's own."""
 
     def __init__(self, home: Path | None = None) -> None:
-        self._folder = (home or state_folder()) / "runs"
+        self._home = home or state_folder()
+        check_state_folder(self._home)
+        self._folder = self._home / RUNS_FOLDER
 
     def create(self, header: RunHeader, prepared: Prepared | None = None) -> Journal:
         """The journal of a new run, as `Journal.create`; old finished runs are dropped."""
         self._drop_old()
         folder = self._folder / _run_id(datetime.now(UTC))
         with told_clearly(folder):
-            folder.mkdir(parents=True)
+            make_state_folder(self._home)
+            make_private_folder(folder)
         return Journal.create(folder, header, prepared)
 
     def reopened(self, run: RunInfo) -> Journal:

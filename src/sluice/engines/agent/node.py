@@ -22,6 +22,7 @@ from sluice.engines.agent.signals import Signals
 WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 PROGRESS_EVERY_S = 0.25
+FOLDER_MODE = 0o700  # logs, pipes and data are for the user of the run only
 PATIENCE_S = 10.0  # with processes that do not even go by SIGKILL, when the agent ends
 
 
@@ -45,7 +46,7 @@ class NodeAgent:
         self._board = Poller()
         self._wakeups = Signals()
         for name in ("log", "door", "data"):
-            (scratch / name).mkdir(parents=True, exist_ok=True)
+            (scratch / name).mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
 
     def run(self) -> None:
         """Serve until the end; then nothing that was started here is left."""

@@ -1,1 +1,1 @@
-"""Real processes on this machine."""
+"""The local engine: attempts are processes on this machine."""

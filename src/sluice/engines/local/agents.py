@@ -1,4 +1,4 @@
-"""The agent of one node of this machine, as the engine sees it: a process and a talk."""
+"""The agent of one node of this machine, as the engine sees it: a process and a channel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel
 from sluice.model.cluster import Node
+from sluice.store.private import make_private_folder, open_private_file
 
 NODE_MARK = "SLUICE_NODE"
 SWEEP_S = 5.0
 
-# The agent imports from where this process does, and `-P` keeps the working folder out of that.
-# PYTHONPATH would do it too, but the agent's environment is also that of the user's commands.
+# The agent imports from the folders that this process imports from; `-P` leaves the working folder
+# out. PYTHONPATH would do it too, but the user's commands inherit the agent's environment.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from pathlib import Path; from sluice.engines.agent.__main__ import main; "
@@ -30,13 +31,13 @@ BOOT = (
 
 
 class LocalAgent:
-    """A started agent. Its folder is named by a digest, for a node's id is the user's word."""
+    """A started agent. Its folder is named by a digest, because the user chooses the node's id."""
 
     def __init__(self, node: Node, scratch: Path) -> None:
         self.node = node
         self.is_up = False
         self._folder = node_folder(node, scratch)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         self._errors = self._folder / "agent.log"
         self._errors.unlink(missing_ok=True)
         self._process = self._start()
@@ -52,12 +53,12 @@ class LocalAgent:
         return self._process.pid
 
     def tell(self, command: dict[str, Any]) -> None:
-        """Send a command at once, as far as the agent takes it; the rest goes with later turns."""
+        """Send a command now, as far as the agent reads it; later turns send the rest."""
         self.channel.send(command)
         self.channel.flush()
 
     def end(self) -> str:
-        """Make sure that the agent and all that it started are gone; returns how it ended."""
+        """End the agent and every process that it started; returns how the agent ended."""
         self._process.kill()
         code = self._process.wait()
         sweep(self._folder)
@@ -66,14 +67,14 @@ class LocalAgent:
 
     def _start(self) -> subprocess.Popen[bytes]:
         path = json.dumps([str(entry) for entry in sys.path])
-        with self._errors.open("ab") as errors:
+        with os.fdopen(open_private_file(self._errors, os.O_WRONLY | os.O_APPEND), "ab") as errors:
             return subprocess.Popen(
                 [sys.executable, "-P", "-c", BOOT, path, self.node.node_id, str(self._folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env=os.environ | {NODE_MARK: str(self._folder)},
-                start_new_session=True,  # Ctrl-C at the terminal is not for it
+                start_new_session=True,  # Ctrl-C at the terminal does not reach it
             )
 
     def _dup_of_input(self) -> int:
@@ -82,15 +83,15 @@ class LocalAgent:
 
 
 def node_folder(node: Node, scratch: Path) -> Path:
-    """Where a node keeps its files; the same in every life of the engine."""
+    """The folder of a node's files; the same in every life of the engine."""
     return scratch / f"node-{hashlib.sha256(node.node_id.encode()).hexdigest()[:16]}"
 
 
 def sweep(folder: Path) -> None:
-    """End every process that was started for the node of this folder, in whatever life.
+    """End every process that was started for the node of this folder, in any life of the engine.
 
-    They bear its mark in the environment that they were started with. Looks again until none is
-    found, for what is about to be ended may have forked meanwhile.
+    They have its mark in the environment that they were started with. The search repeats until it
+    finds none, because a process may fork before it is ended.
     """
     give_up_at_s = time.monotonic() + SWEEP_S
     while time.monotonic() < give_up_at_s:
@@ -103,7 +104,7 @@ def sweep(folder: Path) -> None:
 
 
 def _is_alive(pid: int, folder: Path) -> bool:
-    # A process that has ended and is not reaped has no environment any more.
+    # A process that has ended and is not reaped has no environment.
     return pid != os.getpid() and kernel.has_mark(pid, f"{NODE_MARK}={folder}")
 
 

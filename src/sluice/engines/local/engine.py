@@ -1,11 +1,11 @@
 """Real processes on this machine: one node agent for each (virtual) node.
 
-The engine talks with its agents through pipes and never waits for one of them. An agent whose
-talk ends is a lost node: whatever it left is swept, NodeLost is told, and a fresh agent is
-started, which joins like a new node. A node whose agent ends again and again stays lost. When
-this process itself dies, even by SIGKILL, its agents see their pipes end and leave nothing
-behind. What outlives both, because engine and agents were killed at once, is swept when the
-next engine starts on the same scratch folder.
+The engine talks with its agents through pipes and never blocks on one of them. If the pipe of an
+agent ends, its node is lost: the engine ends the processes that it left, reports NodeLost, and
+starts another agent, which joins like a new node. A node whose agent ends repeatedly stays lost.
+If this process dies, even by SIGKILL, its agents see their pipes end, end their processes, and
+exit. If engine and agents are killed at once, the next engine on the same scratch folder ends the
+processes that are left.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from sluice.engines.local.agents import LocalAgent, node_folder, sweep
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
+from sluice.store.private import make_private_folder, open_private_file
 
 RESTARTS_MAX = 5
 TURN_S_MAX = 3600.0  # what the kernel can count
@@ -48,9 +49,9 @@ LIST_PATIENCE_S = 10.0
 class LocalEngine:
     """Runs attempts as processes on this machine; an `Engine`.
 
-    nodes: each gets an agent.  scratch: a folder for this engine alone; what tasks leave for each
-    other is kept in it, in a folder for each node.  epoch: the life of the core that it serves;
-    attempts of another are rejected.  clock: seconds since the start of the workload.
+    nodes: each gets an agent.  scratch: a private folder for this engine alone, with a folder for
+    each node, which holds logs and the data between tasks.  epoch: the life of the core that it
+    serves; attempts of another epoch are rejected.  clock: seconds since the start of the workload.
     """
 
     def __init__(
@@ -92,9 +93,9 @@ class LocalEngine:
             return
         agent = self._agents.get(attempt.node_id)
         if agent is None or not agent.is_up or self._is_stopping:
-            self._reject(attempt, f"node {attempt.node_id!r} is not there")
+            self._reject(attempt, f"node {attempt.node_id!r} is not up")
         elif attempt.epoch != self._epoch:
-            self._reject(attempt, f"epoch {attempt.epoch} asked for it; this is {self._epoch}")
+            self._reject(attempt, f"the attempt is of epoch {attempt.epoch}; this is {self._epoch}")
         else:
             self._open[attempt_id] = attempt
             self._ids[attempt.key] = attempt_id
@@ -134,7 +135,7 @@ class LocalEngine:
         )
 
     def stop(self, *, kill_running: bool) -> None:
-        """End the agents. What runs is killed, or waited for; `events` still tells how it ended."""
+        """End the agents. Running attempts are killed or awaited; `events` reports their ends."""
         self._is_stopping = True
         grace_s = max((attempt.kill_grace_s for attempt in self._open.values()), default=0.0)
         for agent in self._agents.values():
@@ -182,7 +183,7 @@ class LocalEngine:
             self._close(attempt)
 
     def _agent_ended(self, agent: LocalAgent) -> None:
-        """Clean up after an agent; unless it was told to stop and has, the node is lost."""
+        """Clean up after an agent; the node is lost, unless the agent stopped on request."""
         node = agent.node
         self._board.close(agent.channel)
         reason = agent.end()
@@ -192,7 +193,7 @@ class LocalEngine:
             self._close(attempt)
         if lost or not self._is_stopping:
             self._ready.append(NodeLost(self._clock(), node.node_id, reason))
-        # One that never came up would not come up the next time either.
+        # An agent that never came up would not come up the next time either.
         if agent.is_up and not self._is_stopping and self._restarts[node.node_id] < RESTARTS_MAX:
             self._restarts[node.node_id] += 1
             with contextlib.suppress(OSError):  # then the node stays lost
@@ -216,14 +217,14 @@ class LocalEngine:
     # --- waiting and the scratch folder -----------------------------------------------------------
 
     def _wait(self, is_done: Callable[[], bool], patience_s: float = math.inf) -> None:
-        """Take in reports until `is_done`, at most `patience_s`."""
+        """Handle reports until `is_done`, at most for `patience_s`."""
         until_s = time.monotonic() + patience_s
         while not is_done() and (left_s := until_s - time.monotonic()) > 0:
             self._board.turn(min(left_s, TURN_S_MAX))
 
     def _lock_scratch(self) -> None:
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        self._lock_fd = os.open(self._scratch / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        make_private_folder(self._scratch)
+        self._lock_fd = open_private_file(self._scratch / "lock", os.O_RDWR)
         try:
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

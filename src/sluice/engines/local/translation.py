@@ -19,7 +19,7 @@ ENDS = {"finished", "failed"}
 
 
 def event(report: dict[str, Any], key: AttemptKey, at_s: float, ahead_s: float) -> Event:
-    """The event that a report about an attempt tells, learned of at `at_s`.
+    """The event of a report about an attempt, which arrived at `at_s`.
 
     ahead_s: how far the agent's clock is ahead of the engine's, in seconds.
     """

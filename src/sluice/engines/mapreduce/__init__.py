@@ -13,7 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.engines.mapreduce import commands, functions, loading, mrjob_steps
+from sluice.engines.mapreduce import commands, functions, mrjob_steps
+from sluice.engines.mapreduce.environment import enter
 from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
@@ -40,7 +41,7 @@ def preload(work: Mapping[str, Any]) -> None:
     """
     order = TaskSpec.from_json(work)
     if order.step.python is not None:
-        loading.enter(order.folder, dict(order.env))
+        enter(order.folder, dict(order.env), inherits_env=order.inherits_env)
         # A change of the module is reported by each attempt, not by the interpreter's end.
         with contextlib.redirect_stdout(sys.stderr), contextlib.suppress(PermanentFailure):
             load_verified(order)
@@ -73,7 +74,8 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
 
 def _run(context: TaskContext) -> None:
     if context.spec.step.python is not None:
-        loading.enter(context.spec.folder, context.spec.user_env(context.attempt_id))
+        env = context.spec.user_env(context.attempt_id)
+        enter(context.spec.folder, env, inherits_env=context.spec.inherits_env)
     # The results are what user code yields; what it prints goes to the log.
     with contextlib.redirect_stdout(sys.stderr):
         if context.spec.step.python is not None:

@@ -1,13 +1,21 @@
-"""How a job's output comes to be: all at once, or not at all.
+"""How the output of a job is made: all at once, or not at all.
 
-Next to `output`, so that renaming stays within one file system, a staging folder holds
+A staging folder next to `output`, so that renaming stays within one file system, holds
 
-    attempts/   part files by attempt id; all that attempts ever write to
-    committed/  grows into the output: winners' files under their final names, then _SUCCESS
+    attempts/   part files by attempt id; attempts write nowhere else
+    committed/  grows into the output: winners' files under their final names, the mark, _SUCCESS
 
-and the last act is to rename `committed` to `output`. Every act may be interrupted and repeated:
-renames that were done are found done. A zombie knows only `attempts`, which never becomes the
-output, and dies with the staging folder.
+The last step renames `committed` to `output`. Each step may be interrupted and repeated: a rename
+that is done is found done. An attempt that comes late knows only `attempts`, which never becomes
+the output and is removed with the staging folder.
+
+The mark is the hidden file `.sluice`, which names the run and job that made the output. The journal
+can miss that a job was committed: after a crash between the rename and its row, or after damage.
+The mark then tells an output of the job's own, which is complete, from one that another program
+made, which is never touched.
+
+The staging folder is private while the job runs. What becomes the output (`committed` and the part
+files) gets the modes that the user's umask gives to any new folder and file.
 """
 
 from __future__ import annotations
@@ -24,18 +32,23 @@ from sluice.model.errors import InvalidInput
 
 NAME_BYTES_MAX = 100
 SUCCESS = "_SUCCESS"
+MARK = ".sluice"
+STAGING_MODE = 0o700
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """The staging folder of one job of one run, and the output that it will become."""
+    """The staging folder of one job of one run, and the output that it becomes.
+
+    The name of the folder is unique to the job and run, and is what the mark of the output says.
+    """
 
     folder: Path
     output: Path
 
     @classmethod
     def beside(cls, output: Path, job_name: str) -> Staging:
-        """The staging folder for `output`, hidden in the folder where that will stand."""
+        """The staging folder for `output`: hidden, and in the same folder as the output."""
         name = output.name
         if len(os.fsencode(name)) > NAME_BYTES_MAX:
             name = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
@@ -48,25 +61,30 @@ class Staging:
 
     @property
     def committed(self) -> Path:
-        """What will be renamed to the output."""
+        """The folder that will be renamed to the output."""
         return self.folder / "committed"
 
     def begin(self) -> None:
-        """Make room for the attempts; before the first launch, and again after a restart."""
-        self.attempts.mkdir(parents=True, exist_ok=True)
+        """Make the folder for attempts; before the first launch, and again after a restart."""
+        # The mode goes with `mkdir`, without a `chmod` after it: that would take away the setgid
+        # bit, by which a shared folder gives its group to the output.
+        self.folder.mkdir(mode=STAGING_MODE, parents=True, exist_ok=True)
+        self.attempts.mkdir(exist_ok=True)
 
     def commit(self, winners: Sequence[str], *, phase: int) -> None:
         """Make the output of the winners' part files, in task order.
 
-        Raises InvalidInput if something else has taken the output's place meanwhile, and
-        WorkFailed blaming tasks of `phase` whose file is lost. May be repeated after a crash.
+        Safe to repeat after any interruption, and if the job was committed and ran again since.
+        Raises InvalidInput if an output that is not of this job and run exists, and WorkFailed
+        blaming tasks of `phase` whose file is lost.
         """
-        parts = [self.committed / f"part-{task:05}" for task in range(len(winners))]
         if os.path.lexists(self.output):
-            if not self._was_committed(winners):
+            if not self._is_own_output():
                 raise _output_appeared(self.output)
+            _sync_folder(self.output.parent)  # the crash may have come before this
             self.abort()
             return
+        parts = [self.committed / f"part-{task:05}" for task in range(len(winners))]
         self._gather([Path(winner) for winner in winners], parts, phase)
         self._seal(parts)
         # Onto a folder that is not empty, or a file, this fails; nothing is ever overwritten.
@@ -82,16 +100,24 @@ class Staging:
         self.abort()
 
     def abort(self) -> None:
-        """Remove the staging folder and all that is in it; the output stays as it is."""
+        """Remove the staging folder with everything in it; the output stays as it is."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _was_committed(self, winners: Sequence[str]) -> bool:
-        """Whether what stands at `output` is ours: all that it was made of has gone into it."""
-        left = [winner for winner in winners if os.path.lexists(winner)]
-        return (self.output / SUCCESS).is_file() and not self.committed.exists() and not left
+    def _is_own_output(self) -> bool:
+        """Whether the existing output bears the mark of this job and run."""
+        try:
+            mark = (self.output / MARK).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return False
+        return mark == self._mark and (self.output / SUCCESS).is_file()
+
+    @property
+    def _mark(self) -> bytes:
+        return os.fsencode(self.folder.name) + b"\n"
 
     def _gather(self, winners: Sequence[Path], parts: Sequence[Path], phase: int) -> None:
-        self.committed.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=STAGING_MODE, parents=True, exist_ok=True)
+        self.committed.mkdir(exist_ok=True)
         lost = []
         for task, (winner, part) in enumerate(zip(winners, parts, strict=True)):
             try:
@@ -105,13 +131,15 @@ class Staging:
     def _seal(self, parts: Sequence[Path]) -> None:
         for part in parts:
             _sync(part, os.O_RDONLY)
+        (self.committed / MARK).write_bytes(self._mark)
+        _sync(self.committed / MARK, os.O_RDONLY)
         _sync_folder(self.committed)
         _sync(self.committed / SUCCESS, os.O_WRONLY | os.O_CREAT)
         _sync_folder(self.committed)
 
 
 def output_exists(output: Path, *, where: str) -> InvalidInput:
-    """The error for an output folder that exists before the job runs."""
+    """The error for a file or folder that exists at the place of the output."""
     return InvalidInput(
         f"output {str(output)!r} exists", where=where, hint="remove it, or name another folder"
     )

@@ -53,6 +53,7 @@ class PreparedJob:
     splits: inputs of the first map phase; none if there is no data (that phase has one task then).
     reduces: reduce tasks of each step that has a reducer.
     inputs, code: the versions of all input files and of the user's code at the start of the run.
+    env: names and values for the tasks. `job` has the names only, because it goes into the journal.
     """
 
     job: Job
@@ -63,6 +64,7 @@ class PreparedJob:
     reduces: int
     inputs: tuple[InputVersion, ...] = field(default=(), repr=False)
     code: tuple[CodeVersion, ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
         """The work of an attempt at this task, as plain JSON values.
@@ -83,7 +85,8 @@ class PreparedJob:
             reduces=self.reduces if step.has_reducer else 0,
             folder=str(Path(run.folder).absolute()),
             staging=str(self.staging.attempts),
-            env=dict(run.env),
+            env=dict(self.env),
+            inherits_env=run.inherit_env,
             split=self._split(phase, task, inputs) if side == "map" else None,
             sources=tuple(self._sources(phase, inputs)) if side == "reduce" else (),
             code=self.code,
@@ -129,7 +132,10 @@ class PreparedJob:
         inputs = {entry[0]: InputVersion(*entry) for entry in record.get("inputs", ())}
         splits = (Split.from_json(split) for split in record["splits"])
         return cls(
-            job=replace(job, phases=tuple(from_plain(Phase, plain) for plain in record["phases"])),
+            job=replace(
+                job.without_env_values(),
+                phases=tuple(from_plain(Phase, plain) for plain in record["phases"]),
+            ),
             name=record["name"],
             staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
             steps=steps,
@@ -137,6 +143,7 @@ class PreparedJob:
             reduces=record["reduces"],
             inputs=tuple(inputs.values()),
             code=tuple(CodeVersion(*entry) for entry in record.get("code", ())),
+            env=_run_of(job).env,
         )
 
 
@@ -163,7 +170,7 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
             job,
             run=replace(run, folder=str(Path(run.folder).resolve())),
             phases=_phases(job, steps, len(splits), reduces),
-        ),
+        ).without_env_values(),
         name=name,
         staging=Staging.beside(output, name),
         steps=steps,
@@ -171,6 +178,7 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
         reduces=reduces,
         inputs=tuple(inputs),
         code=code,
+        env=run.env,
     )
 
 
@@ -251,7 +259,9 @@ def _wanted_reduces(job: Job) -> int:
 def _python_steps(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[CodeVersion, ...]]:
     assert run.python is not None
     folder = str(Path(run.folder).absolute())
-    steps, files = inspect_python(folder, run.python, dict(run.env), where=where)
+    steps, files = inspect_python(
+        folder, run.python, dict(run.env), where=where, inherits_env=run.inherit_env
+    )
     return steps, tuple(code_version(path, str(Path(path).parent)) for path in files)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -83,9 +82,3 @@ def functions(found: Any) -> Functions:  # noqa: ANN401  # a module, class, func
         combiner=getattr(owner, "combiner", None),
         reducer=getattr(owner, "reducer", None),
     )
-
-
-def enter(folder: str, env: dict[str, str]) -> None:
-    """Give this interpreter the working folder and the environment of the user's code."""
-    os.chdir(folder)
-    os.environ.update(env)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sluice.engines.mapreduce import loading
+from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.task_spec import Step
 from sluice.engines.mapreduce.user_errors import load_problem
 from sluice.model.errors import InvalidInput
@@ -38,12 +39,22 @@ class Inspected(NamedTuple):
     files: tuple[str, ...]
 
 
-def inspect_python(folder: str, reference: str, env: Mapping[str, str], *, where: str) -> Inspected:
-    """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used."""
+def inspect_python(
+    folder: str,
+    reference: str,
+    env: Mapping[str, str],
+    *,
+    where: str,
+    inherits_env: bool = True,
+) -> Inspected:
+    """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used.
+
+    inherits_env: whether the import sees the environment of this process as well.
+    """
     try:
         child = subprocess.run(
             [sys.executable, "-m", __name__, folder, reference],
-            env={**os.environ, **env, "PYTHONPATH": _python_path(env)},
+            env={**inherited(inherits_env=inherits_env), **env, "PYTHONPATH": _python_path(env)},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -19,6 +19,7 @@ from typing import IO, Any, BinaryIO
 from zlib import crc32
 
 from sluice.engines.mapreduce import decompression
+from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
@@ -42,7 +43,8 @@ class TaskContext:
         self.folder = self.scratch / f"{self.attempt_id}.tmp"
         self.watch = Watch(place, self.folder)
         self.processes = ProcessGroup(self.watch)
-        self.env = {**os.environ, **spec.user_env(self.attempt_id)}
+        environment = inherited(inherits_env=spec.inherits_env)
+        self.env = environment | spec.user_env(self.attempt_id)
         self.outputs: list[str] = []
         self.counters = dict.fromkeys(
             ("input_bytes", "output_bytes", "shuffle_bytes", "input_records", "output_records"), 0

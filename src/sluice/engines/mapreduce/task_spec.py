@@ -6,7 +6,7 @@ It is passed on as plain JSON values, by the engine and its agents, so both ends
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sluice.engines.mapreduce.fingerprints import CodeVersion
@@ -63,6 +63,7 @@ class TaskSpec:
     code: the files of the user's code as they were when the run started.
     sources: for a reduce, the outputs of all maps, in task order.
     folder: the working folder of user code.  staging: where part files are written.
+    env: names and values of the file.  inherits_env: whether they add to the whole environment.
     """
 
     job_id: str
@@ -75,7 +76,8 @@ class TaskSpec:
     reduces: int
     folder: str
     staging: str
-    env: Mapping[str, str]
+    env: Mapping[str, str] = field(repr=False)
+    inherits_env: bool = True
     split: Split | None = None
     sources: tuple[Source, ...] = ()
     code: tuple[CodeVersion, ...] = ()

@@ -161,6 +161,10 @@ class RunShape(Shape):
         32 * 1024 * 1024, description="the bytes of a split, 1 or more"
     )
     env: dict[str, Text] = Field({}, description="names and texts of the environment")
+    inherit_env: bool = Field(
+        default=True,
+        description="true or false: whether tasks get the environment of sluice run as well as env",
+    )
 
 
 class JobShape(Shape):

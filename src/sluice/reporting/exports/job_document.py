@@ -150,4 +150,5 @@ def _run(run: RunSpec) -> dict[str, Any]:
         **({} if run.python is None else {"python": run.python}),
         "split_bytes": run.split_bytes,
         **({"env": dict(run.env)} if run.env else {}),
+        **({} if run.inherit_env else {"inherit_env": False}),
     }

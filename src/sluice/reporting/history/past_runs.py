@@ -17,7 +17,7 @@ from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.model.history import PastPhase, PastRun, PastTask
-from sluice.model.job import Job, RunSpec
+from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
 WORK = "work"  # key of the configuration: a digest of the commands
@@ -45,10 +45,15 @@ def profile_name(job: Job) -> str:
 def work_digest(spec: RunSpec) -> str:
     """A digest of the commands, without their input and output.
 
-    It covers the environment, whose values may be secrets and are not stored.
+    The names of environment variables are part of it. Their values are not: they may be secrets,
+    and even a digest would let a guess be checked.
     """
-    commands = json.dumps(asdict(replace(spec, input=(), output="")), sort_keys=True)
-    return hashlib.blake2b(commands.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    names = tuple((name, HIDDEN) for name, _ in spec.env)
+    fields = asdict(replace(spec, input=(), output="", env=names))
+    if fields["inherit_env"]:
+        del fields["inherit_env"]  # older releases did not know it, and their digests still count
+    text = json.dumps(fields, sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def past_runs(

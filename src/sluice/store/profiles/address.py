@@ -1,4 +1,4 @@
-"""Where the profile store is: the state folder's file, another one, or a PostgreSQL database."""
+"""The place of the profile store: a file (by default in the state folder) or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from sluice.model.errors import InvalidInput
-from sluice.store.home import state_folder
+from sluice.store.home import PROFILES_FILE, state_folder
 
-FILE_NAME = "profiles.db"
 OPTION, VARIABLE = "--store", "SLUICE_STORE"
 
 _SQLITE, _POSTGRESQL = "sqlite", "postgresql"
-# As people write them; the second is what older tools call it.
+# The forms that people write; older tools write the fourth.
 _DRIVERS = {
     "sqlite": _SQLITE,
     "sqlite+pysqlite": _SQLITE,
@@ -30,7 +29,7 @@ _EXAMPLES = "give postgresql://user@host/database, or the path of a file"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A store's place. is_named: the user said it, in contrast to the state folder's own."""
+    """The place of a store. is_named: the user named it; it is not the state folder's own."""
 
     url: URL
     is_named: bool
@@ -41,12 +40,12 @@ class Address:
 
     @property
     def path(self) -> Path:
-        """The file of a store that is one."""
+        """The file of a store that is a file."""
         assert self.is_file
         return Path(str(self.url.database))
 
     def __str__(self) -> str:
-        """As messages tell it: the path of a file, or the URL without its password."""
+        """The place as messages show it: the path of a file, or the URL without its password."""
         if self.is_file:
             return str(self.url.database)
         url = self.url
@@ -55,17 +54,17 @@ class Address:
 
 
 def address_of(given: str | None = None, environ: Mapping[str, str] | None = None) -> Address:
-    """The place that was given, or that SLUICE_STORE names, or the state folder's own file.
+    """The given place, else the one that SLUICE_STORE names, else the state folder's own file.
 
-    given: a URL, or the path of a file.  environ: by default the process's own.
-    Raises InvalidInput, which never repeats a password, for what is neither.
+    given: a URL, or the path of a file.  environ: by default that of the process.
+    Raises InvalidInput for anything else; the message never contains a password.
     """
     environ = os.environ if environ is None else environ
     if given is not None:
         return _named(given, where=OPTION)
     if from_environment := environ.get(VARIABLE):
         return _named(from_environment, where=VARIABLE)
-    path = state_folder(environ) / FILE_NAME
+    path = state_folder(environ) / PROFILES_FILE
     return Address(url=URL.create(_SQLITE, database=str(path)), is_named=False)
 
 
@@ -78,7 +77,7 @@ def _named(text: str, *, where: str) -> Address:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise InvalidInput("it is no URL of a database", where=where, hint=_EXAMPLES) from None
+        raise InvalidInput("it is not the URL of a database", where=where, hint=_EXAMPLES) from None
     return Address(url=_checked(url, where), is_named=True)
 
 
@@ -86,7 +85,7 @@ def _checked(url: URL, where: str) -> URL:
     backend = _DRIVERS.get(url.drivername)
     if backend is None:
         raise InvalidInput(
-            f"{url.drivername!r} is no kind of database that a store can be in",
+            f"{url.drivername!r} is not a kind of database that a store can be in",
             where=where,
             hint=_EXAMPLES,
         )

@@ -1,4 +1,4 @@
-"""How the profile store opens its database, and what it says when that does not play along.
+"""How the profile store opens its database, and how it reports faults of the database.
 
 SQLite: a write-ahead log, so that others read while one process writes; each commit synced; a
 writer waits for the one before it. PostgreSQL: one writer at a time by an advisory lock, readers
@@ -44,7 +44,7 @@ _NOISE = "connection is bad: "
 def engine_of(address: Address) -> Engine:
     """An engine on the store's database; nothing is opened yet.
 
-    Raises StoreUnavailable where the library for it is not installed.
+    Raises StoreUnavailable if the library for it is not installed.
     """
     if address.is_file:
         engine = create_engine(address.url, connect_args={"timeout": BUSY_S})
@@ -61,7 +61,7 @@ def engine_of(address: Address) -> Engine:
 
 def _check_psycopg() -> None:
     try:
-        import psycopg  # noqa: F401  # whether it is there is the question
+        import psycopg  # noqa: F401  # only to see whether it is installed
     except ImportError as error:
         raise StoreUnavailable(
             "A store in PostgreSQL needs psycopg, which is not installed."
@@ -88,11 +88,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-# --- SQLite and PostgreSQL, each in its way -------------------------------------------------------
+# --- how SQLite and PostgreSQL differ -------------------------------------------------------------
 
 
 def _set_up_file(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # transactions are begun below, where they are said
+    connection.isolation_level = None  # transactions are explicit, see below
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")
     give_up_at_s = time.monotonic() + BUSY_S
@@ -100,7 +100,7 @@ def _set_up_file(connection: sqlite3.Connection, _record: object) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            # Two that make the file at once: SQLite does not wait here, so we do.
+            # If two processes make the file at once, SQLite does not wait here, so this does.
             if not _is_busy(error) or time.monotonic() > give_up_at_s:
                 raise
             time.sleep(_RETRY_S)
@@ -123,14 +123,17 @@ def _begin_on_server(connection: Connection) -> None:
             connection.exec_driver_sql(statement)
 
 
-# --- complaints -----------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @contextmanager
 def told_clearly(address: Address) -> Iterator[None]:
-    """Faults of the database as errors of the house, naming the store."""
+    """Raise faults of the database as StoreUnavailable or StoreCorrupt, naming the store."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        # The message of SQLite quotes damaged bytes of the schema, and Python cannot decode them.
+        raise damage(address, "its schema is damaged") from error
     except SQLAlchemyError as error:
         raise _complaint(address, error) from error
     except OSError as error:
@@ -167,7 +170,7 @@ def _file_complaint(address: Address, cause: sqlite3.Error) -> SluiceError:
 
 
 def damage(address: Address, why: str) -> StoreCorrupt:
-    """The store contradicts itself."""
+    """The error for a store that contradicts itself."""
     return StoreCorrupt(f"{address}: {why}. Keep it; it is evidence. Name another store meanwhile.")
 
 
@@ -178,6 +181,6 @@ def _busy(address: Address) -> StoreUnavailable:
 
 
 def _first_line(error: BaseException) -> str:
-    """What a driver says, without the lines of detail and help below it."""
+    """The first line of a driver's message, without the detail and help below it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__).removeprefix(_NOISE).rstrip(".")

@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Engine
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.store.database import told_clearly as disk_told_clearly
+from sluice.store.home import make_state_folder
+from sluice.store.private import make_private_file
 from sluice.store.profiles import reading, retention, writing
 from sluice.store.profiles.address import Address, address_of
 from sluice.store.profiles.database import damage, engine_of, told_clearly
@@ -28,8 +30,8 @@ DAY_S = 86400.0
 class Profiles:
     """An open profile store. Made by `open` or `existing`; close it after use, or use `with`.
 
-    Every method raises StoreUnavailable where the disk or the server does not play along (what had
-    returned before stays), and StoreCorrupt where the store contradicts itself.
+    Every method raises StoreUnavailable if the disk or the server fails (what a method returned
+    from before is kept), and StoreCorrupt if the store contradicts itself.
     """
 
     def __init__(self, address: Address, engine: Engine, clock: Callable[[], float]) -> None:
@@ -41,20 +43,20 @@ class Profiles:
     def open(cls, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Self:
         """The store at a URL or path; by default at SLUICE_STORE, or in the state folder.
 
-        What is not there is made; what an older release made is brought up to date.
-        Raises InvalidInput for what is no address, or a store that this release cannot read.
+        A missing store is made, and one of an older release is brought up to date.
+        Raises InvalidInput for an invalid address, and a store that this release cannot read.
         """
         address = address_of(url)
         if address.is_file:
             with disk_told_clearly(address.path.parent):
-                address.path.parent.mkdir(parents=True, exist_ok=True)
+                _make_file(address)
         return cls._at(address, clock)
 
     @classmethod
     def existing(cls, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Self:
-        """As `open`, but InvalidInput where a file was named that is not there.
+        """As `open`, but raises InvalidInput if the user named a file that does not exist.
 
-        Who asks what a store holds has mistyped its name.
+        A command that only reads must not make a store because its name was mistyped.
         """
         address = address_of(url)
         if address.is_file and address.is_named and not address.path.exists():
@@ -81,10 +83,10 @@ class Profiles:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._engine.dispose()
 
-    # --- what is known ------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
         """The names of all profiles, sorted."""
@@ -92,28 +94,28 @@ class Profiles:
             return reading.profile_names(connection)
 
     def run_counts(self) -> dict[str, int]:
-        """How many runs each profile has, by name, sorted."""
+        """The number of runs of each profile, by name, sorted."""
         with self._reading() as connection:
             return reading.run_counts(connection)
 
     def runs(self, name: str) -> list[PastRun]:
-        """The runs of a profile, oldest first; none for a name that is not known.
+        """The runs of a profile, oldest first; none for an unknown name.
 
-        By submission, those that tell none first; then by source and id.
+        Sorted by submission, with those without one first; then by source and id.
         """
         return [stored.run for stored in self.stored(name)]
 
     def stored(self, name: str | None = None) -> list[StoredRun]:
-        """As `runs`, with what the store adds to each; of all profiles without a name."""
+        """The runs as the store keeps them, of one profile or, without a name, of all."""
         with self._reading() as connection:
             return reading.stored_runs(connection, name)
 
     def newest(self, name: str, limit: int) -> list[PastRun]:
-        """The last runs of a profile that ended well, newest first."""
+        """The last runs of a profile that succeeded, newest first."""
         with self._reading() as connection:
             return [stored.run for stored in reading.newest_runs(connection, name, limit)]
 
-    # --- what is learned ----------------------------------------------------------------------
+    # --- adding -------------------------------------------------------------------------------
 
     def add(
         self,
@@ -121,12 +123,12 @@ class Profiles:
         digest: str | None = None,
         on_refused: Callable[[InvalidInput], None] | None = None,
     ) -> Added:
-        """Keep the runs; each is durable, whole, when this returns.
+        """Add the runs; each is durable, whole, when this returns.
 
-        digest: of the log that they come from, to be told with them.
-        on_refused: is told of each run that no store could hold, and the others are kept. Without
-        it such a run raises its InvalidInput, and those before it may have been added.
-        A run that is known is replaced where this account of it tells something else, and no less.
+        digest: of the log that they come from; it is stored with them.
+        on_refused: called for each run that no store could hold; the others are added. Without it
+        such a run raises its InvalidInput, and the runs before it may have been added.
+        A known run is replaced if the new account of it differs and is no less complete.
         """
         added = Added()
         for chunk in writing.chunks(self._records(runs, digest, on_refused)):
@@ -149,15 +151,15 @@ class Profiles:
                     raise
                 on_refused(error)
 
-    # --- what is forgotten --------------------------------------------------------------------
+    # --- removing -----------------------------------------------------------------------------
 
     def keep_runs(self, runs_kept: int, name: str | None = None) -> list[Forgotten]:
-        """Drop all but the newest runs of the profile, or of each; tells what was dropped."""
+        """Drop all but the newest runs of the profile, or of each; returns what was dropped."""
         with self._writing() as connection:
             return retention.forget_but_newest(connection, runs_kept, name)
 
     def forget_older(self, days: float, name: str | None = None) -> list[Forgotten]:
-        """Drop what was learned more than so many days ago."""
+        """Drop the runs that were learned more than this number of days ago."""
         before_at_s = self._clock() - days * DAY_S
         with self._writing() as connection:
             return retention.forget_learned_before(connection, before_at_s, name)
@@ -172,7 +174,7 @@ class Profiles:
         with told_clearly(self.address), reading_of(self._engine) as connection:
             try:
                 yield connection
-            # What was written here can be read; what cannot was changed since.
+            # The store can read whatever it wrote, so something else changed the rows.
             except (InvalidInput, KeyError, IndexError, TypeError, ValueError) as error:
                 raise damage(self.address, str(error)) from error
 
@@ -180,3 +182,15 @@ class Profiles:
     def _writing(self) -> Iterator[Connection]:
         with told_clearly(self.address), writing_to(self._engine) as connection:
             yield connection
+
+
+def _make_file(address: Address) -> None:
+    """Make an empty private file if there is none; SQLite would use the umask.
+
+    A file that exists under a name that the user gave may be shared on purpose, and keeps its mode.
+    """
+    if address.is_named:
+        address.path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        make_state_folder(address.path.parent)
+    make_private_file(address.path)

@@ -1,0 +1,73 @@
+"""Private folders and files: only their owner can list, read, write or lock them.
+
+All state of Sluice (journals, locks, profiles, scratch folders, logs) is made here. The mode is
+part of the call that makes a folder or file, so that no moment exists at which another user can
+open it, whatever the umask is. The umask of the process stays as it is, because the tasks inherit
+it and the user's outputs must keep the modes that the user wants.
+
+SQLite gives its side files (`-wal`, `-shm`) the mode of the database file, so a database that is
+private when it is made has private side files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_private_folder(path: Path) -> None:
+    """Make the folder and its missing parents with mode 0700; an existing folder stays as it is."""
+    try:
+        path.mkdir(mode=FOLDER_MODE)
+    except FileNotFoundError:
+        make_private_folder(path.parent)
+        make_private_folder(path)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+    else:
+        # A umask of 0277 must not lock the owner out.
+        path.chmod(FOLDER_MODE)
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file with mode 0600; an existing file is not even opened.
+
+    Closing any descriptor of a file ends all POSIX locks that the process holds on it, and SQLite
+    relies on such locks. So this opens a database file only if it makes it.
+    """
+    with suppress(FileExistsError):
+        os.close(_made(path, os.O_WRONLY | os.O_EXCL))
+
+
+def open_private_file(path: Path, flags: int) -> int:
+    """A descriptor of a file that others cannot open; the file is made if it is missing.
+
+    flags: as for `os.open`. A file that an older release left open to others is made private.
+    """
+    return _made(path, flags)
+
+
+def make_private(path: Path) -> None:
+    """Take away all rights of other users to a folder or file; a missing one is ignored."""
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & OPEN_TO_OTHERS:
+            path.chmod(mode & ~OPEN_TO_OTHERS)
+
+
+def _made(path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    try:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
+            os.fchmod(descriptor, FILE_MODE)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
