@@ -6,13 +6,34 @@ import math
 import re
 
 NOTHING = "–"
+# Control characters, except tab and newline, and characters that are invisible or turn the text.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 _BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 _ROUNDED_S = 0.05  # what is nearer to a minute would be told as 60.0 s
 _MILLISECOND_S = 0.001
 _KIBI = 1024
+_LATIN = 0x100
 _FEW = 0.0995  # a share below 10 % is told with a decimal
 _CENT_USD = 0.01
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that a terminal could obey as an escape.
+
+    Names and a task's stderr may hold terminal sequences. Tabs and newlines stay.
+
+    >>> print(visible("\x1b[31mred\x00"))
+    \x1b[31mred\x00
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < _LATIN else f"\\u{code:04x}"
 
 
 def duration(seconds: float | None) -> str:
