@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from sluice.cli.answers import talk
+from sluice.cli.answers import console, talk
 from sluice.reporting.formatting import count, duration, shortened
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def live_watcher() -> Iterator[Watcher]:
 
 
 def _bars() -> Bars:
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
@@ -88,21 +87,20 @@ def _bars() -> Bars:
         BarColumn(bar_width=20),
         TextColumn("{task.fields[told]}", style="dim", markup=False),
         TimeElapsedColumn(),
-        console=Console(stderr=True, markup=False, highlight=False),
+        console=console(stderr=True),
         transient=True,
     )
 
 
 def run_views(result: RunResult) -> Sequence[RenderableType]:
     """What a real run has beside a simulation: measured lengths, outputs, what was predicted."""
-    from rich.text import Text
-
+    from sluice.reporting.table_style import plain_text
     from sluice.reporting.tables import measured_table
 
     views: list[RenderableType] = [
         measured_table(cast("dict[str, dict[str, object]]", result.extra["measured"]))
     ]
-    return [*views, *(Text(told) for told in _told(result))]
+    return [*views, *(plain_text(told) for told in _told(result))]
 
 
 def _told(result: RunResult) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import count
+from sluice.reporting.formatting import count, visible
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -30,10 +30,11 @@ def plain_table(caption: str) -> Table:
 
 
 def plain_text(text: str, style: str = "") -> Text:
-    """Text as it is: a job may be called "[red]"."""
+    """Text that is never read as markup, and that no terminal obeys: a job may be "[red]"."""
     from rich.text import Text
 
-    return Text(text, style=style)
+    # Here too, not only in the console: Rich drops some control characters, and measures widths.
+    return Text(visible(text), style=style)
 
 
 def left_out(rows: int) -> str:
