@@ -94,14 +94,16 @@ class CapacityResult:
         return capacity_chart(self.plan)
 
     def queues(self) -> tuple[QueueShare, ...]:
-        """One queue for each class of which a whole job is taken, with its share of the machines.
+        """One queue for each class, with its share of the machines.
 
-        A class may borrow what others leave idle, and takes no more jobs at once than planned.
+        A class can borrow what others leave idle, and runs no more jobs at once than planned; a
+        part of a job counts as one.
         """
         return tuple(
-            QueueShare(name=one.class_id, share=one.share, jobs_max=jobs)
+            QueueShare(
+                name=one.class_id, share=one.share, jobs_max=max(1, math.ceil(one.jobs - 1e-9))
+            )
             for one in self.plan.classes
-            if (jobs := math.floor(one.jobs + 1e-9))
         )
 
     def capacity_scheduler(self) -> str:

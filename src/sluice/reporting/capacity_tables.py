@@ -12,10 +12,10 @@ from sluice.reporting.formatting import (
     count,
     duration,
     duration_tight,
+    hundredths,
     money,
     share,
     shortened,
-    tenths,
 )
 from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
@@ -42,20 +42,15 @@ def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Tabl
 
 def _cells(one: ClassPlan) -> list[Text]:
     return [
-        plain_text(_number(one.jobs)),
-        plain_text(_number(one.rejected), "red" if one.rejected else "dim"),
-        plain_text(_number(one.vms_per_job)),
-        plain_text(_number(one.vms)),
+        plain_text(hundredths(one.jobs)),
+        plain_text(hundredths(one.rejected), "red" if one.rejected else "dim"),
+        plain_text(hundredths(one.vms_per_job)),
+        plain_text(hundredths(one.vms)),
         plain_text(share(one.share)),
-        plain_text(tenths(one.map_containers)),
-        plain_text(tenths(one.reduce_containers)),
+        plain_text(hundredths(one.map_containers)),
+        plain_text(hundredths(one.reduce_containers)),
         plain_text(duration_tight(one.time_s)),
     ]
-
-
-def _number(number: float) -> str:
-    """Up to two decimals; those that are nought are left out."""
-    return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
 def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
@@ -82,7 +77,10 @@ def capacity_panel(result: CapacityResult) -> Panel:
     plan, contract = result.plan, result.contract()
     money_told = f"rent {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
     rows = [
-        ("VMs", f"{_number(plan.reserved_vms)} reserved, {_number(plan.on_demand_vms)} on demand"),
+        (
+            "VMs",
+            f"{hundredths(plan.reserved_vms)} reserved, {hundredths(plan.on_demand_vms)} on demand",
+        ),
         ("cost", f"{money(plan.cost_usd)}: {money_told}"),
         ("next VM", _next_vm(plan)),
         ("to contract", _to_contract(plan, contract)),
@@ -99,9 +97,9 @@ def _next_vm(plan: CapacityPlan) -> str:
 
 
 def _to_contract(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
-    useful = _number(contract["useful_vms"])
+    useful = hundredths(contract["useful_vms"])
     if contract["saved_usd"] <= 0:
-        return f"{useful} VMs are of use, and there are {_number(plan.rent.reserved_vms)}"
+        return f"{useful} VMs are of use, and there are {hundredths(plan.rent.reserved_vms)}"
     return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; more are of no use"
 
 
@@ -124,7 +122,7 @@ def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table
     for row in shown:
         saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
         table.add_row(
-            plain_text(_number(row["reserved_vms"])),
+            plain_text(hundredths(row["reserved_vms"])),
             plain_text(money(row["cost_usd"])),
             plain_text(money(saving) if saving > 0 else NOTHING),
         )

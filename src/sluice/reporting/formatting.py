@@ -17,7 +17,7 @@ _MILLISECOND_S = 0.001
 _KIBI = 1024
 _LATIN = 0x100
 _FEW = 0.0995  # a share below 10 % is told with a decimal
-_CENT_USD = 0.01
+_DIME_USD = 0.1
 
 
 def visible(text: str) -> str:
@@ -127,14 +127,29 @@ def tenths(number: float | None) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Dollars.
+    """Dollars; a sum below ten cents with two significant digits.
 
-    >>> money(1234.5), money(0.0042), money(None)
-    ('$1,234.50', '$0.0042', '–')
+    >>> money(1234.5), money(0.0023), money(0.0116), money(0.05), money(-0.004), money(None)
+    ('$1,234.50', '$0.0023', '$0.012', '$0.05', '-$0.004', '–')
     """
     if usd is None:
         return NOTHING
-    return f"${usd:.2g}" if 0 < usd < _CENT_USD else f"${usd:,.2f}"
+    if usd < 0:
+        return f"-{money(-usd)}"
+    if not 0 < usd < _DIME_USD:
+        return f"${usd:,.2f}"
+    decimals = max(2, 1 - math.floor(math.log10(usd)))
+    whole, _, part = f"{usd:.{decimals}f}".partition(".")
+    return f"${whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def hundredths(number: float | None) -> str:
+    """A number with two decimals at most and thousands apart.
+
+    >>> hundredths(1511.625), hundredths(6.5), hundredths(4.0), hundredths(None)
+    ('1,511.62', '6.5', '4', '–')
+    """
+    return NOTHING if number is None else f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
 def shortened(text: str, width_max: int) -> str:
