@@ -7,11 +7,13 @@ ids, names and a task's stderr are data. JSON documents stay exact.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sluice.reporting.formatting import visible
+from sluice.reporting.table_style import UNLIMITED
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -38,7 +40,10 @@ def console(*, stderr: bool = False) -> Console:
                 yield segment if control else Segment(visible(text), style)
 
     stream = sys.stderr if stderr else sys.stdout
-    return VisibleConsole(file=stream, highlight=False, markup=False, emoji=False)
+    # What is piped is not cut, unless COLUMNS says how wide the reader is.
+    is_limited = stream.isatty() or "COLUMNS" in os.environ
+    width = None if is_limited else UNLIMITED
+    return VisibleConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_views(*views: RenderableType) -> None:

@@ -15,7 +15,7 @@ from sluice.reporting.charts.calibration import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
 from sluice.reporting.formatting import NOTHING, count, duration_tight, share, shortened, size
-from sluice.reporting.table_style import plain_table, plain_text
+from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -148,7 +148,7 @@ def _profiles_table(calibration: Calibration) -> Table:
     for head in ("runs", "error, median", "mean", "bias", f"in {level}"):
         table.add_column(head, justify="right", no_wrap=True)
     for profile in calibration.profiles:
-        table.add_row(shortened(profile.name, _NAME_WIDTH), *_accuracy_cells(profile.accuracy))
+        table.add_row(name_cell(profile.name, ""), *_accuracy_cells(profile.accuracy))
     if len(calibration.profiles) > 1:
         table.add_section()
         table.add_row("all", *_accuracy_cells(calibration.accuracy))
@@ -213,7 +213,7 @@ def _runs_table(profile: ProfileCalibration, level: float) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for one in shown:
         table.add_row(
-            shortened(one.run_id, _ID_WIDTH),
+            name_cell(one.run_id, ""),
             _slots(one.setting),
             size(one.setting.input_bytes).replace(" ", ""),
             duration_tight(one.predicted_s),

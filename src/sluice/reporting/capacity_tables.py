@@ -15,9 +15,8 @@ from sluice.reporting.formatting import (
     hundredths,
     money,
     share,
-    shortened,
 )
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 CLASSES_MAX = 50
-_NAME_WIDTH_MAX = 16
 
 
 def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
@@ -36,7 +34,7 @@ def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Tabl
     for name in ("jobs", "refused", "VMs each", "VMs", "share", "maps", "reduces", "time"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in shown:
-        table.add_row(plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"), *_cells(one))
+        table.add_row(name_cell(one.class_id), *_cells(one))
     return table
 
 
@@ -63,7 +61,7 @@ def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
     for one in shown:
         even = one.break_even
         table.add_row(
-            plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"),
+            name_cell(one.class_id),
             plain_text(money(even.reserved_usd)),
             plain_text(duration(even.reserved_deadline_s)),
             plain_text(money(even.on_demand_usd)),
@@ -144,7 +142,7 @@ def unreachable_table(answer: Unreachable) -> Table:
     table.add_column("its deadline must exceed", justify="right", no_wrap=True)
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
         table.add_row(
-            plain_text(shortened(class_id, _NAME_WIDTH_MAX), "bold"),
+            name_cell(class_id),
             plain_text(f"{least_s:g} s", "red"),
         )
     return table

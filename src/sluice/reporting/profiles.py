@@ -15,7 +15,7 @@ from sluice.reporting.formatting import (
     size,
 )
 from sluice.reporting.history import Imported, ImportedLog, StoredProfiles
-from sluice.reporting.table_style import left_out, plain_table, plain_text
+from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _import_table(imported: Imported) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for log in shown:
         table.add_row(
-            plain_text(shortened(PurePath(log.path).name or log.path, _LOG_WIDTH), "bold"),
+            name_cell(PurePath(log.path).name or log.path),
             plain_text(log.format, "" if log.is_read else "red"),
             plain_text(count(log.jobs)),
             plain_text(count(log.tasks) if log.tasks else NOTHING),
@@ -80,7 +80,7 @@ def profiles_table(profiles: StoredProfiles) -> Table:
     for name, runs in shown:
         newest = runs[-1].run
         table.add_row(
-            plain_text(shortened(name, _NAME_WIDTH), "bold"),
+            name_cell(name),
             plain_text(count(len(runs))),
             plain_text(_day(newest.submitted_at_s)),
             plain_text(count(sum(phase.tasks for phase in newest.phases))),
@@ -106,7 +106,7 @@ def runs_table(runs: Sequence[StoredRun]) -> Table:
 
 def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
     run = stored.run
-    name = plain_text(shortened(run.run_id, _RUN_WIDTH), "bold" if run.succeeded else "red")
+    name = name_cell(run.run_id, "bold" if run.succeeded else "red")
     if not run.phases:
         yield (name, plain_text("nothing ended well", "red"), *[plain_text("")] * 5)
     for position, phase in enumerate(run.phases):

@@ -17,11 +17,10 @@ from sluice.reporting.formatting import (
     duration_tight,
     money,
     share,
-    shortened,
     size,
 )
 from sluice.reporting.idleness import Idleness
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -33,25 +32,16 @@ if TYPE_CHECKING:
 
 JOBS_MAX = 50
 WIDTH = 80
-_JOB_WIDTH_MAX, _POOL_WIDTH_MAX, _ID_WIDTH_MIN = 20, 8, 10
-_MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
-_TIMES_WIDTH = 53  # of a job's row without job and pool: four times, the state, all gaps
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
 }  # fmt: skip
 
 
-def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH) -> Table:
-    """One row for each job. width: columns of the terminal, so that ids are cut no more than must.
-
-    jobs_max: beyond it rows are left out, and said so; None for all.
-    """
+def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
+    """One row for each job. jobs_max: of more, the rest is left out and counted; None for all."""
     shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
     # A job without a pool of the user's has one of its own, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
-    pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
-    taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
-    ids = [shortened(job.job_id, max(_ID_WIDTH_MIN, width - taken)) for job in shown]
     table = plain_table(left_out(len(result.jobs) - len(shown)))
     table.add_column("job", no_wrap=True)
     if has_pools:
@@ -59,8 +49,8 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int 
     for name in ("submitted", "waited", "ran", "finished"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    for job, job_id, pool in zip(shown, ids, pools, strict=True):
-        names = [plain_text(job_id, "bold"), *([plain_text(pool)] if has_pools else [])]
+    for job in shown:
+        names = [name_cell(job.job_id), *([plain_text(job.pool)] if has_pools else [])]
         table.add_row(*names, *_job_cells(job))
     return table
 
@@ -119,7 +109,7 @@ def comparison_table(comparison: Comparison) -> Table:
             _measure_cell(row, measure, comparison.deadlines, is_best=row.scheduler in best)
             for measure, best in bests.items()
         ]
-        table.add_row(plain_text(shortened(row.scheduler, _JOB_WIDTH_MAX), "bold"), *cells)
+        table.add_row(name_cell(row.scheduler), *cells)
     return table
 
 
@@ -188,7 +178,7 @@ def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> 
     table.add_column("slot", justify="right", no_wrap=True)
     for row in shown:
         table.add_row(
-            plain_text(shortened(row.node, _JOB_WIDTH_MAX), "bold"),
+            name_cell(row.node),
             plain_text(f"{count(row.slots)} {row.kind}"),
             plain_text(duration(row.idle_s)),
             plain_text(share(row.idle_share)),
@@ -223,8 +213,8 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
             NOTHING if error is None else f"{error:+.0%}".replace("%", " %"),
         ]
         table.add_row(
-            plain_text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
-            plain_text(shortened(row["name"], _POOL_WIDTH_MAX)),
+            name_cell(job_id),
+            plain_text(row["name"]),
             plain_text(count(row["tasks"])),
             plain_text(duration(row["avg_s"])),
             *map(plain_text, foretold if is_predicted else [duration(row["max_s"])]),
