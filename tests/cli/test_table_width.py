@@ -61,9 +61,9 @@ def test_names_are_whole_at_80_columns(words, workload):
 
     assert 0 == answer.code, answer.err
     assert max(map(len, answer.out.splitlines())) <= 80
-    assert re.search(rf"^ ?{NAME}( |$)", answer.out, re.MULTILINE), answer.out
+    assert re.search(rf"^ *(1  )?{NAME}( |$)", answer.out, re.MULTILINE), answer.out
     assert LONG not in answer.out
-    assert re.search(r"^ ?com/.*….*17( |$)", answer.out, re.MULTILINE), answer.out
+    assert re.search(r"^ *(3  )?com/.*….*17( |$)", answer.out, re.MULTILINE), answer.out
 
 
 @pytest.mark.slow
@@ -74,5 +74,5 @@ def test_a_pipe_cuts_nothing(words, workload, monkeypatch):
     answer = sluice_process(*words, unset=["COLUMNS"])
 
     assert 0 == answer.code, answer.err
-    assert re.search(rf"^ ?{re.escape(LONG)}( |$)", answer.out, re.MULTILINE), answer.out
+    assert re.search(rf"^ *(3  )?{re.escape(LONG)}( |$)", answer.out, re.MULTILINE), answer.out
     assert "…" not in answer.out

@@ -14,7 +14,7 @@ from sluice.estimate.uncertainty import Interval
 from sluice.reporting.charts.calibration import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import required
-from sluice.reporting.formatting import NOTHING, count, duration_tight, share, shortened, size
+from sluice.reporting.formatting import NOTHING, count, duration_tight, share, size
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_NAME_WIDTH, _ID_WIDTH = 26, 22
 _RUNS_MAX = 60
 _OUTLIERS_MAX = 5
 
@@ -189,7 +188,7 @@ def signed(part: float | None) -> str:
 
 def _remarks(calibration: Calibration) -> Iterator[str]:
     for profile in calibration.profiles:
-        name = shortened(profile.name, _NAME_WIDTH)
+        name = profile.name
         for found in profile.outliers[:_OUTLIERS_MAX]:
             yield f"{name}: unlike the others: {found.text()}"
         if len(profile.outliers) > _OUTLIERS_MAX:

@@ -11,7 +11,6 @@ from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration_tight,
-    shortened,
     size,
 )
 from sluice.reporting.history import Imported, ImportedLog, StoredProfiles
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 50
 SKIPPED_SHOWN = 5
-_LOG_WIDTH, _NAME_WIDTH, _RUN_WIDTH, _PHASE_WIDTH = 24, 30, 25, 11
 _EPOCH_S_MIN = 10**8  # less is no date, but seconds since some start that the log has
 
 
@@ -113,7 +111,7 @@ def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
         shuffled_bytes = phase.shuffle_read_bytes or phase.shuffle_write_bytes
         yield (
             plain_text("") if position else name,
-            plain_text(shortened(phase.name, _PHASE_WIDTH)),
+            plain_text(phase.name),
             plain_text(count(phase.tasks)),
             plain_text(duration_tight(phase.avg_s)),
             plain_text(duration_tight(phase.max_s)),
