@@ -138,7 +138,7 @@ def compare(
     return compared(runs, workload)
 
 
-def _check_names(schedulers: Sequence[str]) -> None:
+def _check_names(schedulers: object) -> None:
     """Raise InvalidInput unless the schedulers are a sequence of names."""
     if isinstance(schedulers, str) or not isinstance(schedulers, Sequence):
         what = f"{type(schedulers).__name__} is not a list of schedulers"

@@ -45,8 +45,9 @@ def path_of(source: str | Path) -> str:
 
 def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
     """The settings of the file, overridden by these. Raises InvalidInput."""
-    if not isinstance(settings, Mapping) and not (
-        isinstance(settings, Sequence) and all(isinstance(one, str) for one in settings)
+    given: object = settings  # a caller without a type checker can pass anything
+    if not isinstance(given, Mapping) and not (
+        isinstance(given, Sequence) and all(isinstance(one, str) for one in given)
     ):
         raise InvalidInput(
             "settings are neither a mapping nor a list of texts",

@@ -14,7 +14,7 @@ from sluice.reporting.formatting import (
     size,
 )
 from sluice.reporting.history import Imported, ImportedLog, StoredProfiles
-from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def runs_table(runs: Sequence[StoredRun]) -> Table:
     return table
 
 
-def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
+def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text | NameCell]]:
     run = stored.run
-    name = name_cell(run.run_id, "bold" if run.succeeded else "red")
+    name: Text | NameCell = name_cell(run.run_id, "bold" if run.succeeded else "red")
     if not run.phases:
         yield (name, plain_text("nothing ended well", "red"), *[plain_text("")] * 5)
     for position, phase in enumerate(run.phases):

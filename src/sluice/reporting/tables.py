@@ -50,8 +50,8 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
     for job in shown:
-        names = [name_cell(job.job_id), *([plain_text(job.pool)] if has_pools else [])]
-        table.add_row(*names, *_job_cells(job))
+        pool = [plain_text(job.pool)] if has_pools else []
+        table.add_row(name_cell(job.job_id), *pool, *_job_cells(job))
     return table
 
 

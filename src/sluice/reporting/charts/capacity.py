@@ -109,7 +109,7 @@ def _mark(plan: CapacityPlan, vms: float, text: str, reach: float) -> dict[str, 
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     """A point for each mark; its text is left below the falling line, or right above it."""
-    sides = (("left", {"align": "right", "dx": -4, "dy": 15}),
+    sides: tuple[tuple[str, dict[str, Any]], ...] = (("left", {"align": "right", "dx": -4, "dy": 15}),
              ("right", {"align": "left", "dx": 8, "dy": -8}))  # fmt: skip
     return [
         {
