@@ -109,8 +109,8 @@ def _mark(plan: CapacityPlan, vms: float, text: str, reach: float) -> dict[str, 
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     """A point for each mark; its text is left below the falling line, or right above it."""
-    sides: tuple[tuple[str, dict[str, Any]], ...] = (("left", {"align": "right", "dx": -4, "dy": 15}),
-             ("right", {"align": "left", "dx": 8, "dy": -8}))  # fmt: skip
+    left: dict[str, Any] = {"type": "text", "color": INK, "align": "right", "dx": -4, "dy": 15}
+    right = left | {"align": "left", "dx": 8, "dy": -8}
     return [
         {
             "mark": {"type": "point", "filled": True, "size": 80, "color": ORANGE, "opacity": 1},
@@ -119,10 +119,10 @@ def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
         *(
             {
                 "transform": [{"filter": f"datum.side == '{side}'"}],
-                "mark": {"type": "text", "color": INK, **place},
+                "mark": place,
                 "encoding": {"x": x, "y": y, "text": {"field": "text"}},
             }
-            for side, place in sides
+            for side, place in (("left", left), ("right", right))
         ),
     ]
 
