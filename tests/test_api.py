@@ -260,6 +260,48 @@ def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
     assert where == caught.value.where
 
 
+@pytest.mark.parametrize(
+    ("schedulers", "told"),
+    [
+        ([object()], "object is not the name of a scheduler"),
+        (["fifo", b"fair"], "bytes is not the name"),
+        ("fifo", "str is not a list of schedulers"),
+        (7, "int is not a list"),
+        (None, "NoneType is not a list"),
+    ],
+)
+def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
+    with pytest.raises(InvalidInput, match=told) as caught:
+        sluice.compare(path, schedulers, seeds=1)
+
+    assert '["fifo", "mrorder+fifo"]' in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", ["compare", "simulate", "plan", "capacity", "order", "validate"])
+@pytest.mark.parametrize("source", [object(), None, 7, ["a.yaml", object()]])
+def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source):
+    more = [["fifo"]] if verb == "compare" else []
+    with pytest.raises(InvalidInput, match="is not a workload") as caught:
+        getattr(sluice, verb)(source, *more)
+
+    assert "give a path" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"tasks": object()}, "object is not a policy"),
+        ({"release": 7}, "int is not a policy"),
+        ({"admission": None}, "NoneType is not a policy"),
+        ({"settings": 7}, "settings are neither"),
+        ({"settings": [7]}, "settings are neither"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused(path, given, told):
+    with pytest.raises(InvalidInput, match=told):
+        sluice.simulate(path, **given)
+
+
 # --- why and story --------------------------------------------------------------------------------
 
 

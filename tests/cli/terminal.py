@@ -60,12 +60,13 @@ def _trimmed(text):
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def sluice_process(*words, flags=(), env=None, **options):
-    """Run `python FLAGS -m sluice WORDS` as a process of its own."""
+def sluice_process(*words, flags=(), env=None, unset=(), **options):
+    """Run `python FLAGS -m sluice WORDS` as a process of its own. unset: variables to remove."""
+    around = os.environ | PLAIN | (env or {})
     command = [sys.executable, *flags, "-m", "sluice", *map(str, words)]
     done = subprocess.run(
         command,
-        env=os.environ | PLAIN | (env or {}),
+        env={name: value for name, value in around.items() if name not in unset},
         capture_output=True,
         check=False,
         text=True,

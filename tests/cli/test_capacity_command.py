@@ -1,6 +1,7 @@
 """`sluice capacity`: the document that other programs read, exit codes, files and tables."""
 
 import json
+import re
 from textwrap import dedent
 from xml.etree import ElementTree as ET
 
@@ -182,12 +183,40 @@ def test_queues_are_exported_for_hadoop(files):
     prefix = "yarn.scheduler.capacity.root"
 
     assert 0 == answer.code
-    assert "q1,q2" == told[f"{prefix}.queues"]
-    shares = [float(told[f"{prefix}.{queue}.capacity"]) for queue in ("q1", "q2")]
+    assert "q1,q2,default" == told[f"{prefix}.queues"]
+    shares = [float(told[f"{prefix}.{queue}.capacity"]) for queue in ("q1", "q2", "default")]
     assert 100.0 == pytest.approx(sum(shares), abs=1e-9)
     assert shares[0] == pytest.approx(
-        100 * json.loads(answer.out)["classes"]["q1"]["share"], abs=1e-3
+        100 * json.loads(answer.out)["classes"]["q1"]["share"], abs=2e-3
     )
+
+
+def test_a_class_with_less_than_one_job_has_a_queue_too(files):
+    """A tenth of a job at once still has a deadline, and its queue still needs machines."""
+    small = CLASSES.replace("jobs_min: 3, jobs_max: 10", "jobs_min: 0, jobs_max: 10")
+    tiny = "  - {id: q2, penalty_usd: 900, jobs_min: 0, jobs_max: 0.01, vms_per_job: 0.1}\n"
+    (files / "tiny.yaml").write_text(small + tiny)
+    answer = sluice("capacity", "tiny.yaml", "--export", "capacity-scheduler.xml")
+    root = ET.parse(files / "capacity-scheduler.xml").getroot()  # noqa: S314  # ours
+    told = {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
+    prefix = "yarn.scheduler.capacity.root"
+
+    assert 0 == answer.code, answer.err
+    assert float(told[f"{prefix}.q2.capacity"]) > 0
+    assert "10000" == told[f"{prefix}.q2.maximum-applications"]
+    assert "1" == told[f"{prefix}.q2.max-parallel-apps"]
+
+
+def test_the_chart_shows_the_figures_of_the_table(files):
+    told = sluice("capacity", "profiled.yaml", "--plot", "out.json").out
+    spec = json.loads((files / "out.json").read_text())
+    _, reserved, _, on_demand = re.search(
+        r"(VMs +)(\S+)( reserved, )(\S+) on demand", told
+    ).groups()
+
+    (note,) = spec["title"]["subtitle"]
+    assert f"{reserved} reserved and {on_demand} on-demand VMs" in note
+    assert "$" + re.search(r"cost +\$(\S+):", told)[1] not in ("$0.00", "$")
 
 
 def test_a_plot_is_written(files):

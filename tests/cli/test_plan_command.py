@@ -277,9 +277,10 @@ def test_a_plan_is_exported_for_both_schedulers(file, tmp_path):
         one.find("name").text.removeprefix("yarn.scheduler.capacity.root."): one.find("value").text
         for one in parsed(tmp_path / "capacity-scheduler.xml").iter("property")
     }
-    assert capacity["queues"] == "A,B"
-    assert float(capacity["A.capacity"]) + float(capacity["B.capacity"]) == 100
-    assert capacity["A.capacity"] == "75.000"
+    assert capacity["queues"] == "A,B,default"
+    assert [capacity[f"{name}.capacity"] for name in ("A", "B", "default")] == [
+        "74.999", "25.000", "0.001",
+    ]  # fmt: skip
 
 
 def parsed(path):

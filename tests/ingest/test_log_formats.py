@@ -35,6 +35,12 @@ def test_nothing_recognises_a_workload_file_or_an_empty_one(name):
         assert not importer_of(name).recognises(Path("jobs.yaml"), head)
 
 
+def test_an_empty_path_is_refused_and_is_not_the_current_folder():
+    for read in (lambda: read_log(""), lambda: list(read_logs([""]))):
+        with pytest.raises(InvalidInput, match="the path is empty"):
+            read()
+
+
 def test_a_format_is_told_by_content_whatever_the_name(tmp_path):
     log = shutil.copy(FIFTY, tmp_path / "job_1_1.jhist")
 

@@ -325,7 +325,21 @@ def test_a_class_that_cannot_be_drawn_is_left_out_and_told(tmp_path):
     assert [one.why for one in report.skipped] == [
         "job class 'bad': count is -1, not from 0 to 1e+12",
         "job class 'worse': no tasks",
-        "job class 'odd': class_weight is no number",
+        "job class 'odd': class_weight is not a number",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(10**400, "above 1e+12"), (-(10**400), "below -1e+12"), (1e13, "1e+13")],
+    ids=["huge", "below", "float"],
+)
+def test_an_integer_of_any_size_is_refused_by_name(tmp_path, count, told):
+    tasks = [{"type": "map", "count": {"val": count}, "time": {"val": 1}}]
+    _, report = read_objects(tmp_path, synth(job_class("huge", tasks=tasks), job_class("good")))
+
+    assert [one.why for one in report.skipped] == [
+        f"job class 'huge': count is {told}, not from 0 to 1e+12"
     ]
 
 

@@ -9,6 +9,7 @@ from tests.simulation.worlds import World, outcomes
 from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.errors import Infeasible
 from sluice.policies.fifo import Fifo
 from sluice.simulation.agenda import Agenda
 from sluice.simulation.faults import NodeFaults
@@ -186,6 +187,42 @@ def noticed(*, mtbf_s, repair_s, timeout_s, heartbeat_s=3.0):
         heartbeat_s=heartbeat_s,
     )  # fmt: skip
     return watch.lost, watch.joined
+
+
+# --- too many losses ------------------------------------------------------------------------------
+
+
+def test_a_task_that_outlives_every_node_ends_the_simulation():
+    with pytest.raises(Infeasible, match="was lost 21 times") as caught:
+        simulate(even_nodes(2, 2, 1), [map_reduce("j", 4, 600.0)], node_mtbf_s=5.0, losses_max=20)
+
+    for told in ("'j'", "phase map", "every 5 s", "takes 600 s", "losses_max (now 20)"):
+        assert told in str(caught.value)
+
+
+def test_a_finished_output_that_is_always_lost_ends_the_simulation():
+    """The maps are short and are done each time; the reduce needs all of their outputs at once."""
+    jobs = [map_reduce("j", 400, 4.0, 1, 1.0)]
+    with pytest.raises(Infeasible, match="phase map was lost"):
+        simulate(even_nodes(4, 1, 1), jobs, node_mtbf_s=20.0, losses_max=20)
+
+
+def test_nodes_that_fail_before_any_work_starts_end_the_simulation():
+    """Every node fails long before its first heartbeat."""
+    with pytest.raises(Infeasible, match="no task started or ended"):
+        simulate(
+            even_nodes(2, 1, 1), [map_reduce("j", 1, 1.0)],
+            node_mtbf_s=0.001, heartbeat_s=3.0, losses_max=20,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("losses_max", [50, 1000, 1_000_000])
+def test_a_run_within_the_limit_does_not_depend_on_it(losses_max):
+    settings = {"node_mtbf_s": 20.0, "node_repair_s": 2.0, "heartbeat_s": 1.0}
+    jobs = [map_reduce("j", 20, 5.0, 2, 5.0)]
+    limited = simulate(even_nodes(3, 2, 1), jobs, losses_max=losses_max, **settings)
+
+    assert outcomes(limited) == outcomes(simulate(even_nodes(3, 2, 1), jobs, **settings))
 
 
 @pytest.mark.parametrize(("repair_s", "mean_s"), [(30.0, 30.0), (None, 10.0)])

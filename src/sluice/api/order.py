@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from sluice import bootstrap
-from sluice.api.sources import Source
+from sluice.api.sources import Source, path_of
 from sluice.bootstrap.plan_inputs import laid_out
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
@@ -118,7 +118,7 @@ def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | N
     """The plain value, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
         return None, laid_out(bootstrap.with_profiles(source), on_message)
-    name = str(source)
+    name = path_of(source)
     document = read_document(read_source(name), source=source_name(name))
     workload = WorkloadBuilder(document, source_folder(name)).workload()
     assert isinstance(document.value, dict), "a workload was read from it"

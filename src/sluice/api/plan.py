@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sluice import bootstrap
-from sluice.api.sources import Source
+from sluice.api.sources import Source, path_of
 from sluice.bootstrap.plan_inputs import laid_out, last_prediction_error
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
@@ -198,7 +198,7 @@ def _read(source: Source, on_message: Callable[[str], None]) -> tuple[Document |
     """The document, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
         return None, laid_out(bootstrap.with_profiles(source), on_message)
-    name = str(source)
+    name = path_of(source)
     document = read_document(read_source(name), source=source_name(name))
     workload = WorkloadBuilder(document, source_folder(name)).workload()
     return document, laid_out(bootstrap.with_profiles(workload), on_message)

@@ -122,6 +122,7 @@ def compare(
     """
     if seeds < 1:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
+    _check_names(schedulers)
     if not schedulers:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     workload = workload_of(source)
@@ -135,3 +136,15 @@ def compare(
                 on_progress(name, seed)
             runs[name].append(simulated(workload, replace(how, seed=seed))[1])
     return compared(runs, workload)
+
+
+def _check_names(schedulers: object) -> None:
+    """Raise InvalidInput unless the schedulers are a sequence of names."""
+    if isinstance(schedulers, str) or not isinstance(schedulers, Sequence):
+        what = f"{type(schedulers).__name__} is not a list of schedulers"
+    else:
+        kinds = [type(one).__name__ for one in schedulers if not isinstance(one, str)]
+        what = f"{kinds[0]} is not the name of a scheduler" if kinds else ""
+    if what:
+        hint = 'give a list of names, such as ["fifo", "mrorder+fifo"]'
+        raise InvalidInput(what, where="--schedulers", hint=hint)

@@ -16,6 +16,7 @@ from sluice.policies import BUILT_IN
 from sluice.simulation.settings import SimulationSettings
 
 _GROUP = "sluice.policies"
+_METHODS = {"tasks": "attach", "release": "release", "admission": "decide"}  # of each kind
 
 
 def policy_names(kind: str) -> list[str]:
@@ -27,9 +28,15 @@ def policy_names(kind: str) -> list[str]:
 def policy(kind: str, name: str | object, settings: Settings) -> Any:  # noqa: ANN401  # one of four protocols
     """The policy of that kind and name, or the object itself where one is given.
 
-    Raises InvalidInput with the nearest name.
+    Raises InvalidInput with the nearest name, or for an object that is not such a policy.
     """
     if not isinstance(name, str):
+        if not hasattr(name, _METHODS[kind]):
+            raise InvalidInput(
+                f"{type(name).__name__} is not a policy",
+                where=f"--{kind}",
+                hint=f"give a name ({', '.join(policy_names(kind))}) or a policy object",
+            )
         return name
     path = BUILT_IN.get(f"{kind}.{name}") or _foreign(kind, name)
     module, _, attribute = path.partition(":")

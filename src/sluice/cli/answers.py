@@ -1,35 +1,58 @@
-"""Where answers go: results to stdout, talk to stderr."""
+"""Where answers go: results to stdout, other messages to stderr.
+
+Everything for people passes through `console` or `talk`, which escape what a terminal could obey:
+ids, names and a task's stderr are data. JSON documents stay exact.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from sluice.reporting.formatting import visible
+from sluice.reporting.table_style import UNLIMITED
+
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 
 def print_document(document: Mapping[str, object], *, indent: int | None = None) -> None:
-    """The one JSON document of a verb, numbers unrounded, to stdout."""
+    """Write the one JSON document of a verb to stdout, numbers unrounded."""
     sys.stdout.write(json.dumps(document, allow_nan=False, indent=indent) + "\n")
 
 
-def console() -> Console:
-    """Stdout for people. Ids are printed as they are: no markup, nothing highlighted."""
+def console(*, stderr: bool = False) -> Console:
+    """Stdout, or stderr, for people. Ids are printed as they are: no markup, no highlights."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    class VisibleConsole(Console):
+        """Escapes texts after Rich has laid them out; Rich's own control codes stay."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                text, style, control = segment
+                yield segment if control else Segment(visible(text), style)
+
+    stream = sys.stderr if stderr else sys.stdout
+    # What is piped is not cut, unless COLUMNS says how wide the reader is.
+    is_limited = stream.isatty() or "COLUMNS" in os.environ
+    width = None if is_limited else UNLIMITED
+    return VisibleConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_views(*views: RenderableType) -> None:
-    """Tables and texts to stdout, one below the other."""
+    """Write tables and texts to stdout, one below the other."""
     out = console()
     for view in views:
         out.print(view)
 
 
 def talk(sentence: str) -> None:
-    """A sentence beside the result, to stderr."""
-    sys.stderr.write(f"{sentence}\n")
+    """Write a message to stderr."""
+    sys.stderr.write(f"{visible(sentence)}\n")

@@ -1,6 +1,6 @@
-"""Whatever goes wrong, as one message on stderr and an exit code; never a traceback.
+"""Every error as one message on stderr and an exit code; never a traceback.
 
-SLUICE_DEBUG=1 in the environment shows where an error of our own came from.
+SLUICE_DEBUG=1 in the environment prints the traceback of an internal error.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import typer
 
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import Infeasible, InvalidInput, SluiceError
+from sluice.reporting.formatting import visible
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -27,10 +28,10 @@ def guarded(work: Callable[[], int]) -> int:
     try:
         code = work()
         sys.stdout.flush()
-    except typer.Exit as told:
-        return int(told.exit_code)
+    except typer.Exit as end:
+        return int(end.exit_code)
     except SystemExit as ended:
-        # Rich ends with 1 where whoever read stdout has gone; that is no "no".
+        # Rich exits with 1 if the reader of stdout has gone; that is not a true "no".
         return PIPE_CLOSED if ended.code == 1 else int(ended.code or 0)
     except BrokenPipeError:
         _abandon_stdout()
@@ -39,12 +40,12 @@ def guarded(work: Callable[[], int]) -> int:
         if isinstance(error, OSError):
             _abandon_stdout()
         message, code = _verdict(error)
-        sys.stderr.write(f"{_visible(message)}\n")
+        sys.stderr.write(f"{visible(message)}\n")
     return code
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """What to say, and the exit code."""
+    """The message and the exit code."""
     if isinstance(error, SluiceError):
         return str(error), code_of(error)
     if isinstance(error, _USAGE_ERROR):
@@ -59,7 +60,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def code_of(error: SluiceError) -> int:
-    """The exit code that an error of the house stands for."""
+    """The exit code of a Sluice error."""
     from sluice.engines.interruption import RunInterrupted
 
     if isinstance(error, InvalidInput):
@@ -74,13 +75,13 @@ def _unexpected(error: BaseException) -> str:
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
-        f"Sluice has met an error of its own, {what}. Please report it;"
-        " with SLUICE_DEBUG=1 in the environment it shows where it came from."
+        f"Internal error in Sluice: {what}. Please report it;"
+        " with SLUICE_DEBUG=1 in the environment Sluice prints the traceback."
     )
 
 
 def _usage_complaint(error: BaseException) -> str:
-    """What, where and the hint of a wrong option or argument."""
+    """The message for a wrong option or argument: what, where and a hint."""
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "sluice"
     hint = f"see {where} --help"
@@ -108,19 +109,11 @@ def _resume_hint() -> str:
     return " If the run had begun, run it again with --resume to continue where it was."
 
 
-def _visible(message: str) -> str:
-    """The message, with whatever a terminal might obey made visible."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}"
-        for character in message
-    )
-
-
 def _abandon_stdout() -> None:
-    """Let nothing more be written there, also not when the interpreter ends."""
+    """Discard all further output, also at the end of the interpreter."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
     except (OSError, ValueError):
-        return  # stdout is no file: nothing will be flushed to it
+        return  # stdout is not a file: nothing will be flushed to it

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from sluice.cli.answers import talk
+from sluice.cli.answers import console, talk
 from sluice.reporting.formatting import count, duration, shortened
 
 if TYPE_CHECKING:
@@ -82,7 +82,6 @@ def live_watcher() -> Iterator[Watcher]:
 
 
 def _bars() -> Bars:
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
@@ -91,21 +90,20 @@ def _bars() -> Bars:
         BarColumn(bar_width=20),
         TextColumn("{task.fields[text]}", style="dim", markup=False),
         TimeElapsedColumn(),
-        console=Console(stderr=True, markup=False, highlight=False),
+        console=console(stderr=True),
         transient=True,
     )
 
 
 def run_views(result: RunResult) -> Sequence[RenderableType]:
     """The views of a live run only: measured lengths, the prediction, the outputs."""
-    from rich.text import Text
-
     from sluice.reporting.run.tables import measured_table
+    from sluice.reporting.table_style import plain_text
 
     views: list[RenderableType] = [
         measured_table(cast("dict[str, dict[str, object]]", result.extra["measured"]))
     ]
-    return [*views, *(Text(line) for line in _lines(result))]
+    return [*views, *(plain_text(line) for line in _lines(result))]
 
 
 def _lines(result: RunResult) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
 from sluice.model.job import SlotKind
-from sluice.reporting.formatting import count, duration, shortened
+from sluice.reporting.formatting import count, duration, shortened, visible
+from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,9 +27,9 @@ def overview_views(overview: Overview) -> Sequence[RenderableType]:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
     for name, value in _rows(overview):
-        grid.add_row(name, Text(value))
-    headline = Text.assemble((overview.workload.source, "bold"), " is a valid workload.")
-    warnings = [Text(f"warning: {told}", style="yellow") for told in overview.warnings]
+        grid.add_row(name, plain_text(value))
+    headline = Text.assemble((visible(overview.workload.source), "bold"), " is a valid workload.")
+    warnings = [plain_text(f"warning: {told}", "yellow") for told in overview.warnings]
     return [headline, grid, *warnings]
 
 

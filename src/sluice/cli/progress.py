@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sluice.cli.answers import console
 from sluice.reporting.formatting import count, duration
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
 
 def _spinner(what: str) -> Progress:
     """A started spinner line. It disappears when it stops."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     progress = Progress(
@@ -91,7 +91,7 @@ def _spinner(what: str) -> Progress:
         TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[state]}", style="dim", markup=False),
         TimeElapsedColumn(),
-        console=Console(stderr=True, markup=False, highlight=False),
+        console=console(stderr=True),
         transient=True,
     )
     progress.add_task(what, total=None, state="")

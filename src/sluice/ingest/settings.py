@@ -118,6 +118,9 @@ class Settings:
     node_mtbf_s: float | None = number(None, "mean seconds until a node fails", above=0.0)
     node_repair_s: float | None = number(None, "mean seconds until it is back", above=0.0)
     node_timeout_s: float = number(600.0, "seconds of silence that tell a lost node", above=0.0)
+    losses_max: int = whole(
+        1000, "times that a task is lost with its node before the simulation ends", low=1
+    )
     task_failure: float = share(0.0, "chance that an attempt fails")
     task_timeout_s: float | None = number(
         600.0, "seconds without progress after which a real task is ended", above=0.0,

@@ -6,13 +6,34 @@ import math
 import re
 
 NOTHING = "–"
+# Control characters, except tab and newline, and characters that are invisible or turn the text.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 _BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 _ROUNDED_S = 0.05  # a length nearer to a minute would be shown as 60.0 s
 _MILLISECOND_S = 0.001
 _KIBI = 1024
+_LATIN = 0x100
 _FEW = 0.0995  # a share below 10 % has one decimal
-_CENT_USD = 0.01
+_DIME_USD = 0.1
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that a terminal could obey as an escape.
+
+    Names and a task's stderr may hold terminal sequences. Tabs and newlines stay.
+
+    >>> print(visible("\x1b[31mred\x00"))
+    \x1b[31mred\x00
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < _LATIN else f"\\u{code:04x}"
 
 
 def duration(seconds: float | None) -> str:
@@ -125,14 +146,29 @@ def tenths(number: float | None) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Dollars.
+    """Dollars; a sum below ten cents with two significant digits.
 
-    >>> money(1234.5), money(0.0042), money(None)
-    ('$1,234.50', '$0.0042', '–')
+    >>> money(1234.5), money(0.0023), money(0.0116), money(0.05), money(-0.004), money(None)
+    ('$1,234.50', '$0.0023', '$0.012', '$0.05', '-$0.004', '–')
     """
     if usd is None:
         return NOTHING
-    return f"${usd:.2g}" if 0 < usd < _CENT_USD else f"${usd:,.2f}"
+    if usd < 0:
+        return f"-{money(-usd)}"
+    if not 0 < usd < _DIME_USD:
+        return f"${usd:,.2f}"
+    decimals = max(2, 1 - math.floor(math.log10(usd)))
+    whole, _, part = f"{usd:.{decimals}f}".partition(".")
+    return f"${whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def hundredths(number: float | None) -> str:
+    """A number with two decimals at most and thousands apart.
+
+    >>> hundredths(1511.625), hundredths(6.5), hundredths(4.0), hundredths(None)
+    ('1,511.62', '6.5', '4', '–')
+    """
+    return NOTHING if number is None else f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
 def shortened(text: str, width_max: int) -> str:

@@ -1,24 +1,64 @@
-"""How tables look: one frame, one caption, text that is never read as markup."""
+"""How tables look: one frame, one caption, text that is never read as markup.
+
+The first column holds names, which are never broken: where a table is too wide for the terminal,
+each row takes two lines, the name and then the rest. A terminal gets long names with their middle
+left out; without a limit of width (a pipe) nothing is cut.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import count
+from sluice.reporting.formatting import count, shortened, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.measure import Measurement
     from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
 
+UNLIMITED = 10_000  # columns of an output that is not a terminal
+NAME_LETTERS_MAX = 40  # on a terminal
+_INDENT = 2
+
+
+class NameCell:
+    """A name in the first column."""
+
+    def __init__(self, name: str, style: str) -> None:
+        self._name = name
+        self._style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = self._text(console)
+        text.no_wrap = True
+        yield text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        width = self._text(console).cell_len
+        return Measurement(width, width)
+
+    def _text(self, console: Console) -> Text:
+        is_cut = console.width < UNLIMITED
+        name = shortened(visible(self._name), NAME_LETTERS_MAX) if is_cut else self._name
+        return plain_text(name, self._style)
+
+
+def name_cell(name: str, style: str = "bold") -> NameCell:
+    """A name for the first column of a table."""
+    return NameCell(name, style)
+
 
 def plain_table(caption: str) -> Table:
-    """An empty table. caption: what stands below it; "" for nothing."""
+    """An empty table. caption: the text below it; "" for none."""
     from rich import box
-    from rich.table import Table
 
-    return Table(
+    table: Table = _names_table()(
         box=box.SIMPLE_HEAD,
         header_style="dim",
         caption=caption or None,
@@ -27,18 +67,81 @@ def plain_table(caption: str) -> Table:
         padding=(0, 1),
         collapse_padding=True,
     )
+    return table
+
+
+@cache
+def _names_table() -> type[Table]:
+    """The class of tables, made when Rich is needed."""
+    from rich.table import Table
+
+    class NamesTable(Table):
+        """A table that takes two lines a row where it is too wide."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            if _width(self, console, options) <= options.max_width or len(self.columns) == 1:
+                yield from super().__rich_console__(console, options)
+            else:
+                yield from _in_two_lines(self, console, options)
+
+    return NamesTable
+
+
+def _width(table: Table, console: Console, options: ConsoleOptions) -> int:
+    """Columns of the terminal that the table needs if nothing is cut."""
+    from rich.measure import Measurement
+
+    total = 0
+    for column in table.columns:
+        cells: list[RenderableType] = [column.header, *column.cells]
+        spans = [Measurement.get(console, options.update(width=UNLIMITED), one) for one in cells]
+        total += max(span.maximum if column.no_wrap else span.minimum for span in spans)
+    # Between columns there are two blanks of padding, collapsed to one, and the edges of the box.
+    return total + 2 * (len(table.columns) - 1) + 2
+
+
+def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> RenderResult:
+    """Each row as a line with its name, and a line with its other cells."""
+    from dataclasses import replace
+
+    from rich.segment import Segment
+    from rich.table import Table
+    from rich.text import Text
+
+    first, *others = table.columns
+    rest = Table(
+        box=table.box, header_style=table.header_style, show_edge=False, pad_edge=False,
+        padding=(0, 1), collapse_padding=True,
+    )  # fmt: skip
+    rest.columns = [
+        replace(column, _index=place, no_wrap=True, overflow="ellipsis")
+        for place, column in enumerate(others)
+    ]
+    rest.rows = [replace(row, end_section=False) for row in table.rows]
+    room = options.update(width=options.max_width - _INDENT)
+    head, rule, *rows = console.render_lines(rest, room, pad=False)
+    yield ""
+    yield Text.assemble((str(first.header), "dim"))
+    for line, name in [(head, None), (rule, None), *zip(rows, first.cells, strict=True)]:
+        if name is not None and str(name):  # a further row of the same name has none
+            yield name
+        yield from [Segment(" " * _INDENT), *line, Segment.line()]
+    yield ""
+    if table.caption:
+        yield Text(str(table.caption), style="dim italic")
 
 
 def plain_text(text: str, style: str = "") -> Text:
-    """Text as it is: a job may be called "[red]"."""
+    """Text that is never read as markup, and that no terminal obeys: a job may be "[red]"."""
     from rich.text import Text
 
-    return Text(text, style=style)
+    # Here too, not only in the console: Rich drops some control characters, and measures widths.
+    return Text(visible(text), style=style)
 
 
 def left_out(rows: int) -> str:
     """A caption about rows that are not shown."""
-    return f"and {count(rows)} more; --json tells all" if rows else ""
+    return f"and {count(rows)} more; --json has all" if rows else ""
 
 
 def framed(title: str, rows: Iterable[tuple[str, str]]) -> Panel:

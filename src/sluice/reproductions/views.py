@@ -23,11 +23,11 @@ def views(reproduction: Reproduction) -> Iterator[RenderableType]:
         yield Text(f"\n{experiment.title} ({experiment.name})", style="bold cyan")
         yield Text(experiment.setup, style="dim")
         yield _table(experiment)
-        yield Padding(Text(experiment.why), (0, 0, 0, 2))
+        yield Padding(Text(experiment.why), (0, 0, 0, 2), expand=False)
     if reproduction.left_out:
         yield Text("\nNot run here", style="bold cyan")
         for name, reason in reproduction.left_out.items():
-            yield Padding(Text(f"{name}: {reason}"), (0, 0, 0, 2))
+            yield Padding(Text(f"{name}: {reason}"), (0, 0, 0, 2), expand=False)
 
 
 def _table(experiment: Experiment) -> Table:

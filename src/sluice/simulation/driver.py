@@ -38,6 +38,7 @@ from sluice.simulation.efforts import Efforts, Recorded
 from sluice.simulation.execution import Execution, OwnSpeed
 from sluice.simulation.faults import NodeFaults
 from sluice.simulation.heartbeats import Heartbeats
+from sluice.simulation.loss_limit import LossLimit
 from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
@@ -90,6 +91,7 @@ class Simulation:
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         for node in cluster.nodes:
             self.tell_node(NodeJoined(0.0, node))
+        self._loss_limit = LossLimit(settings, len(cluster.nodes))
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
         for job in jobs:
             self._to_come += 1
@@ -257,7 +259,10 @@ class Simulation:
     def node_dies(self, node_id: NodeId, now_s: float) -> None:
         """A node stops, with all that runs on it; nobody is told of it yet."""
         self._heartbeats.silence(node_id)
-        for key in self._keys_on(node_id):
+        keys = self._keys_on(node_id)
+        outputs = [attempt.key for attempt in self._state.nodes[node_id].done]
+        self._loss_limit.node_died(self._state, keys + outputs)
+        for key in keys:
             # What had ended there, and was untold, died with the node: untold it stays.
             if key not in self._untold:
                 self._execution.abandon(key, now_s)

@@ -25,6 +25,7 @@ class SimulationSettings:
     replicas, rack_factor, remote_factor: copies of each input block, and how much longer a task
     takes when its input is in its rack, or elsewhere. On where the cluster has racks.
     node_mtbf_s, node_repair_s: mean time to a node's failure and of its repair; None for never.
+    losses_max: a simulation ends with Infeasible if a task is lost with its node more often.
     task_failure: chance that an attempt fails, somewhere on its way.
     contention: "none", or "shared" for node resources shared by the tasks on a node.
     """
@@ -45,6 +46,7 @@ class SimulationSettings:
     remote_factor: float = 1.6
     node_mtbf_s: float | None = None
     node_repair_s: float | None = None
+    losses_max: int = 1000
     task_failure: float = 0.0
     contention: str = "none"
     kappa_cpu: float = 0.1

@@ -35,9 +35,12 @@ def test_capacities_add_up_to_a_hundred_whatever_the_shares(queues):
     told = settings_of(shares)
     names = told[f"{PREFIX}.queues"].split(",")
 
-    assert len(queues) == len(set(names)) == len(names)
+    assert len(queues) + (not any(name == "default" for name, _ in queues)) == len(names)
+    assert len(set(names)) == len(names)
+    assert "default" in names
     percents = [round(1000 * float(told[f"{PREFIX}.{name}.capacity"])) for name in names]
     assert 100_000 == sum(percents)
+    assert 0 < min(percents)
     for name, percent in zip(names, percents, strict=True):
         assert percent <= round(1000 * float(told[f"{PREFIX}.{name}.maximum-capacity"])) <= 100_000
 
@@ -56,7 +59,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def test_a_comment_cannot_end_itself():
     told = settings_of([QueueShare(name="a", share=1)], comment="<!-- a --> & --- b")
 
-    assert "a" == told[f"{PREFIX}.queues"]
+    assert "a,default" == told[f"{PREFIX}.queues"]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +92,38 @@ def test_limits_are_told_where_there_are_some():
     assert ("37.500", "50.000", "7") == (
         told[f"{PREFIX}.a.capacity"],
         told[f"{PREFIX}.a.maximum-capacity"],
-        told[f"{PREFIX}.a.maximum-applications"],
+        told[f"{PREFIX}.a.max-parallel-apps"],
     )
-    assert f"{PREFIX}.b.maximum-applications" not in told
+    assert f"{PREFIX}.b.max-parallel-apps" not in told
+
+
+@pytest.mark.parametrize("jobs_max", [1, 7, None])
+def test_no_queue_rejects_what_should_wait(jobs_max):
+    """YARN rejects applications beyond maximum-applications, and derives 0 of a tiny capacity."""
+    told = settings_of([QueueShare(name="a", share=1, jobs_max=jobs_max),
+                        QueueShare(name="b", share=1e-9)])  # fmt: skip
+
+    for name in ("a", "b", "default"):
+        assert "10000" == told[f"{PREFIX}.{name}.maximum-applications"]
+
+
+def test_a_class_may_be_called_default():
+    told = settings_of([QueueShare(name="default", share=1), QueueShare(name="b", share=1)])
+
+    assert "default,b" == told[f"{PREFIX}.queues"]
+    assert "50.000" == told[f"{PREFIX}.default.capacity"]
+
+
+def test_the_head_says_how_to_apply_the_file_and_how_to_roll_back():
+    head = capacity_scheduler_xml([QueueShare(name="a", share=1)]).partition("<configuration>")[0]
+
+    for told in ("Apply: keep a copy", "yarn rmadmin -refreshQueues", "Roll back: "):
+        assert told in head
+
+
+def test_more_queues_than_steps_are_refused():
+    with pytest.raises(InvalidInput, match="too many"):
+        capacity_scheduler_xml([QueueShare(name="a", share=1)] * 100_000)
 
 
 def test_without_any_share_there_is_no_file():

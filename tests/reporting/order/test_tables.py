@@ -35,7 +35,7 @@ def test_a_table_of_many_jobs_fits_and_counts_hidden_rows():
     text = printed(order_table(result))
 
     assert all(len(line) <= 80 for line in text.splitlines())
-    assert "and 20 more; --json tells all" in text
+    assert "and 20 more; --json has all" in text
     assert "[red]" in text
 
 
@@ -60,7 +60,7 @@ def test_a_long_frontier_is_thinned_and_its_ends_are_kept():
     text = printed(frontier_table(result, points_max=4))
 
     assert len(result.answer.frontier) > 4
-    assert "more; --json tells all" in text
+    assert "more; --json has all" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 

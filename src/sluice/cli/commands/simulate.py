@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sluice.cli import options as given
-from sluice.cli.answers import console, print_document, print_views
+from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
@@ -118,4 +118,4 @@ def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
     from sluice.reporting.run.tables import job_table, summary_panel
 
-    print_views(job_table(result, width=console().width), summary_panel(result))
+    print_views(job_table(result), summary_panel(result))

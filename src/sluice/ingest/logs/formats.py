@@ -50,6 +50,15 @@ def importer_of(name: str) -> Importer:
     return cast("Importer", import_module(_MODULES[name]))
 
 
+def _log_path(path: str | Path) -> Path:
+    """The path of a log. Raises InvalidInput for "", which Python takes for the current folder."""
+    if not str(path):
+        raise InvalidInput(
+            "the path is empty", where="PATH", hint="name a log, or a folder of logs"
+        )
+    return Path(path)
+
+
 def read_log(
     path: str | Path,
     format: str = AUTO,  # noqa: A002  # the users' word for it
@@ -61,7 +70,7 @@ def read_log(
     options: of its format, by name; those of other formats are left alone.
     Raises InvalidInput where it cannot be read, has an unknown format, or no usable content.
     """
-    log = Path(path)
+    log = _log_path(path)
     given = options or {}
     check_options(given, format)
     importer = _importer_for(log, format)
@@ -92,6 +101,7 @@ def read_logs(
     """
     check_options(options or {}, format)
     for path in paths:
+        _log_path(path)
         if not Path(path).is_dir() or _folder_importer(Path(path)) is not None:
             yield read_log(path, format, options, limits)
             continue

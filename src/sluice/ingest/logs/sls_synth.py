@@ -269,7 +269,10 @@ def _number(value: object, name: str) -> float:
         except ValueError:
             value = None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unreadable(f"{name} is no number")
+        raise Unreadable(f"{name} is not a number")
     if not 0 <= value <= _NUMBER_MAX:
-        raise Unreadable(f"{name} is {value:g}, not from 0 to {_NUMBER_MAX:g}")
+        # JSON has integers of any size, which `:g` cannot format: it makes a float of them first.
+        is_huge = isinstance(value, int) and abs(value) > _NUMBER_MAX
+        told = f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}" if is_huge else f"{value:g}"
+        raise Unreadable(f"{name} is {told}, not from 0 to {_NUMBER_MAX:g}")
     return float(value)

@@ -16,17 +16,15 @@ from sluice.reporting.formatting import (
     counted,
     duration_tight,
     share,
-    shortened,
     signed,
     size,
 )
-from sluice.reporting.table_style import plain_table, plain_text
+from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_NAME_WIDTH, _ID_WIDTH = 26, 22
 _RUNS_MAX = 60
 _OUTLIERS_MAX = 5
 
@@ -54,7 +52,7 @@ def _profiles_table(calibration: Calibration) -> Table:
     for head in ("runs", "error, median", "mean", "bias", f"in {level}"):
         table.add_column(head, justify="right", no_wrap=True)
     for profile in calibration.profiles:
-        table.add_row(shortened(profile.name, _NAME_WIDTH), *_accuracy_cells(profile.accuracy))
+        table.add_row(name_cell(profile.name, ""), *_accuracy_cells(profile.accuracy))
     if len(calibration.profiles) > 1:
         table.add_section()
         table.add_row("all", *_accuracy_cells(calibration.accuracy))
@@ -85,7 +83,7 @@ def _accuracy_cells(accuracy: Accuracy) -> list[str]:
 
 def _remarks(calibration: Calibration) -> Iterator[str]:
     for profile in calibration.profiles:
-        name = shortened(profile.name, _NAME_WIDTH)
+        name = profile.name
         for found in profile.outliers[:_OUTLIERS_MAX]:
             yield f"{name}: outlier: {found.text()}"
         if len(profile.outliers) > _OUTLIERS_MAX:
@@ -109,7 +107,7 @@ def _runs_table(profile: ProfileCalibration, level: float) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for one in shown:
         table.add_row(
-            shortened(one.run_id, _ID_WIDTH),
+            name_cell(one.run_id, ""),
             _slots(one.setting),
             size(one.setting.input_bytes).replace(" ", ""),
             duration_tight(one.predicted_s),

@@ -25,10 +25,11 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
-from sluice.reporting.formatting import count, money, shortened, tenths
+from sluice.reporting.formatting import count, hundredths, money, shortened
 
 CORNERS_MAX = 500
 CLASSES_MAX = 25
+_NEAR_AXIS = 0.4  # of the width: left of a mark there, its text would cross the axis
 _HEIGHT, _LANE, _NAME_LETTERS = 260, 20, 18
 
 
@@ -42,7 +43,8 @@ def capacity_chart(plan: CapacityPlan) -> Chart:
 
 
 def _notes(plan: CapacityPlan) -> list[str]:
-    vms = f"{tenths(plan.reserved_vms)} reserved and {tenths(plan.on_demand_vms)} on-demand VMs"
+    reserved, on_demand = hundredths(plan.reserved_vms), hundredths(plan.on_demand_vms)
+    vms = f"{reserved} reserved and {on_demand} on-demand VMs"
     costs = f"{vms} cost {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
     return [f"{costs}; bound {plan.bound.value}."]
 
@@ -55,8 +57,8 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
     if len(corners) > CORNERS_MAX:
         corners = corners[np.linspace(0, len(corners) - 1, CORNERS_MAX).astype(int)]
     rows = [{"vms": float(vms), "cost": curve.cost_at_usd(float(vms))} for vms in corners]
-    shown_now = [_mark(plan, now, "contracted now")] if now <= reach else []
-    marks = [*shown_now, _mark(plan, curve.useful_vms, "no gain beyond")]
+    shown_now = [_mark(plan, now, "contracted now", reach)] if now <= reach else []
+    marks = [*shown_now, _mark(plan, curve.useful_vms, "no gain beyond", reach)]
     x = {
         "field": "vms",
         "type": "quantitative",
@@ -69,7 +71,7 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
         # The label of the lowest point needs room below it.
         "scale": {"zero": False, "nice": False, "padding": 24},
         "axis": {
-            "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "format": "$,~s",
+            "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "format": "$,.6~r",
             "tickCount": 6,
         },
     }  # fmt: skip
@@ -90,29 +92,39 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
 
 def _slopes(plan: CapacityPlan) -> str:
     saving = plan.next_vm_usd - plan.rent.reserved_usd
+    reserved = hundredths(plan.rent.reserved_vms)
     if saving <= 0:
-        return (
-            f"All {tenths(plan.rent.reserved_vms)} reserved VMs are enough; one more saves nothing."
-        )
-    return f"One VM more than {tenths(plan.rent.reserved_vms)} would save {money(saving)}."
+        return f"All {reserved} reserved VMs are enough; one more saves nothing."
+    return f"One VM more than {reserved} would save {money(saving)}."
 
 
-def _mark(plan: CapacityPlan, vms: float, text: str) -> dict[str, Any]:
+def _mark(plan: CapacityPlan, vms: float, text: str, reach: float) -> dict[str, Any]:
     cost = plan.curve.cost_at_usd(vms)
-    return {"vms": vms, "cost": cost, "text": f"{text}: {tenths(vms)} VMs, {money(cost)}"}
+    return {
+        "vms": vms,
+        "cost": cost,
+        "text": f"{text}: {hundredths(vms)} VMs, {money(cost)}",
+        "side": "right" if vms < _NEAR_AXIS * reach else "left",
+    }
 
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
-    """A point on the line for each mark, with its label."""
+    """A point for each mark, with a label below the line to the left, or above it to the right."""
+    left: dict[str, Any] = {"type": "text", "color": INK, "align": "right", "dx": -4, "dy": 15}
+    right = left | {"align": "left", "dx": 8, "dy": -8}
     return [
         {
             "mark": {"type": "point", "filled": True, "size": 80, "color": ORANGE, "opacity": 1},
             "encoding": {"x": x, "y": y},
         },
-        {
-            "mark": {"type": "text", "align": "right", "dx": -4, "dy": 15, "color": INK},
-            "encoding": {"x": x, "y": y, "text": {"field": "text"}},
-        },
+        *(
+            {
+                "transform": [{"filter": f"datum.side == '{side}'"}],
+                "mark": place,
+                "encoding": {"x": x, "y": y, "text": {"field": "text"}},
+            }
+            for side, place in (("left", left), ("right", right))
+        ),
     ]
 
 
@@ -152,7 +164,7 @@ def classes_view(plan: CapacityPlan) -> dict[str, Any]:
             "tooltip": [
                 {"field": "class", "type": "nominal"},
                 {"field": "what", "type": "nominal"},
-                {"field": "jobs", "type": "quantitative", "format": ".3~f"},
+                {"field": "jobs", "type": "quantitative", "format": ",.2~f"},
             ],
         },
     }

@@ -92,14 +92,16 @@ class CapacityResult:
         return capacity_chart(self.plan)
 
     def queues(self) -> tuple[QueueShare, ...]:
-        """One queue for each class with at least one accepted job, with its share of the VMs.
+        """One queue for each class, with its share of the VMs.
 
-        A class may borrow idle capacity of others, and runs at most its planned jobs at once.
+        A class may borrow idle capacity of others, and runs at most its planned jobs at once. A
+        part of a job counts as one.
         """
         return tuple(
-            QueueShare(name=one.class_id, share=one.share, jobs_max=jobs)
+            QueueShare(
+                name=one.class_id, share=one.share, jobs_max=max(1, math.ceil(one.jobs - 1e-9))
+            )
             for one in self.plan.classes
-            if (jobs := math.floor(one.jobs + 1e-9))
         )
 
     def capacity_scheduler(self) -> str:

@@ -12,12 +12,11 @@ from sluice.reporting.formatting import (
     count,
     duration,
     duration_tight,
+    hundredths,
     money,
     share,
-    shortened,
-    tenths,
 )
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 CLASSES_MAX = 50
-_NAME_WIDTH_MAX = 16
 
 
 def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
@@ -36,26 +34,21 @@ def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Tabl
     for name in ("jobs", "refused", "VMs each", "VMs", "share", "maps", "reduces", "time"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in shown:
-        table.add_row(plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"), *_cells(one))
+        table.add_row(name_cell(one.class_id), *_cells(one))
     return table
 
 
 def _cells(one: ClassPlan) -> list[Text]:
     return [
-        plain_text(_number(one.jobs)),
-        plain_text(_number(one.rejected), "red" if one.rejected else "dim"),
-        plain_text(_number(one.vms_per_job)),
-        plain_text(_number(one.vms)),
+        plain_text(hundredths(one.jobs)),
+        plain_text(hundredths(one.rejected), "red" if one.rejected else "dim"),
+        plain_text(hundredths(one.vms_per_job)),
+        plain_text(hundredths(one.vms)),
         plain_text(share(one.share)),
-        plain_text(tenths(one.map_containers)),
-        plain_text(tenths(one.reduce_containers)),
+        plain_text(hundredths(one.map_containers)),
+        plain_text(hundredths(one.reduce_containers)),
         plain_text(duration_tight(one.time_s)),
     ]
-
-
-def _number(number: float) -> str:
-    """At most two decimals, without trailing zeros."""
-    return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
 def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
@@ -68,7 +61,7 @@ def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
     for one in shown:
         even = one.break_even
         table.add_row(
-            plain_text(shortened(one.class_id, _NAME_WIDTH_MAX), "bold"),
+            name_cell(one.class_id),
             plain_text(money(even.reserved_usd)),
             plain_text(duration(even.reserved_deadline_s)),
             plain_text(money(even.on_demand_usd)),
@@ -82,7 +75,10 @@ def capacity_panel(result: CapacityResult) -> Panel:
     plan, contract = result.plan, result.contract()
     costs = f"rent {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
     rows = [
-        ("VMs", f"{_number(plan.reserved_vms)} reserved, {_number(plan.on_demand_vms)} on demand"),
+        (
+            "VMs",
+            f"{hundredths(plan.reserved_vms)} reserved, {hundredths(plan.on_demand_vms)} on demand",
+        ),
         ("cost", f"{money(plan.cost_usd)}: {costs}"),
         ("next VM", _next_vm(plan)),
         ("to contract", _to_contract(plan, contract)),
@@ -99,9 +95,9 @@ def _next_vm(plan: CapacityPlan) -> str:
 
 
 def _to_contract(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
-    useful = _number(contract["useful_vms"])
+    useful = hundredths(contract["useful_vms"])
     if contract["saved_usd"] <= 0:
-        return f"{useful} VMs are useful, and {_number(plan.rent.reserved_vms)} are reserved"
+        return f"{useful} VMs are useful, and {hundredths(plan.rent.reserved_vms)} are reserved"
     return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; no gain beyond that"
 
 
@@ -124,7 +120,7 @@ def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table
     for row in shown:
         saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
         table.add_row(
-            plain_text(_number(row["reserved_vms"])),
+            plain_text(hundredths(row["reserved_vms"])),
             plain_text(money(row["cost_usd"])),
             plain_text(money(saving) if saving > 0 else NOTHING),
         )
@@ -146,7 +142,7 @@ def unreachable_table(answer: UnreachableDeadlines) -> Table:
     table.add_column("minimum deadline", justify="right", no_wrap=True)
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
         table.add_row(
-            plain_text(shortened(class_id, _NAME_WIDTH_MAX), "bold"),
+            name_cell(class_id),
             plain_text(f"{least_s:g} s", "red"),
         )
     return table

@@ -1,7 +1,7 @@
 """A chart: one Vega-Lite specification for notebook, file and web page.
 
-Notebooks and web pages draw the specification themselves. Files are drawn by vl-convert (the
-extra `plot`), which brings its own renderer and fonts: no browser and no network.
+Notebooks and web pages draw the specification themselves. vl-convert (the extra `plot`) draws
+files with its own renderer and fonts; it needs no browser and no network.
 """
 
 from __future__ import annotations
@@ -15,30 +15,33 @@ from pathlib import Path
 from typing import Any
 
 from sluice.model.errors import InvalidInput
+from sluice.reporting.charts.names import drawable
+from sluice.reporting.charts.page import chart_page
 from sluice.reporting.extras import MissingExtra, required
 
 VEGALITE_VERSION = "5.21"  # of those that vl-convert 1.7 and later bring along
 MIME_TYPE = "application/vnd.vegalite.v5+json"
-_SCALE = 2.0  # pixels of a file for each of the chart, for screens that have that many
+_SCALE = 2.0  # pixels of the file per pixel of the chart, for screens of high resolution
+_LIBRARY = "window.vegaEmbed = vegaEmbed;"  # what the bundle of a page defines
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A Vega-Lite specification, to be shown or saved. It is not changed after it is made."""
+    """A Vega-Lite specification to show or save. Do not change it afterwards."""
 
     spec: Mapping[str, Any]
 
     def save(self, path: str | Path) -> None:
-        """Write a file whose ending says what: .html (works offline), .png, .svg or .json.
+        """Write a file of the type that its ending names: .html (works offline), .png, .svg, .json.
 
-        Raises InvalidInput for another ending or a path that cannot be written, MissingExtra
-        where vl-convert is needed and not there.
+        Raises InvalidInput for another ending or a path that cannot be written, and MissingExtra
+        if vl-convert is needed and not installed.
         """
         path = Path(path)
         draw = _FORMATS.get(path.suffix.lower())
         if draw is None:
             raise InvalidInput(
-                f"no chart can be written as {path.suffix or 'a file without ending'!r}",
+                f"a chart cannot be written as {path.suffix or 'a file without ending'!r}",
                 where=str(path),
                 hint=f"end the name in one of {', '.join(_FORMATS)}",
             )
@@ -52,20 +55,20 @@ class Chart:
             ) from error
 
     def png(self) -> bytes:
-        """The chart as an image. Raises MissingExtra without vl-convert."""
+        """Return the chart as a PNG image. Raises MissingExtra without vl-convert."""
         return _png(self.spec)
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> dict[str, object]:
         return {
-            MIME_TYPE: dict(self.spec),
+            MIME_TYPE: drawable(self.spec),
             "text/html": self._still(),
             "text/plain": f"<Chart: {_title(self.spec)}>",
         }
 
     def _still(self) -> str:
-        """For viewers that do not know Vega-Lite: a picture, or a word on how to get one."""
+        """HTML for viewers without Vega-Lite: a picture, or how to install what draws it."""
         title = html.escape(_title(self.spec), quote=True)
         try:
             picture = base64.b64encode(self.png()).decode()
@@ -84,22 +87,20 @@ def _renderer() -> Any:  # noqa: ANN401  # a module of compiled functions
 
 
 def _html(spec: Mapping[str, Any]) -> bytes:
-    page: str = _renderer().vegalite_to_html(
-        dict(spec), vl_version=VEGALITE_VERSION, bundle=True, renderer="svg"
-    )
-    return page.encode()
+    library: str = _renderer().javascript_bundle(_LIBRARY, vl_version=VEGALITE_VERSION)
+    return chart_page(drawable(spec), title=_title(spec), library=library).encode()
 
 
 def _png(spec: Mapping[str, Any]) -> bytes:
     image: bytes = _renderer().vegalite_to_png(
-        dict(spec), vl_version=VEGALITE_VERSION, scale=_SCALE, allowed_base_urls=[]
+        drawable(spec), vl_version=VEGALITE_VERSION, scale=_SCALE, allowed_base_urls=[]
     )
     return image
 
 
 def _svg(spec: Mapping[str, Any]) -> bytes:
     drawing: str = _renderer().vegalite_to_svg(
-        dict(spec), vl_version=VEGALITE_VERSION, allowed_base_urls=[]
+        drawable(spec), vl_version=VEGALITE_VERSION, allowed_base_urls=[]
     )
     return drawing.encode()
 

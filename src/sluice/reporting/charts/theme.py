@@ -6,10 +6,11 @@ pale on white.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sluice.reporting.charts.names import literal
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 WIDTH = 720  # of the plot alone; with its labels a chart is about 900 pixels wide
@@ -97,7 +98,7 @@ def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:
     take the same width, so that several charts line up.
     """
     shown = list(range(0, len(names), every))
-    texts = json.dumps([names[lane] for lane in shown])
+    texts = literal([names[lane] for lane in shown])
     return {
         "field": "lane",
         "type": "ordinal",

@@ -5,11 +5,10 @@ One view for each measure, because measures have different units.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import BLUE, INK, NAMES_WIDTH, WIDTH, finished, heading
+from sluice.reporting.charts.theme import BLUE, INK, WIDTH, finished, heading, lanes
 from sluice.reporting.compare.result import SchedulerComparison
 from sluice.reporting.formatting import shortened
 
@@ -41,19 +40,22 @@ def _is_shown(comparison: SchedulerComparison, measure: str) -> bool:
 def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     rows = [
         {
+            "lane": lane,
             "scheduler": row.scheduler,
             "mean": spread.mean,
             "least": spread.least,
             "most": spread.most,
         }
-        for row in comparison.rows
+        for lane, row in enumerate(comparison.rows)
         if (spread := row.spreads[measure]) is not None
     ]
+    # All schedulers in every view, in the order in which they were named; both ends of a name stay.
+    names = [shortened(row.scheduler, _NAME_LETTERS) for row in comparison.rows]
     return {
         "data": {"values": rows},
         "width": WIDTH,
         "height": _LANE * len(comparison.rows),
-        "encoding": {"y": _lanes(comparison)},
+        "encoding": {"y": lanes(names)},
         "layer": [
             {
                 "mark": {"type": "bar", "color": BLUE, "height": {"band": 0.62}},
@@ -65,29 +67,6 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
             },
         ],
     }
-
-
-def _lanes(comparison: SchedulerComparison) -> dict[str, Any]:
-    """All schedulers in every view, in the given order."""
-    names = [row.scheduler for row in comparison.rows]
-    return {
-        "field": "scheduler",
-        "type": "nominal",
-        "scale": {"domain": names},
-        "axis": {
-            "title": None,
-            "labelExpr": _label_expression(names),
-            "minExtent": NAMES_WIDTH,
-            "maxExtent": NAMES_WIDTH,
-            "ticks": False,
-        },
-    }
-
-
-def _label_expression(names: list[str]) -> str:
-    """Long names without their middle: Vega would cut off their ends."""
-    shown = {name: shortened(name, _NAME_LETTERS) for name in names}
-    return f"{json.dumps(shown)}[datum.value]"
 
 
 def _axis(field: str, measure: str) -> dict[str, Any]:

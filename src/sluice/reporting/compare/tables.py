@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
-from sluice.reporting.formatting import NOTHING, duration, money, shortened, tenths
-from sluice.reporting.table_style import plain_table, plain_text
+from sluice.reporting.formatting import NOTHING, duration, money, tenths
+from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-
-_NAME_WIDTH_MAX = 20
 
 
 def comparison_table(comparison: SchedulerComparison) -> Table:
@@ -33,7 +31,7 @@ def comparison_table(comparison: SchedulerComparison) -> Table:
             _measure_cell(row, measure, comparison.deadlines, is_best=row.scheduler in best)
             for measure, best in bests.items()
         ]
-        table.add_row(plain_text(shortened(row.scheduler, _NAME_WIDTH_MAX), "bold"), *cells)
+        table.add_row(name_cell(row.scheduler), *cells)
     return table
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sluice.core.story import Story, StoryLine
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.core.why import PhaseWait, Why
-from sluice.reporting.formatting import count, counted, duration
+from sluice.reporting.formatting import count, counted, duration, visible
+from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,13 +23,13 @@ def why_text(why: Why) -> Text:
     from rich.text import Text
 
     text = Text()
-    text.append(why.job_id, style="bold")
-    text.append(f" {_sentence(why)}\n")
+    text.append(visible(why.job_id), style="bold")
+    text.append(visible(f" {_sentence(why)}\n"))
     if why.state in JOB_ENDS:
         return text
     for phase in why.phases:
-        text.append(f"  {phase.phase}: ", style="dim")
-        text.append(f"{_phase(phase)}\n")
+        text.append(visible(f"  {phase.phase}: "), style="dim")
+        text.append(visible(f"{_phase(phase)}\n"))
     return text
 
 
@@ -73,15 +74,13 @@ def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
         grid.add_row("...", Text(f"{counted(left_out, 'more line')}", style="dim"))
     for line in lines[head + left_out :]:
         grid.add_row(duration(line.at_s), _line(line))
-    return Group(Text.assemble((f"{story.kind} ", "dim"), (story.subject, "bold")), grid)
+    return Group(Text.assemble((f"{story.kind} ", "dim"), (visible(story.subject), "bold")), grid)
 
 
 def _line(line: StoryLine) -> Text:
     """The event and its reason. The last output of a task follows unchanged."""
-    from rich.text import Text
-
-    text = Text(line.what, style="red" if _is_bad(line) else "")
-    first, *others = line.why.split("\n")
+    text = plain_text(line.what, "red" if _is_bad(line) else "")
+    first, *others = visible(line.why).split("\n")
     if first:
         text.append(f": {first}", style="dim")
     for other in others[-_DETAIL_LINES_MAX:]:  # the end is most informative

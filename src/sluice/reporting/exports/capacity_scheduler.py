@@ -1,8 +1,12 @@
 """`capacity-scheduler.xml` of Hadoop YARN: one queue for each class or job, with its share.
 
-YARN wants the capacities of all queues below one parent to add up to 100, and names without dots,
-commas and blanks. Shares are cut to thousandths of a percent, and what that leaves over goes to
-the queues that lost most by it.
+YARN requires that the capacities below one parent add up to 100, and names without dots, commas
+and blanks. Capacities are thousandths of a percent. Three settings avoid traps of YARN:
+
+- A capacity is never 0. YARN derives limits of a queue from it, and would admit no application.
+- `maximum-applications` is set and large. YARN rejects what exceeds it and does not queue it.
+  `max-parallel-apps` (Hadoop 3.3) limits how many run; more wait.
+- There is a queue `default`, because YARN sends applications without a queue there.
 """
 
 from __future__ import annotations
@@ -18,14 +22,23 @@ from sluice.model.errors import InvalidInput
 _ROOT = "yarn.scheduler.capacity.root"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _STEPS = 100_000  # of all capacity: thousandths of a percent
+_DEFAULT = "default"
+_APPLICATIONS = 10_000  # running and waiting, in one queue: YARN's own default for all queues
+_HOW_TO = """\
+Apply: keep a copy of the present capacity-scheduler.xml, put this file in its place in the
+configuration folder of the ResourceManager, add your own settings (access, labels, node resources)
+to it, and run "yarn rmadmin -refreshQueues". A queue that this file lacks must be STOPPED and empty
+before that.
+Roll back: set the state of the queues below to STOPPED, refresh, and wait until they are empty.
+Then put the copy back and refresh again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueShare:
     """One queue. share: relative to the others, 0 or more.
 
-    share_max: the most of the whole cluster that it may ever hold, 0 to 1; never less than its
-    share.  jobs_max: applications that it takes at once; None for as many as come.
+    share_max: the most of the whole cluster that it can hold, 0 to 1; never less than its share.
+    jobs_max: applications that run at once while others wait; None for no limit.
     """
 
     name: str
@@ -35,17 +48,26 @@ class QueueShare:
 
 
 def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -> str:
-    """The file's text. comment: what stands at its head, in plain words.
+    """The file's text. comment: what the file is, in plain words, for its head.
 
-    Raises InvalidInput where no queue has a share.
+    Raises InvalidInput if no queue has a share, or if there are too many queues.
     """
     if not any(queue.share > 0 for queue in queues):
         raise InvalidInput(
             "no queue has a share", where="capacity-scheduler.xml", hint="plan for at least one job"
         )
+    if len(queues) >= _STEPS // 2:
+        raise InvalidInput(
+            f"{len(queues):,} queues are too many for thousandths of a percent",
+            where="capacity-scheduler.xml",
+            hint="export fewer classes",
+        )
+    if _DEFAULT not in queue_names([queue.name for queue in queues]):
+        queues = [*queues, QueueShare(name=_DEFAULT, share=0)]
     lines = [
         '<?xml version="1.0"?>',
         *comment_lines(comment),
+        *(line for told in _HOW_TO.split("\n") for line in comment_lines(told)),
         "<configuration>",
         *map(_property, _settings(queues)),
         "</configuration>",
@@ -55,12 +77,12 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
 
 
 def comment_lines(comment: str) -> list[str]:
-    """The comment as XML takes it, on a line of its own; no line where there is none.
+    """The comment in XML, on a line of its own; no line for an empty comment.
 
     >>> comment_lines("plan 1 of a---b.yaml")
     ['<!-- plan 1 of a- - -b.yaml -->']
     """
-    # Two hyphens would end it early, and a file's name may hold what no XML may.
+    # Two hyphens would end it early, and a file's name can hold what XML cannot.
     plain = "".join(letter if letter.isprintable() else " " for letter in comment)
     return [f"<!-- {re.sub('-(?=-)', '- ', escape(plain, quote=False))} -->"] if plain else []
 
@@ -78,10 +100,11 @@ def _settings(queues: Sequence[QueueShare]) -> Iterator[tuple[str, str]]:
         most = max(share, min(_STEPS, math.ceil(queue.share_max * _STEPS - 1e-6)))
         yield f"{_ROOT}.{name}.capacity", _percent(share)
         yield f"{_ROOT}.{name}.maximum-capacity", _percent(most)
-        # A class may belong to one user, who would else be held to the queue's own capacity.
-        yield f"{_ROOT}.{name}.user-limit-factor", f"{max(1, math.ceil(most / max(1, share)))}"
+        # Without it, one user of a class could not use more than the queue's own capacity.
+        yield f"{_ROOT}.{name}.user-limit-factor", f"{math.ceil(most / share)}"
+        yield f"{_ROOT}.{name}.maximum-applications", str(_APPLICATIONS)
         if queue.jobs_max is not None:
-            yield f"{_ROOT}.{name}.maximum-applications", str(queue.jobs_max)
+            yield f"{_ROOT}.{name}.max-parallel-apps", str(queue.jobs_max)
         yield f"{_ROOT}.{name}.state", "RUNNING"
 
 
@@ -90,9 +113,9 @@ def _percent(steps: int) -> str:
 
 
 def queue_names(names: Iterable[str]) -> list[str]:
-    """Names that YARN takes, all different, as near to the given ones as can be.
+    """Names that YARN accepts, all different, as near to the given ones as possible.
 
-    `root` is what YARN calls the queue above all others.
+    `root` is YARN's name for the queue above all others.
 
     >>> queue_names(["etl.daily", "etl daily", "ad-hoc", "root"])
     ['etl_daily', 'etl_daily-2', 'ad-hoc', 'root-2']
@@ -111,11 +134,18 @@ def queue_names(names: Iterable[str]) -> list[str]:
 
 
 def _whole_steps(shares: Sequence[float]) -> list[int]:
-    """Shares as whole steps that add up to all of them: the largest remainders are rounded up."""
+    """Shares as whole steps that add up to all of them; each has at least one.
+
+    What rounding leaves over goes to the queues that lost most by it; what the least steps take
+    comes from the largest queue.
+    """
     total = math.fsum(shares)
     exact = [share / total * _STEPS for share in shares]
-    steps = [math.floor(part) for part in exact]
+    steps = [max(1, math.floor(part)) for part in exact]
     by_loss = sorted(range(len(shares)), key=lambda place: (steps[place] - exact[place], place))
-    for place in by_loss[: _STEPS - sum(steps)]:
+    for place in by_loss[: max(0, _STEPS - sum(steps))]:
         steps[place] += 1
+    while (excess := sum(steps) - _STEPS) > 0:
+        largest = steps.index(max(steps))
+        steps[largest] -= min(excess, steps[largest] - 1)
     return steps

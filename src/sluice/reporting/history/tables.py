@@ -11,11 +11,10 @@ from sluice.reporting.formatting import (
     NOTHING,
     count,
     duration_tight,
-    shortened,
     size,
 )
 from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
-from sluice.reporting.table_style import left_out, plain_table, plain_text
+from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 50
 SKIPPED_SHOWN = 5
-_LOG_WIDTH, _NAME_WIDTH, _RUN_WIDTH, _PHASE_WIDTH = 24, 30, 25, 11
 _EPOCH_S_MIN = 10**8  # a smaller number is not a date, but seconds since the start of the log
 
 
@@ -48,7 +46,7 @@ def _import_table(imported: Imported) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for log in shown:
         table.add_row(
-            plain_text(shortened(PurePath(log.path).name or log.path, _LOG_WIDTH), "bold"),
+            name_cell(PurePath(log.path).name or log.path),
             plain_text(log.format, "" if log.is_read else "red"),
             plain_text(count(log.jobs)),
             plain_text(count(log.tasks) if log.tasks else NOTHING),
@@ -80,7 +78,7 @@ def profiles_table(profiles: StoredProfiles) -> Table:
     for name, runs in shown:
         newest = runs[-1].run
         table.add_row(
-            plain_text(shortened(name, _NAME_WIDTH), "bold"),
+            name_cell(name),
             plain_text(count(len(runs))),
             plain_text(_day(newest.submitted_at_s)),
             plain_text(count(sum(phase.tasks for phase in newest.phases))),
@@ -104,16 +102,16 @@ def runs_table(runs: Sequence[StoredRun]) -> Table:
     return table
 
 
-def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text]]:
+def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text | NameCell]]:
     run = stored.run
-    name = plain_text(shortened(run.run_id, _RUN_WIDTH), "bold" if run.succeeded else "red")
+    name: Text | NameCell = name_cell(run.run_id, "bold" if run.succeeded else "red")
     if not run.phases:
         yield (name, plain_text("no task ended well", "red"), *[plain_text("")] * 5)
     for position, phase in enumerate(run.phases):
         shuffled_bytes = phase.shuffle_read_bytes or phase.shuffle_write_bytes
         yield (
             plain_text("") if position else name,
-            plain_text(shortened(phase.name, _PHASE_WIDTH)),
+            plain_text(phase.name),
             plain_text(count(phase.tasks)),
             plain_text(duration_tight(phase.avg_s)),
             plain_text(duration_tight(phase.max_s)),

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from sluice.planning.ordering.flow_arrays import OrderOutcome
 from sluice.planning.ordering.objectives import Objective
 from sluice.reporting.formatting import count, duration, duration_tight, shortened
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import (
+    NAME_LETTERS_MAX,
+    UNLIMITED,
+    framed,
+    left_out,
+    plain_table,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -20,8 +27,8 @@ if TYPE_CHECKING:
 JOBS_MAX = 50
 POINTS_MAX = 12
 WIDTH = 80
-_NAME_MIN, _NAME_MAX, _BAR_MIN, _BAR_MAX = 8, 20, 12, 48
-_TAKEN = 26  # width of a row without name and bars
+_NAME_MAX, _BAR_MIN, _BAR_MAX = 20, 6, 48
+_TAKEN = 26  # columns of a row without name and bars
 _PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
 
 
@@ -34,8 +41,9 @@ def order_table(
     """
     shown = result.answer.best.order[:jobs_max]
     longest = max(len(result.problem.jobs[job].name) for job in shown)
-    bar = max(_BAR_MIN, min(_BAR_MAX, (width - _TAKEN - min(longest, _NAME_MAX)) // 2))
-    room = max(_NAME_MIN, width - _TAKEN - 2 * bar)
+    # Bars shrink before names do.
+    room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
+    bar = max(_BAR_MIN, min(_BAR_MAX, (width - _TAKEN - room) // 2))
     span_s = max(result.before.makespan_s, result.makespan_s)
     table = plain_table(_caption(span_s, len(result.order) - len(shown)))
     for name, justify in (("", "right"), ("job", "left"), ("before", "left"), ("after", "left")):

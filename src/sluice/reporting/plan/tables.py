@@ -20,7 +20,7 @@ from sluice.reporting.formatting import (
     size,
 )
 from sluice.reporting.plan.result import Off, PlanResult
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -87,7 +87,7 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
         table.add_column(name, justify="right", no_wrap=True)
     for place, (job, _) in enumerate(shown):
         cells = _cells(result, plan, place)
-        job_id = plain_text(shortened(job.job_id, _JOB_LETTERS), "bold")
+        job_id = name_cell(job.job_id)
         table.add_row(job_id, *map(plain_text, cells))
     return table
 

@@ -14,13 +14,12 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     share,
-    shortened,
     signed,
     size,
 )
 from sluice.reporting.run.idleness import Idleness
 from sluice.reporting.run.outcomes import UNCOMMITTED
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -32,27 +31,17 @@ if TYPE_CHECKING:
 
 JOBS_MAX = 50
 WIDTH = 80
-_JOB_WIDTH_MAX, _POOL_WIDTH_MAX, _ID_WIDTH_MIN = 20, 8, 10
-_MEASURED_JOB_WIDTH_MAX = 15  # its rows are wide
-_TIMES_WIDTH = 53  # width of the other columns of a job: four times, the state, all gaps
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
     UNCOMMITTED: "bold red",
 }  # fmt: skip
 
 
-def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH) -> Table:
-    """One row for each job. width: columns of the terminal; a wide one shows longer ids.
-
-    jobs_max: how many rows are shown, with a note on the rest; None for all.
-    """
+def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
+    """One row for each job. jobs_max: rows shown, with a note on the rest; None for all."""
     shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
     # A job without a named pool has its own pool, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
-    pools = [shortened(job.pool, _POOL_WIDTH_MAX) if has_pools else "" for job in shown]
-    taken = _TIMES_WIDTH + max(map(len, pools), default=0) + len(", late") * bool(result.deadlines)
-    taken += (len(UNCOMMITTED) - len("refused")) * any(job.state == UNCOMMITTED for job in shown)
-    ids = [shortened(job.job_id, max(_ID_WIDTH_MIN, width - taken)) for job in shown]
     table = plain_table(left_out(len(result.jobs) - len(shown)))
     table.add_column("job", no_wrap=True)
     if has_pools:
@@ -60,9 +49,9 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX, width: int 
     for name in ("submitted", "waited", "ran", "finished"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    for job, job_id, pool in zip(shown, ids, pools, strict=True):
-        names = [plain_text(job_id, "bold"), *([plain_text(pool)] if has_pools else [])]
-        table.add_row(*names, *_job_cells(job))
+    for job in shown:
+        pool = [plain_text(job.pool)] if has_pools else []
+        table.add_row(name_cell(job.job_id), *pool, *_job_cells(job))
     return table
 
 
@@ -115,7 +104,7 @@ def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> 
     table.add_column("slot", justify="right", no_wrap=True)
     for row in shown:
         table.add_row(
-            plain_text(shortened(row.node, _JOB_WIDTH_MAX), "bold"),
+            name_cell(row.node),
             plain_text(f"{count(row.slots)} {row.kind}"),
             plain_text(duration(row.idle_s)),
             plain_text(share(row.idle_share)),
@@ -150,8 +139,8 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
             signed(error),
         ]
         table.add_row(
-            plain_text(shortened(job_id, _MEASURED_JOB_WIDTH_MAX), "bold"),
-            plain_text(shortened(row["name"], _POOL_WIDTH_MAX)),
+            name_cell(job_id),
+            plain_text(row["name"]),
             plain_text(count(row["tasks"])),
             plain_text(duration(row["avg_s"])),
             *map(plain_text, predicted if is_predicted else [duration(row["max_s"])]),

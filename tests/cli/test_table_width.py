@@ -1,0 +1,78 @@
+"""Tables at 80 columns and in a pipe: names are never broken, and a pipe cuts nothing."""
+
+import json
+import re
+
+import pytest
+from tests.cli.terminal import sluice, sluice_process
+from tests.estimate.made_runs import World, draws, settings
+
+from sluice.store.profiles import Profiles
+
+NAME = "nightly-warehouse-load-of-the-orders"  # 36 letters
+LONG = "/".join(["com", *(["example"] * 12), "Main$anonymous-stage-17"])
+PHASES = {"maps": {"tasks": 4, "avg_s": 4000}, "reduces": {"tasks": 2, "avg_s": 3000}}
+CLASS = {"penalty_usd": 30.0, "jobs_min": 1, "jobs_max": 9, "vms_per_job": 2}
+
+
+@pytest.fixture
+def workload(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [NAME, f"{NAME}-2", LONG]
+    jobs = [{"id": name, "pool": f"pool of {name}", "deadline_s": 9, **PHASES} for name in names]
+    plans = [{"id": name, **PHASES} for name in names]
+    common = {"version": 1, "prices": {"vm_hour_usd": 1.0}}
+    documents = {
+        "jobs": common | {"cluster": {"map_slots": 4, "reduce_slots": 2}, "jobs": jobs},
+        "plan": common
+        | {"cluster": {"map_slots_per_vm": 2, "reduce_slots_per_vm": 2}, "jobs": plans},
+        "classes": {
+            "version": 1,
+            "prices": {"on_demand_vm_usd": 20, "reserved_vm_usd": 8, "reserved_vms": 9},
+            "classes": [{"id": name, **CLASS} for name in names],
+        },
+    }
+    for name, document in documents.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def history():
+    here, rng = settings(slots=(1, 2), sizes_mb=(40,)), draws(1)
+    with Profiles.open() as profiles:
+        for name in (NAME, LONG):
+            profiles.add(World(noise=0.1).runs(here, rng, profile=name))
+
+
+COMMANDS = [
+    ["simulate", "jobs.json"],
+    ["plan", "plan.json", "--choose", "1", "--out", "chosen.json"],
+    ["capacity", "classes.json"],
+    ["order", "jobs.json", "--method", "input"],
+    ["profiles"],
+    ["calibrate"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_names_are_whole_at_80_columns(words, workload):
+    history()
+    answer = sluice(*words)
+
+    assert 0 == answer.code, answer.err
+    assert max(map(len, answer.out.splitlines())) <= 80
+    assert re.search(rf"^ *(1  )?{NAME}( |$)", answer.out, re.MULTILINE), answer.out
+    assert LONG not in answer.out
+    assert re.search(r"^ *(3  )?com/.*….*17( |$)", answer.out, re.MULTILINE), answer.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_a_pipe_cuts_nothing(words, workload, monkeypatch):
+    history()
+    monkeypatch.delenv("COLUMNS", raising=False)
+    answer = sluice_process(*words, unset=["COLUMNS"])
+
+    assert 0 == answer.code, answer.err
+    assert re.search(rf"^ *(3  )?{re.escape(LONG)}( |$)", answer.out, re.MULTILINE), answer.out
+    assert "…" not in answer.out
