@@ -14,10 +14,11 @@ from pathlib import Path
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.engines.mapreduce.layout import PreparedJob
-from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.store.rows import EntryKind, entries
-from sluice.store.runs import RunInfo, Runs
+from sluice.store.run_info import RunInfo
+from sluice.store.runs import Runs
 
 RUNS_LOOKED_AT = 20
 
@@ -35,8 +36,8 @@ def nodes_of_files(
     for run in islice(runs.newest(), RUNS_LOOKED_AT):
         if not wanted:
             break
-        # A run of another release, or a damaged one, tells nothing; that stops no new run.
-        with suppress(StoreCorrupt, InvalidInput):
+        # A damaged run, or one of another release, is skipped: it must not prevent a new run.
+        with suppress(SluiceError):
             for folder, parts in _written(run, wanted, state_of):
                 wanted.discard(folder)
                 found |= {str(folder / name): node for name, node in parts.items()}

@@ -21,6 +21,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.model.workload import Workload
+from sluice.store.run_record import RunIdentity
 
 _PREFIX = "sluice-sandbox-"
 
@@ -54,7 +55,7 @@ class Sandbox:
         """
         assembly = live_run.begin(
             self._alone(job),
-            b"",
+            RunIdentity(source=self.workload.source, folder=self.workload.folder, sha256=""),
             live_run.RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
             watcher,
             home=self.folder,

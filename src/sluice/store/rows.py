@@ -51,7 +51,8 @@ class EntryKind(Enum):
 class RunHeader:
     """What a run is about, told once at its start.
 
-    source: the workload file, absolute, or "-".  sha256: of its text, in hex.
+    source: the workload file's real path, or "-".  sha256: of its text, in hex.
+    folder: where relative paths in it start; empty in runs of older releases.
     policies, settings: what makes the same scheduler again.
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
     """
@@ -61,6 +62,7 @@ class RunHeader:
     started_at: str
     policies: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
+    folder: str = ""
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""

@@ -214,13 +214,14 @@ def _kind(export: str) -> str:
 
 def _put_to_work(result: PlanResult, number: int, files: Files, source: str) -> None:
     """Write the chosen plan as a workload, and for Hadoop where that was asked for."""
+    from sluice.ingest.reading import source_folder
     from sluice.reporting.exports.workload_text import moved, workload_text
 
     assert files.out is not None, "it was made up if it was not given"
     document = moved(
         result.chosen_document(number),
         folder=result.workload.folder,
-        to=str(Path(files.out).parent),
+        to=source_folder(files.out),
     )
     comment = f"{result.title(number)}\nMade by: sluice plan {source} --choose {number}"
     files.save_out(workload_text(document, name=files.out, comment=comment))

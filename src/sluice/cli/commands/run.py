@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,11 +66,25 @@ def run(
         print_document(result.document())
     else:
         _print_run(result)
+    missing = result.extra["missing_outputs"]
+    assert isinstance(missing, Mapping)
     if result.extra["was_finished"]:
-        talk("This run had finished before; nothing was done now.")
-        return DONE
-    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"]
+        talk(f"Run {result.extra['run_id']} had finished before; nothing was run now.")
+    _talk_of_missing(missing)
+    is_whole = set(result.states) <= {"done"} and not result.extra["uncommitted"] and not missing
     return DONE if is_whole else NO
+
+
+def _talk_of_missing(outputs: Mapping[str, str]) -> None:
+    """Say which outputs were made and are gone, and how to make them again."""
+    for job_id, path in outputs.items():
+        what = "has no _SUCCESS" if Path(path).exists() else "is gone"
+        talk(f"job {job_id!r}: its output {path} {what}.")
+    if outputs:
+        talk(
+            "To make missing outputs again, remove the outputs that are left and run the file"
+            " without --resume."
+        )
 
 
 def _print_run(result: RunResult) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sluice.ingest.reading import source_folder
 from sluice.model.workload import Workload
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.exports.workload_text import moved, workload_text
@@ -22,5 +23,5 @@ def write_workload(path: str | Path, workload: Workload, *, comment: str = "") -
 
 def workload_file_text(workload: Workload, *, path: str, comment: str = "") -> str:
     """What `write_workload` writes there."""
-    document = moved(workload_document(workload), folder=workload.folder, to=str(Path(path).parent))
+    document = moved(workload_document(workload), folder=workload.folder, to=source_folder(path))
     return workload_text(document, name=path, comment=comment)
