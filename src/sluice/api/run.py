@@ -65,14 +65,14 @@ def run(
         seed=live_run.RunOptions.of(left.header).seed if left else seed,
         events=assembly.scheduler.events,
     )
-    outputs = _outputs(workload, done)
-    missing = {job: path for job, path in outputs.items() if not _is_there(Path(path))}
+    committed = _committed(workload, done)
+    missing = {job: path for job, path in committed.items() if not _is_there(Path(path))}
     extra = {
         "run_id": assembly.run_id,
         "was_finished": done.was_finished,
         "predicted_makespan_s": assembly.predicted_makespan_s,
         "measured": result.measured(assembly.predicted),
-        "outputs": outputs,
+        "outputs": {job: path for job, path in committed.items() if job not in missing},
         "missing_outputs": missing,
         "uncommitted": dict(done.uncommitted),
         **bootstrap.reports(assembly.scheduler.policies),
@@ -80,7 +80,7 @@ def run(
     return replace(result, extra=extra)
 
 
-def _outputs(workload: Workload, done: LiveRun) -> dict[JobId, str]:
+def _committed(workload: Workload, done: LiveRun) -> dict[JobId, str]:
     """Where the output of each job is that succeeded and was committed, by job."""
     return {
         job.job_id: str(Path(job.run.folder, job.run.output))

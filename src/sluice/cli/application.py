@@ -12,8 +12,8 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
 
-class _Verbs(TyperGroup):
-    """The group of all verbs; it names the nearest one to a word that is none."""
+class Verbs(TyperGroup):
+    """A group of verbs. For an unknown word it names the nearest verb."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
         if self.get_command(ctx, args[0]) is None:
@@ -21,7 +21,7 @@ class _Verbs(TyperGroup):
             near = suggestion(args[0], known)
             # However many verbs there are, all of them are listed where none is near.
             hint = near if near.startswith("perhaps") else f"known here: {', '.join(known)}"
-            raise InvalidInput(f"there is no verb {args[0]!r}", where="sluice", hint=hint)
+            raise InvalidInput(f"there is no verb {args[0]!r}", where=ctx.command_path, hint=hint)
         return super().resolve_command(ctx, args)
 
 
@@ -36,7 +36,7 @@ class WithSettings(TyperCommand):
 
 
 app = typer.Typer(
-    cls=_Verbs,
+    cls=Verbs,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="One workload file goes to every verb. Begin with: sluice validate FILE",

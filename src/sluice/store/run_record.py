@@ -68,3 +68,10 @@ class RunRecord:
             return cls(**told, identity=identity, staging=staging)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
+
+
+def mark(folder: Path, run: Path) -> None:
+    """Put a copy of a run's record into a folder that the run made elsewhere. Raises OSError."""
+    record = RunRecord.read(run)
+    if record is not None:
+        record.write(folder)
