@@ -26,18 +26,18 @@ class Form(NamedTuple):
     """A way to give FILE. cwd: relative to the place's folder.  is_stdin: the text, not a name."""
 
     file: str
-    cwd: str = "work"
+    cwd: str = "job"
     is_stdin: bool = False
 
 
 FORMS = {
     "relative": Form("jobs.json"),
     "dot": Form("./jobs.json"),
-    "detour": Form("../work/in/../jobs.json"),
-    "absolute": Form("{folder}/work/jobs.json"),
-    "subfolder": Form("work/jobs.json", cwd="."),
-    "sibling": Form("../work/jobs.json", cwd="other"),
-    "absolute-from-elsewhere": Form("{folder}/work/jobs.json", cwd="other"),
+    "detour": Form("../job/in/../jobs.json"),
+    "absolute": Form("{folder}/job/jobs.json"),
+    "subfolder": Form("job/jobs.json", cwd="."),
+    "sibling": Form("../job/jobs.json", cwd="other"),
+    "absolute-from-elsewhere": Form("{folder}/job/jobs.json", cwd="other"),
     "linked-file": Form("linked.json", cwd="other"),
     "linked-file-absolute": Form("{folder}/other/linked.json"),
     "linked-folder": Form("linked/jobs.json", cwd="other"),
@@ -55,13 +55,13 @@ def marked_slow(names):
 
 
 class Journey(Place):
-    """The files of one job in `work`; links to them in `other`."""
+    """The files of one job in `job`; links to them in `other`."""
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.file = folder / "work" / "jobs.json"
-        self.write_input("work/in", "one two\n", "two\nwait\n", "three one\n", "three\nthree\n")
-        (folder / "work" / "count.sh").write_text(COUNT_SH)
+        self.file = folder / "job" / "jobs.json"
+        self.write_input("job/in", "one two\n", "two\nwait\n", "three one\n", "three\nthree\n")
+        (folder / "job" / "count.sh").write_text(COUNT_SH)
         run = {
             "input": ["in/file-*"],
             "output": "out/words",
@@ -70,8 +70,8 @@ class Journey(Place):
         }
         self.write([{"id": "words", "reduces": {"tasks": 2}, "run": run}])
         (folder / "other").mkdir()
-        (folder / "other" / "linked.json").symlink_to("../work/jobs.json")
-        (folder / "other" / "linked").symlink_to("../work")
+        (folder / "other" / "linked.json").symlink_to("../job/jobs.json")
+        (folder / "other" / "linked").symlink_to("../job")
 
     def given(self, form, *words, **more):
         """Start `sluice WORDS`, with FILE in the form in place of the word FILE."""
@@ -100,7 +100,7 @@ class Journey(Place):
         return len(lives_of(self.runs[-1]).finished) if self.runs else 0
 
     def let_go(self):
-        (self.folder / "work" / "go").touch()
+        (self.folder / "job" / "go").touch()
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def uninterrupted(tmp_path_factory):
     journey.let_go()
     code, _, complained = journey.answered(FORMS["absolute"], "run", "FILE")
     assert code == 0, complained
-    return journey.outputs("work/out")
+    return journey.outputs("job/out")
 
 
 @pytest.mark.parametrize("name", marked_slow(FORMS))
@@ -124,8 +124,8 @@ def test_a_run_begins_and_is_explained(journey, uninterrupted, name):
     code, told, complained = journey.answered(FORMS[name], "run", "FILE", "--json")
 
     assert code == 0, complained
-    assert journey.outputs("work/out") == uninterrupted
-    assert json.loads(told)["outputs"] == {"words": str(journey.folder / "work/out/words")}
+    assert journey.outputs("job/out") == uninterrupted
+    assert json.loads(told)["outputs"] == {"words": str(journey.folder / "job/out/words")}
     for words in (("why", "words"), ("story", "words"), ("runs", "show", journey.runs[0].name)):
         assert journey.sluice(*words)[0] == 0
 
@@ -147,7 +147,7 @@ def check_resumed(journey, uninterrupted):
     (run,) = journey.runs
     assert lives_of(run).epochs == 2
     assert lives_of(run).rerun == []
-    assert journey.outputs("work/out") == uninterrupted
+    assert journey.outputs("job/out") == uninterrupted
     assert journey.remains() == []
 
 
@@ -202,11 +202,11 @@ def test_a_stream_of_the_shell_is_read_from_the_working_directory(journey, unint
     """The path of a pipe leads to nothing that could be found again."""
     journey.let_go()
     shell = ["bash", "-c", f'"$@" {words}', "bash"]
-    process = journey.started("run", before=shell, cwd=journey.folder / "work")
+    process = journey.started("run", before=shell, cwd=journey.folder / "job")
     _, complained = process.communicate(timeout=120)
 
     assert process.returncode == 0, complained
-    assert journey.outputs("work/out") == uninterrupted
+    assert journey.outputs("job/out") == uninterrupted
 
 
 @pytest.mark.parametrize("name", marked_slow(FORMS))
@@ -218,4 +218,4 @@ def test_a_profile_run_finds_its_files(journey, name):
 
     assert code == 0, complained
     assert "words" in told
-    assert not (journey.folder / "work" / "out").exists()
+    assert not (journey.folder / "job" / "out").exists()

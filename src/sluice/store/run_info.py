@@ -108,10 +108,16 @@ def info_of(folder: Path) -> RunInfo | UnreadableRun:
         return UnreadableRun(
             folder=folder,
             record=RunRecord.read(folder),
-            why=str(error),
+            why=_why(folder, error),
             is_forbidden=isinstance(error, StoreUnavailable | OSError),
         )
     return RunInfo(folder=folder, header=header, is_finished=end is EntryKind.FINISHED)
+
+
+def _why(folder: Path, error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or folder}: {error.strerror or error}."
+    return str(error)
 
 
 def has_journal(folder: Path) -> bool:
