@@ -155,7 +155,7 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
 @pytest.mark.parametrize(
     ("text", "plan", "told"),
     [
-        (FILE, {"engine": "yarn"}, "'yarn' is no known engine"),
+        (FILE, {"engine": "yarn"}, "unknown engine 'yarn'"),
         (FILE, {"tasks": "fiar"}, "'fiar' is no known policy"),
         (FILE, {"settings": ("slowstrat=1",)}, "slowstrat is no known setting"),
         (FILE, {"map_slots": 2, "reduce_slots": 0}, "reduce_slots of the cluster is 0"),
@@ -176,7 +176,7 @@ def test_two_jobs_may_not_write_to_one_folder(home):
     second = """
   - {id: again, run: {input: [in/*], output: ./other/../out, mapper: cat}}
 """
-    with pytest.raises(InvalidInput, match=r"'again': output .* is that of job 'words' too"):
+    with pytest.raises(InvalidInput, match=r"'again': output .* is also the output of job 'words'"):
         begun(home, FILE + second)
     assert () == Runs().all()
 

@@ -1,7 +1,7 @@
-"""Which virtual node wrote the files that a run reads, as the journals of earlier runs tell it.
+"""Which virtual node wrote the files that a run reads, by the journals of earlier runs.
 
-A part file lies where the attempt ran whose output it is. Files that no run of Sluice wrote lie
-nowhere in particular.
+A part file is on the node of the attempt that wrote it. Files that no run of Sluice wrote are on
+no particular node.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _written(
 
 
 def _outputs(run: RunInfo) -> Iterator[tuple[JobId, Path]]:
-    """Jobs of the run whose output stands in its place, and where that is."""
+    """Jobs of the run whose output was committed, with its folder."""
     folders: dict[JobId, Path] = {}
     for entry in entries(run.folder):
         if entry.kind is EntryKind.PREPARED:

@@ -1,8 +1,7 @@
-"""Puts a live run together: workload, scheduler, journal, engine, work; and takes one up again.
+"""Build a live run from its workload, scheduler, journal and engine, or resume one.
 
-A new run is prepared whole before anything is written: inputs, commands and outputs are checked
-for all jobs first. A resumed run is what its journal says: the same policies, settings and nodes,
-whatever the command line says now.
+Everything is checked before anything is written: the inputs, commands and outputs of all jobs. A
+resumed run has the policies, settings and nodes in its journal, whatever the options are now.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ _SCRATCH = "scratch"
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSetup:
-    """A live run, put together.
+    """A live run that is ready to start.
 
-    header: as its journal tells it.  predicted_makespan_s: None where nothing tells task lengths.
-    predicted: jobs with the lengths that former runs tell.
+    header: of its journal.  predicted_makespan_s: None if task lengths are unknown.
+    predicted: jobs with the task lengths of former runs.
     """
 
     run_id: str
@@ -66,7 +65,7 @@ class LiveSetup:
     watcher: Watcher | None = None
 
     def run(self) -> LiveRun:
-        """Run it to its end, and keep what it measured. Raises what `Driver.run` raises."""
+        """Run it to its end and store what it measured. Raises what `Driver.run` raises."""
         done = self.carried_out()
         self._learn(done)
         return done
@@ -121,9 +120,9 @@ def begin(
     *,
     home: Path | None = None,
 ) -> LiveSetup:
-    """A new run. Raises InvalidInput where any job of it cannot run.
+    """A new run. Raises InvalidInput if a job of it cannot run.
 
-    home: where its state is kept, by default in the account's own state folder.
+    home: the state folder, by default the account's own.
     """
     _check_engine(options)
     settings = settings_of(workload, options)
@@ -134,7 +133,7 @@ def begin(
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
     on_message = (watcher or Unwatched()).on_message
     jobs = with_past_lengths([each.job for each in prepared], on_message)
-    # Who ranks jobs by their work sees what is predicted of it, also after a pause.
+    # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
     predicted_s = _predicted_s(workload, jobs, cluster, settings, options, on_message)
     records = {each.job.job_id: each.to_json() for each in prepared}
@@ -174,7 +173,7 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 
 
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
-    """A run that was left, as its journal tells it."""
+    """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
     settings = settings_of(workload, options)
     records = _records(run)
@@ -200,12 +199,12 @@ def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
 def _check_engine(options: RunOptions) -> None:
     if options.engine not in ENGINES:
         raise InvalidInput(
-            f"{options.engine!r} is no known engine", where="--engine", hint=f"use {ENGINES[0]}"
+            f"unknown engine {options.engine!r}", where="--engine", hint=f"use {ENGINES[0]}"
         )
 
 
 def _prepared(workload: Workload) -> list[PreparedJob]:
-    # Runs of one file may overlap, or one be left behind: what they stage must not meet.
+    # Runs of one file may overlap, so each has staging folders of its own.
     token = secrets.token_hex(4)
     outputs: dict[Path, JobId] = {}
     prepared = []
@@ -219,9 +218,9 @@ def _prepared(workload: Workload) -> list[PreparedJob]:
         output = Path(job.run.folder, job.run.output).resolve()
         if output in outputs:
             raise InvalidInput(
-                f"output {job.run.output!r} is that of job {outputs[output]!r} too",
+                f"output {job.run.output!r} is also the output of job {outputs[output]!r}",
                 where=f"job {job.job_id!r}",
-                hint="give every job an output of its own",
+                hint="give every job its own output",
             )
         outputs[output] = job.job_id
         prepared.append(prepare(job, run_id=token))
@@ -238,7 +237,7 @@ def _predicted_s(
     options: RunOptions,
     on_message: OnMessage,
 ) -> float | None:
-    """Makespan in the simulator, if every phase's lengths are known."""
+    """Makespan in the simulator; None unless the lengths of all phases are known."""
     if any(phase.lengths is None for job in jobs for phase in job.phases):
         return None
     scheduler = scheduler_for(

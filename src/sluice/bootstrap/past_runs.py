@@ -38,9 +38,9 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
 
 
 def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
-    """The scheduler of a recorded run as it stood at an instant, or at the journal's end.
+    """The scheduler of a recorded run at an instant, by default at the end of the journal.
 
-    The run itself is not disturbed, even while it goes on.
+    The run itself is not disturbed, even if it is still running.
     """
     options, workload = RunOptions.of(run.header), scheduler_part(run.header)
     scheduler = live_scheduler(workload, settings_of(workload, options), options)

@@ -64,10 +64,10 @@ class RunOptions:
     @classmethod
     def of(cls, header: RunHeader) -> RunOptions:
         """The options in a journal's header."""
-        told: dict[str, Any] = {**header.policies, **header.settings}
-        overrides = told.pop("set")
-        told.pop(_OF_FILE, None)
-        return cls(**told, settings=tuple(overrides))
+        recorded: dict[str, Any] = {**header.policies, **header.settings}
+        overrides = recorded.pop("set")
+        recorded.pop(_OF_FILE, None)
+        return cls(**recorded, settings=tuple(overrides))
 
     def cluster(self, workload: Workload) -> Cluster:
         """The virtual nodes of the run; by default one, with a slot of each kind per processor."""
@@ -115,6 +115,6 @@ def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) 
 
 def scheduler_part(header: RunHeader) -> Workload:
     """What the workload file said about the scheduler when the run began, whatever it says now."""
-    told: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
-    pools = (Pool(**{**pool, "order": PoolOrder(pool["order"])}) for pool in told["pools"])
-    return Workload(cluster=None, jobs=(), pools=tuple(pools), settings=told["settings"])
+    recorded: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
+    pools = (Pool(**{**pool, "order": PoolOrder(pool["order"])}) for pool in recorded["pools"])
+    return Workload(cluster=None, jobs=(), pools=tuple(pools), settings=recorded["settings"])

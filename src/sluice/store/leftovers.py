@@ -126,9 +126,11 @@ def staging_left(run: RunInfo | UnreadableRun) -> list[Path]:
 
 def _staging_of(run: RunInfo | UnreadableRun) -> list[Path]:
     record = RunRecord.read(run.folder)
-    told = record.staging if record else _staging_in_journal(run)
+    recorded = record.staging if record else _staging_in_journal(run)
     # Only what looks like a staging folder is ever removed, whatever a damaged file says.
-    return [Path(path) for path in told if Path(path).is_absolute() and Path(path).match(_STAGING)]
+    return [
+        Path(path) for path in recorded if Path(path).is_absolute() and Path(path).match(_STAGING)
+    ]
 
 
 def _staging_in_journal(run: RunInfo | UnreadableRun) -> list[str]:

@@ -97,8 +97,8 @@ def _read(file: int) -> tuple[int, str]:
 
 def _parsed(content: bytes) -> tuple[int, str | None]:
     try:
-        told = json.loads(content)
-        return max(0, int(told["highest"])), str(told["home"])
+        recorded = json.loads(content)
+        return max(0, int(recorded["highest"])), str(recorded["home"])
     except (ValueError, TypeError, KeyError):
         return 0, None
 

@@ -62,10 +62,10 @@ class RunRecord:
     def read(cls, folder: Path) -> Self | None:
         """The record in a folder; None if there is none that can be read."""
         try:
-            told: dict[str, Any] = json.loads((folder / RECORD_NAME).read_text("utf-8"))
-            identity = RunIdentity(**told.pop("identity"))
-            staging = tuple(str(path) for path in told.pop("staging"))
-            return cls(**told, identity=identity, staging=staging)
+            recorded: dict[str, Any] = json.loads((folder / RECORD_NAME).read_text("utf-8"))
+            identity = RunIdentity(**recorded.pop("identity"))
+            staging = tuple(str(path) for path in recorded.pop("staging"))
+            return cls(**recorded, identity=identity, staging=staging)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
