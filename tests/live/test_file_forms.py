@@ -76,10 +76,10 @@ class Journey(Place):
     def given(self, form, *words, **more):
         """Start `sluice WORDS`, with FILE in the form in place of the word FILE."""
         file = form.file.format(folder=self.folder)
-        words = [file if word == "FILE" else word for word in words]
+        given = [file if word == "FILE" else word for word in words]
         with self.file.open("rb") as content:
             stdin = content if form.is_stdin else None
-            return self.started(*words, cwd=self.folder / form.cwd, stdin=stdin, **more)
+            return self.started(*given, cwd=self.folder / form.cwd, stdin=stdin, **more)
 
     def answered(self, form, *words):
         """(exit code, stdout, stderr) of it."""

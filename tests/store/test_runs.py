@@ -243,7 +243,7 @@ def test_messages_name_runs_that_are_skipped(runs):
     mine, damaged = started(runs), started(runs)
     damage_header(runs, damaged)
     (runs.folder / damaged / "run.json").unlink()
-    told = []
+    told: list[str] = []
 
     assert runs.latest(told.append).run_id == mine
     assert runs.resumable(identity(), told.append).run_id == mine

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sluice import bootstrap
 from sluice.bootstrap import live_run
+from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
@@ -47,7 +48,7 @@ def run(
     """
     text = read_text(str(source))
     workload, identity = workload_in(text), live_run.identity_of(text)
-    plan = live_run.RunOptions(
+    plan = RunOptions(
         tasks=tasks, release=release, admission=admission, engine=engine, nodes=nodes,
         map_slots=map_slots, reduce_slots=reduce_slots, settings=tuple(settings), seed=seed,
     )  # fmt: skip
@@ -62,7 +63,7 @@ def run(
     result = RunResult.of(
         done.result,
         assembly.cluster,
-        seed=live_run.RunOptions.of(left.header).seed if left else seed,
+        seed=RunOptions.of(left.header).seed if left else seed,
         events=assembly.scheduler.events,
     )
     committed = _committed(workload, done)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sluice.bootstrap import live_run
 from sluice.bootstrap.profiles import measured_runs
+from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.progress import Watcher
@@ -56,7 +57,7 @@ class Sandbox:
         assembly = live_run.begin(
             self._alone(job),
             RunIdentity(source=self.workload.source, folder=self.workload.folder, sha256=""),
-            live_run.RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
+            RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
             watcher,
             home=self.folder,
         )
