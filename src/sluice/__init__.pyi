@@ -11,6 +11,9 @@ from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs
 from sluice.api.profiles import profiles as profiles
 from sluice.api.run import run as run
+from sluice.api.runs import clean_runs as clean_runs
+from sluice.api.runs import runs as runs
+from sluice.api.runs import show_run as show_run
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
 from sluice.api.workload import schema as schema

@@ -3,8 +3,9 @@
 import pytest
 
 from sluice.api import run as api
-from sluice.bootstrap import live_run
+from sluice.bootstrap import past_runs
 from sluice.core.commands import Locality
+from sluice.store.runs import Runs
 
 FIRST = """version: 1
 jobs:
@@ -38,8 +39,8 @@ def test_a_split_of_a_part_file_lies_where_the_part_was_written(folder):
     }
     second = api.run(folder / "second.yaml", nodes=2, map_slots=1, reduce_slots=1)
 
-    (run, *_) = live_run.Runs().newest()
-    places = live_run.replayed(run).state.jobs["second"].phases[0].pending._locations
+    (run, *_) = Runs().newest()
+    places = past_runs.replayed(run).state.jobs["second"].phases[0].pending._locations
     assert {"node-1", "node-2"} == set(wrote.values())
     assert sorted([*((node,) for node in wrote.values()), ()]) == sorted(places)
     assert Locality.NODE in {attempt.launch.locality for attempt in second.attempts}
@@ -49,5 +50,5 @@ def test_what_nobody_here_wrote_lies_nowhere(folder):
     (folder / "second.yaml").write_text(SECOND.replace("parts, ", ""))
     api.run(folder / "second.yaml", nodes=2, map_slots=1, reduce_slots=1)
 
-    (run, *_) = live_run.Runs().newest()
-    assert not live_run.replayed(run).state.jobs["second"].phases[0].pending.is_placed
+    (run, *_) = Runs().newest()
+    assert not past_runs.replayed(run).state.jobs["second"].phases[0].pending.is_placed

@@ -6,15 +6,17 @@ from dataclasses import fields, replace
 
 import pytest
 
-from sluice.bootstrap import live_run
-from sluice.bootstrap.live_run import RunOptions
+from sluice.bootstrap import live_run, past_runs
+from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
-from sluice.ingest.workload import load_workload, parse_workload
+from sluice.ingest.reading import read_text
+from sluice.ingest.workload import parse_workload, workload_in
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.reporting.history.past_runs import SOURCE, WORK, work_digest
 from sluice.store.profiles import Profiles
 from sluice.store.rows import RunHeader
+from sluice.store.run_record import RunIdentity
 from sluice.store.runs import Runs
 
 FILE = """
@@ -38,16 +40,17 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def workload_in(folder, text=FILE):
+def read_in(folder, text=FILE):
     path = folder / "jobs.yaml"
     path.write_text(text)
-    return load_workload(str(path)), text.encode()
+    source = read_text(str(path))
+    return workload_in(source), live_run.identity_of(source)
 
 
 def begun(folder, text=FILE, **plan):
     """A run that is put together and not started; its journal is closed again."""
-    workload, content = workload_in(folder, text)
-    assembly = live_run.begin(workload, content, RunOptions(**plan))
+    workload, identity = read_in(folder, text)
+    assembly = live_run.begin(workload, identity, RunOptions(**plan))
     assembly.journal.close()
     return assembly
 
@@ -66,7 +69,7 @@ def begun(folder, text=FILE, **plan):
 )
 def test_a_plan_comes_back_out_of_the_header_that_tells_it(plan, home):
     """By way of its line in the journal, where tuples become lists."""
-    header = plan.header(*workload_in(home))
+    header = plan.header(*read_in(home))
     read = RunHeader(**json.loads(header.line()))
 
     assert plan == RunOptions.of(header)
@@ -74,12 +77,12 @@ def test_a_plan_comes_back_out_of_the_header_that_tells_it(plan, home):
 
 
 def test_the_header_names_the_file_and_its_text(home):
-    workload, content = workload_in(home)
-    one, same = RunOptions().header(workload, content), RunOptions().header(workload, content)
+    one, same = (RunOptions().header(*read_in(home)) for _ in range(2))
 
     assert str(home / "jobs.yaml") == one.source
-    assert (one.source, one.sha256) == (same.source, same.sha256)
-    assert one.sha256 != RunOptions().header(workload, content + b" ").sha256
+    assert str(home) == one.folder
+    assert RunIdentity.of(one) == RunIdentity.of(same)
+    assert one.sha256 != RunOptions().header(*read_in(home, FILE + " ")).sha256
 
 
 def test_every_field_of_a_plan_is_told():
@@ -91,7 +94,9 @@ def test_every_field_of_a_plan_is_told():
     plan = RunOptions(**odd)
 
     assert {field.name for field in fields(RunOptions)} == odd.keys()
-    assert plan == RunOptions.of(plan.header(parse_workload(FILE), b""))
+    assert plan == RunOptions.of(
+        plan.header(parse_workload(FILE), RunIdentity(source="-", folder="/", sha256=""))
+    )
 
 
 # --- the cluster ----------------------------------------------------------------------------------
@@ -171,7 +176,7 @@ def test_two_jobs_may_not_write_to_one_folder(home):
     second = """
   - {id: again, run: {input: [in/*], output: ./other/../out, mapper: cat}}
 """
-    with pytest.raises(InvalidInput, match=r"'again': output .* is that of job 'words' too"):
+    with pytest.raises(InvalidInput, match=r"'again': output .* is also the output of job 'words'"):
         begun(home, FILE + second)
     assert () == Runs().all()
 
@@ -242,8 +247,8 @@ def test_lengths_in_the_file_predict_too(home):
 def test_a_run_is_taken_up_as_it_was_begun(home):
     """Its plan stands in the journal; what the command line says now does not count."""
     first = begun(home, **SAVED)
-    workload, content = workload_in(home)
-    again = live_run.resume(workload, live_run.resumable(workload, content))
+    workload, identity = read_in(home)
+    again = live_run.resume(workload, live_run.resumable(identity))
     again.journal.close()
 
     assert first.run_id == again.run_id
@@ -256,18 +261,18 @@ def test_a_run_is_taken_up_as_it_was_begun(home):
 
 
 def test_a_file_that_never_ran_has_nothing_to_take_up(home):
-    assert live_run.resumable(*workload_in(home)) is None
+    assert live_run.resumable(read_in(home)[1]) is None
 
 
 def test_a_recorded_run_is_found_by_its_id_or_as_the_newest(home):
     with pytest.raises(InvalidInput, match="no run is recorded yet"):
-        live_run.recorded(None)
+        past_runs.recorded(None)
     first, second = begun(home), begun(home)
 
-    assert second.run_id == live_run.recorded(None).run_id
-    assert first.run_id == live_run.recorded(first.run_id).run_id
+    assert second.run_id == past_runs.recorded(None).run_id
+    assert first.run_id == past_runs.recorded(first.run_id).run_id
     with pytest.raises(InvalidInput, match="no recorded run 'x'"):
-        live_run.recorded("x")
+        past_runs.recorded("x")
 
 
 def test_a_replay_knows_the_file_as_it_was(home):
@@ -275,19 +280,19 @@ def test_a_replay_knows_the_file_as_it_was(home):
     assembly = begun(home, tasks="fair")
     finished_before(assembly, map_s=1.0, reduce_s=1.0)
     (home / "jobs.yaml").unlink()
-    scheduler = live_run.replayed(live_run.recorded(None))
+    scheduler = past_runs.replayed(past_runs.recorded(None))
     (pool,) = [entry.pool for entry in scheduler.state.pools.values()]
 
-    assert workload_in(home)[0].pools == (pool,)
+    assert read_in(home)[0].pools == (pool,)
     assert 0.1 == scheduler.rules.slowstart
     assert ["words"] == list(scheduler.state.jobs)
-    assert {} == live_run.replayed(live_run.recorded(None), until_s=-1.0).state.jobs
+    assert {} == past_runs.replayed(past_runs.recorded(None), until_s=-1.0).state.jobs
 
 
 def test_a_header_of_a_run_without_the_file_s_part_still_opens(home):
     """Older runs told of the plan alone."""
-    header = RunOptions(**SAVED).header(*workload_in(home))
+    header = RunOptions(**SAVED).header(*read_in(home))
     bare = replace(header, settings={k: v for k, v in header.settings.items() if k != "of_file"})
 
     assert RunOptions(**SAVED) == RunOptions.of(bare)
-    assert () == live_run._file_of(bare).pools
+    assert () == scheduler_part(bare).pools

@@ -13,7 +13,7 @@ from tests.skips import required
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.compare.chart import schedulers_chart
-from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
+from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.store.profiles import Profiles
 
 pytestmark = pytest.mark.slow
@@ -150,7 +150,7 @@ def test_a_hostile_scheduler_is_not_run(chromium, tmp_path):
             scheduler=name,
             runs=2,
             spreads=dict.fromkeys(
-                ("makespan_s", "mean_response_s", "cost_usd"), Spread.of([1.0, 2.0])
+                ("makespan_s", "mean_response_s", "cost_usd"), MeasureSpread.of([1.0, 2.0])
             )
             | {"deadlines_met": None},
         )

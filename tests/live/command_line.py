@@ -43,18 +43,19 @@ class Place:
             data = content if isinstance(content, bytes) else content.encode()
             (folder / f"file-{number}").write_bytes(data)
 
-    def started(self, *words, killed_at=None, before=()):
+    def started(self, *words, killed_at=None, before=(), cwd=None, stdin=None):
         """`sluice WORDS` as a process.
 
         killed_at: (audit event, how many), as in `dying_at`.  before: words of another command.
+        cwd: instead of the folder.  stdin: a file open for reading.
         """
         program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
         moment = () if killed_at is None else map(str, killed_at)
         process = subprocess.Popen(
             [*before, sys.executable, *program, *moment, *words],
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env=environment(self.home),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin or subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

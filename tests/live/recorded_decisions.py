@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.bootstrap import live_run
+from sluice.bootstrap.run_options import RunOptions
 from sluice.core.codec import decision_line
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import replay
@@ -34,7 +34,7 @@ def decisions(run, *, is_live, **settings):
 def scheduler_like(run, *, is_live, **settings):
     """A fresh scheduler with the policies and settings of a run, and these over them."""
     header, _ = header_and_end(run)
-    plan, told = live_run.RunOptions.of(header), load_workload(header.source).settings
+    plan, told = RunOptions.of(header), load_workload(header.source).settings
     return bootstrap.scheduler_for(
         settings=resolve_settings({**told, **settings}, plan.settings),
         tasks=plan.tasks,

@@ -1,15 +1,22 @@
-"""Runs are found again by the workload they run, and old ones go."""
+"""Runs are numbered by a counter and found again by their workload; old ones are removed."""
 
+import fcntl
+import json
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.store import run_info
 from sluice.store import runs as runs_module
 from sluice.store.database import StoreUnavailable
 from sluice.store.home import state_folder
 from sluice.store.rows import RunHeader
+from sluice.store.run_info import UnreadableRun
+from sluice.store.run_lock import RunLock
+from sluice.store.run_record import RunIdentity, RunRecord
 from sluice.store.runs import Runs
 
 
@@ -18,24 +25,100 @@ def runs(tmp_path):
     return Runs(tmp_path)
 
 
-def started(runs, source="/a.yaml", sha256="1", *, finished=False):
+def identity(source="/a.yaml", sha256="1", folder="/"):
+    return RunIdentity(source=source, folder=folder, sha256=sha256)
+
+
+def started(runs, source="/a.yaml", sha256="1", *, folder="/", finished=False):
     """A run that was begun, and left or finished; its id."""
-    with runs.create(RunHeader(source=source, sha256=sha256, started_at="")) as journal:
+    header = RunHeader(source=source, folder=folder, sha256=sha256, started_at="")
+    with runs.create(header) as journal:
         if finished:
             journal.finish()
         return journal.folder.name
 
 
-def test_runs_sort_by_their_start(runs):
-    names = [started(runs) for _ in range(5)]
+def resumed(runs, *identified, **named):
+    """The id of the run that `--resume` is about."""
+    found = runs.resumable(identity(*identified, **named))
+    return found and found.run_id
+
+
+def damage_header(runs, run_id):
+    """Change row 0 of a journal, as a flipped bit would."""
+    execute(runs, run_id, "UPDATE rows SET payload = '{}' WHERE seq = 0")
+
+
+def execute(runs, run_id, statement):
+    connection = sqlite3.connect(runs.folder / run_id / "journal.db")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def test_runs_sort_by_their_number(runs):
+    names = [started(runs) for _ in range(12)]
 
     assert names == sorted(names)
+    assert [name[:11] for name in names[:2]] == ["run-000001-", "run-000002-"]
     assert [run.run_id for run in runs.all()] == names
     assert runs.latest().run_id == names[-1]
 
 
+def test_a_clock_that_is_set_back_does_not_change_the_newest_run(runs):
+    """The start in the header is for people only."""
+    for started_at in ("2026-06-01T00:00:00+00:00", "2020-01-01T00:00:00+00:00"):
+        header = RunHeader(source="/a.yaml", folder="/", sha256="1", started_at=started_at)
+        runs.create(header).close()
+
+    assert runs.resumable(identity()).header.started_at.startswith("2020")
+
+
+def test_runs_of_releases_that_named_them_by_time_come_first_and_stay_readable(runs):
+    mine = started(runs)
+    former = runs.folder / "20991231T235959.000000Z-abcdef"
+    (runs.folder / started(runs)).rename(former)
+    (former / "run.json").unlink()
+    newer = started(runs)
+
+    assert [run.run_id for run in runs.all()] == [former.name, mine, newer]
+    assert runs.find(former.name).header.source == "/a.yaml"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"garbage", b'{"highest": 0}', b"[1]"])
+def test_a_lost_counter_never_gives_a_number_twice(runs, content):
+    names = [started(runs) for _ in range(3)]
+    counter = runs.folder / "counter.json"
+    counter.unlink() if content is None else counter.write_bytes(content)
+
+    assert started(runs)[:11] == "run-000004-"
+    assert runs.latest().run_id > names[-1]
+
+
+def test_a_number_is_not_given_again_after_its_run_was_removed(runs, monkeypatch):
+    monkeypatch.setattr(runs_module, "FINISHED_RUNS_KEPT", 0)
+    started(runs, finished=True)
+
+    assert started(runs)[:11] == "run-000002-"
+
+
+def test_a_run_is_found_by_its_id_or_its_number(runs):
+    mine = started(runs)
+    started(runs)
+
+    assert runs.find(mine).run_id == mine
+    assert runs.find("run-000001").run_id == mine
+    assert (runs.find("run-00000"), runs.find("run"), runs.find("")) == (None, None, None)
+
+
+# --- which run is resumed -------------------------------------------------------------------------
+
+
 def test_where_nothing_ever_ran_there_is_nothing(runs):
-    assert (runs.all(), runs.latest(), runs.resumable("/a.yaml", "1")) == ((), None, None)
+    assert (runs.all(), runs.latest(), runs.resumable(identity())) == ((), None, None)
 
 
 def test_a_run_is_resumed_by_its_file_and_text(runs):
@@ -43,17 +126,24 @@ def test_a_run_is_resumed_by_its_file_and_text(runs):
     mine = started(runs)
     started(runs, "/c.yaml")
 
-    assert runs.latest_unfinished("/a.yaml", "1").run_id == mine
-    assert runs.resumable("/a.yaml", "1").run_id == mine
-    assert runs.resumable("/d.yaml", "1") is None
+    assert resumed(runs) == mine
+    assert resumed(runs, "/d.yaml") is None
 
 
-def test_a_finished_run_is_told_as_such(runs):
-    """Nothing is to be done for it, which is an answer and no error."""
+def test_an_unfinished_run_comes_before_a_newer_finished_one(runs):
+    started(runs)
+    unfinished = started(runs)
     started(runs, finished=True)
 
-    assert runs.resumable("/a.yaml", "1").is_finished
-    assert runs.latest_unfinished("/a.yaml", "1") is None
+    assert resumed(runs) == unfinished
+
+
+def test_among_finished_runs_the_newest_is_reported(runs):
+    started(runs, finished=True)
+    newest = started(runs, finished=True)
+
+    assert resumed(runs) == newest
+    assert runs.resumable(identity()).is_finished
 
 
 def test_a_changed_file_is_not_resumed(runs):
@@ -61,23 +151,138 @@ def test_a_changed_file_is_not_resumed(runs):
     started(runs)
 
     with pytest.raises(InvalidInput, match="has changed"):
-        runs.resumable("/a.yaml", "2")
+        runs.resumable(identity(sha256="2"))
+
+
+def test_an_unfinished_run_of_the_same_text_comes_before_one_of_another_text(runs):
+    mine = started(runs)
+    started(runs, sha256="2")
+
+    assert resumed(runs) == mine
 
 
 def test_a_changed_file_whose_runs_all_finished_just_starts(runs):
     started(runs, finished=True)
 
-    assert runs.resumable("/a.yaml", "2") is None
+    assert resumed(runs, sha256="2") is None
 
 
-def test_standard_input_is_known_by_its_text_alone(runs):
-    mine = started(runs, "-", "1")
+def test_standard_input_is_known_by_its_text_and_working_directory(runs):
+    mine = started(runs, "-", "1", folder="/here")
 
-    assert runs.resumable("-", "1").run_id == mine
-    assert runs.resumable("-", "2") is None
+    assert resumed(runs, "-", "1", folder="/here") == mine
+    assert resumed(runs, "-", "2", folder="/here") is None
+    assert resumed(runs, "-", "1", folder="/there") is None
 
 
-def test_old_finished_runs_are_dropped_and_unfinished_ones_never(runs, monkeypatch):
+def test_a_header_without_a_folder_is_of_the_file_s_folder(runs):
+    """Older releases did not write it."""
+    mine = started(runs, "/data/a.yaml", folder="")
+
+    assert resumed(runs, "/data/a.yaml", folder="/data") == mine
+
+
+# --- runs that cannot be read ---------------------------------------------------------------------
+
+FAULTS = {
+    "header": damage_header,
+    "garbage": lambda runs, run_id: (runs.folder / run_id / "journal.db").write_bytes(b"x" * 9999),
+    "empty": lambda runs, run_id: (runs.folder / run_id / "journal.db").write_bytes(b""),
+    "schema": lambda runs, run_id: execute(runs, run_id, "DROP TABLE rows"),
+    "older": lambda runs, run_id: execute(runs, run_id, "PRAGMA user_version = 0"),
+    "newer": lambda runs, run_id: execute(runs, run_id, "PRAGMA user_version = 99"),
+    "folder": lambda runs, run_id: journal_becomes_a_folder(runs.folder / run_id / "journal.db"),
+}
+
+
+def journal_becomes_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("has_record", [True, False], ids=["record", "no-record"])
+def test_a_run_that_cannot_be_read_does_not_stop_work_on_others(runs, fault, has_record):
+    """Older, damaged or newer, with `run.json` or without."""
+    mine = started(runs)
+    other = started(runs, "/b.yaml")
+    FAULTS[fault](runs, other)
+    if not has_record:
+        (runs.folder / other / "run.json").unlink()
+
+    assert resumed(runs) == mine
+    assert [run.run_id for run in runs.all()] == [mine]
+    assert [run.run_id for run in runs.newest()] == [mine]
+    assert runs.latest().run_id == mine
+    assert isinstance(runs.find(other), UnreadableRun)
+    assert started(runs, "/c.yaml")
+    assert (runs.folder / other).is_dir(), "evidence is not thrown away"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_damaged_run_that_would_be_resumed_says_so_and_how_to_go_on(runs, fault):
+    mine = started(runs)
+    FAULTS[fault](runs, mine)
+
+    with pytest.raises(
+        (StoreCorrupt, StoreUnavailable), match=f"{mine} cannot be resumed.*runs clean {mine}"
+    ):
+        runs.resumable(identity())
+    assert resumed(runs, sha256="2") is None, "another text is another run"
+
+
+def test_a_damaged_run_is_left_behind_by_a_newer_one_of_the_same_file(runs):
+    """The user did what the message says: run the file without --resume."""
+    damage_header(runs, started(runs))
+    newer = started(runs, finished=True)
+
+    assert resumed(runs) == newer
+
+
+def test_messages_name_runs_that_are_skipped(runs):
+    mine, damaged = started(runs), started(runs)
+    damage_header(runs, damaged)
+    (runs.folder / damaged / "run.json").unlink()
+    told: list[str] = []
+
+    assert runs.latest(told.append).run_id == mine
+    assert runs.resumable(identity(), told.append).run_id == mine
+    assert [damaged in message for message in told] == [True, True]
+
+
+def test_a_foreign_run_does_not_stop_work_on_others(runs, monkeypatch):
+    """Another user's folder: it may be listed and not opened."""
+    mine, foreign = started(runs), started(runs, "/b.yaml")
+    refuse_to_open(monkeypatch, foreign)
+
+    assert resumed(runs) == mine
+    assert runs.latest().run_id == mine
+    assert started(runs, "/c.yaml")
+
+
+def refuse_to_open(monkeypatch, run_id):
+    """As for a user without the right to; tests may run as root, who has every right."""
+    true = run_info.header_and_end
+
+    def refused(folder):
+        if folder.name == run_id:
+            raise StoreUnavailable(f"{folder}: Permission denied.")
+        return true(folder)
+
+    monkeypatch.setattr(run_info, "header_and_end", refused)
+
+
+def test_a_foreign_run_that_would_be_resumed_is_unavailable(runs, monkeypatch):
+    refuse_to_open(monkeypatch, started(runs))
+
+    with pytest.raises(StoreUnavailable, match="Permission denied"):
+        runs.resumable(identity())
+
+
+# --- old runs -------------------------------------------------------------------------------------
+
+
+def test_old_finished_runs_are_removed_and_unfinished_ones_never(runs, monkeypatch):
     monkeypatch.setattr(runs_module, "FINISHED_RUNS_KEPT", 2)
     left = started(runs)
     finished = [started(runs, finished=True) for _ in range(4)]
@@ -86,28 +291,65 @@ def test_old_finished_runs_are_dropped_and_unfinished_ones_never(runs, monkeypat
     assert [run.run_id for run in runs.all()] == [left, *finished[2:], last]
 
 
-def test_a_damaged_run_is_kept_told_of_and_in_nobody_s_way(runs, monkeypatch):
-    """Evidence is not thrown away, and does not stop other work."""
+def test_an_old_run_that_a_process_reads_is_not_removed(runs, monkeypatch):
+    monkeypatch.setattr(runs_module, "FINISHED_RUNS_KEPT", 0)
+    busy = started(runs, finished=True)
+    lock = RunLock(runs.folder / busy)
+    started(runs)
+    lock.release()
+
+    assert runs.find(busy) is not None
+
+
+def test_a_damaged_run_is_kept(runs, monkeypatch):
+    """Evidence is not thrown away."""
     monkeypatch.setattr(runs_module, "FINISHED_RUNS_KEPT", 0)
     damaged = started(runs, finished=True)
-    (folder,) = [run.folder for run in runs.all()]
-    connection = sqlite3.connect(folder / "journal.db")
-    with connection:
-        connection.execute("UPDATE rows SET payload = '{}' WHERE seq = 0")
-    connection.close()
-
+    damage_header(runs, damaged)
     started(runs)
-    assert folder.is_dir()
-    with pytest.raises(StoreCorrupt, match=damaged):
-        runs.all()
+
+    assert isinstance(runs.find(damaged), UnreadableRun)
 
 
 def test_a_run_that_never_got_a_journal_does_not_count(runs, tmp_path):
-    """Its process died while it was made; other folders are none of our business either."""
+    """Its process died while it was made; folders with other names are not runs."""
     (tmp_path / "runs" / "20260101T000000.000000Z-abcdef").mkdir(parents=True)
+    (tmp_path / "runs" / "run-000007-abcdef01").mkdir(parents=True)
     (tmp_path / "runs" / "notes").mkdir()
 
     assert runs.all() == ()
+    assert started(runs)[:11] == "run-000008-"
+
+
+def test_a_run_is_made_under_the_lock_of_the_counter(runs, monkeypatch):
+    """So nothing takes its folder for the leftover of a run that died before it began."""
+    started(runs)
+    true = runs_module.Journal.create
+    tried = []
+
+    def create(*arguments):
+        file = os.open(runs.folder / "counter.json", os.O_RDONLY)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            tried.append(error)
+        finally:
+            os.close(file)
+        return true(*arguments)
+
+    monkeypatch.setattr(runs_module.Journal, "create", create)
+    started(runs)
+    assert len(tried) == 1
+
+
+def test_a_record_tells_the_run_and_where_it_may_leave_files(runs):
+    header = RunHeader(source="/a.yaml", folder="/", sha256="1", started_at="now")
+    folder = runs.create(header, staging=["/out/.x.sluice-x"]).folder
+    record = RunRecord.read(folder)
+
+    assert (record.run_id, record.identity) == (folder.name, identity())
+    assert (record.started_at, record.staging) == ("now", ("/out/.x.sluice-x",))
+    assert record.home == json.loads((runs.folder / "counter.json").read_text())["home"]
 
 
 def test_a_home_that_is_a_file_is_told_clearly(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sluice.api.simulate import Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
-from sluice.bootstrap import live_run
+from sluice.bootstrap import past_runs
+from sluice.bootstrap.profiles import OnMessage
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
@@ -23,14 +24,17 @@ def why(
     admission: str = "all",
     settings: GivenSettings = (),
     seed: int = 0,
+    on_message: OnMessage = lambda _: None,
 ) -> Why:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
-    run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
-    Raises InvalidInput where there is no such job or run.
+    run_id: a recorded run; by default the newest that can be read.
+    at_s: by default the end of what is known.
+    on_message: called for each newer run that is skipped because it cannot be read.
+    Raises InvalidInput if there is no such job or run.
     """
     how = Scheduling(tasks, release, admission, settings, seed)
-    scheduler = _scheduler_at(source, run_id, at_s, how)
+    scheduler = _scheduler_at(source, run_id, at_s, how, on_message)
     return why_of(job_id, scheduler.state, scheduler.policies.tasks)
 
 
@@ -45,18 +49,23 @@ def story(
     admission: str = "all",
     settings: GivenSettings = (),
     seed: int = 0,
+    on_message: OnMessage = lambda _: None,
 ) -> Story:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
     how = Scheduling(tasks, release, admission, settings, seed)
-    scheduler = _scheduler_at(source, run_id, at_s, how)
+    scheduler = _scheduler_at(source, run_id, at_s, how, on_message)
     return story_of(subject, scheduler.state)
 
 
 def _scheduler_at(
-    source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling
+    source: Source | None,
+    run_id: str | None,
+    at_s: float | None,
+    how: Scheduling,
+    on_message: OnMessage,
 ) -> Scheduler:
     if source is None:
-        scheduler = live_run.replayed(live_run.recorded(run_id), until_s=at_s)
+        scheduler = past_runs.replayed(past_runs.recorded(run_id, on_message), until_s=at_s)
     else:
         scheduler = simulated(source, how, until_s=at_s)[0]
     if at_s is not None:

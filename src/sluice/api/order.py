@@ -14,7 +14,7 @@ from sluice.api.sources import Source, path_of
 from sluice.bootstrap.plan_inputs import laid_out
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
-from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -118,9 +118,9 @@ def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | N
     """The plain value, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
         return None, laid_out(bootstrap.with_profiles(source), on_message)
-    name = path_of(source)
-    document = read_document(read_source(name), source=source_name(name))
-    workload = WorkloadBuilder(document, source_folder(name)).workload()
+    text = read_text(path_of(source))
+    document = read_document(text.content, source=text.name)
+    workload = WorkloadBuilder(document, text.folder).workload()
     assert isinstance(document.value, dict), "a workload was read from it"
     return document.value, laid_out(bootstrap.with_profiles(workload), on_message)
 

@@ -12,7 +12,7 @@ from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.price_lists import load_price_list
-from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
@@ -198,9 +198,9 @@ def _read(source: Source, on_message: Callable[[str], None]) -> tuple[Document |
     """The document, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
         return None, laid_out(bootstrap.with_profiles(source), on_message)
-    name = path_of(source)
-    document = read_document(read_source(name), source=source_name(name))
-    workload = WorkloadBuilder(document, source_folder(name)).workload()
+    text = read_text(path_of(source))
+    document = read_document(text.content, source=text.name)
+    workload = WorkloadBuilder(document, text.folder).workload()
     return document, laid_out(bootstrap.with_profiles(workload), on_message)
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 
 from sluice import bootstrap
 from sluice.bootstrap import live_run
+from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
+from sluice.engines.driver import LiveRun
+from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.progress import Watcher
-from sluice.ingest.reading import read_source, source_folder, source_name
-from sluice.ingest.workload import parse_workload
+from sluice.ingest.reading import read_text
+from sluice.ingest.workload import workload_in
+from sluice.model.ids import JobId
+from sluice.model.workload import Workload
 from sluice.reporting.run.result import RunResult
 
 
@@ -33,46 +38,61 @@ def run(
     """Run the workload's jobs for real, and measure them.
 
     nodes, map_slots, reduce_slots: virtual nodes on this machine instead of the file's cluster.
-    resume: continue the file's last unfinished run, as it was started; begin one if there is none.
-    watcher: is told how it goes.
-    The result's `extra` holds run_id, predicted_makespan_s, measured, outputs, uncommitted.
+    resume: continue the file's newest unfinished run, with the options that started it. If all
+    runs of the file finished, report the newest one again; if there is none, start one.
+    watcher: called with progress and messages.
+    The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
+    missing_outputs and uncommitted; the last three are by job. An output of a finished run is
+    missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
-    content = read_source(str(source))
-    workload = parse_workload(
-        content, source=source_name(str(source)), folder=source_folder(str(source))
-    )
-    plan = live_run.RunOptions(
+    text = read_text(str(source))
+    workload, identity = workload_in(text), live_run.identity_of(text)
+    plan = RunOptions(
         tasks=tasks, release=release, admission=admission, engine=engine, nodes=nodes,
         map_slots=map_slots, reduce_slots=reduce_slots, settings=tuple(settings), seed=seed,
     )  # fmt: skip
-    left = live_run.resumable(workload, content) if resume else None
+    left = live_run.resumable(identity, watcher) if resume else None
     if left is None:
-        assembly = live_run.begin(workload, content, plan, watcher)
+        assembly = live_run.begin(workload, identity, plan, watcher)
+        done = assembly.run()
     else:
-        assembly = live_run.resume(workload, left, watcher)
-    done = assembly.run()
+        with live_run.explained_damage(left):
+            assembly = live_run.resume(workload, left, watcher)
+            done = assembly.run()
     result = RunResult.of(
         done.result,
         assembly.cluster,
-        seed=live_run.RunOptions.of(left.header).seed if left else seed,
+        seed=RunOptions.of(left.header).seed if left else seed,
         events=assembly.scheduler.events,
         uncommitted=done.uncommitted,
     )
-    outputs = {
+    committed = _committed(workload, done)
+    missing = {job: path for job, path in committed.items() if not _is_there(Path(path))}
+    extra = {
+        "run_id": assembly.run_id,
+        "was_finished": done.was_finished,
+        "predicted_makespan_s": assembly.predicted_makespan_s,
+        "measured": result.measured(assembly.predicted),
+        "outputs": {job: path for job, path in committed.items() if job not in missing},
+        "missing_outputs": missing,
+        "uncommitted": dict(done.uncommitted),
+        **bootstrap.reports(assembly.scheduler.policies),
+    }
+    return replace(result, extra=extra)
+
+
+def _committed(workload: Workload, done: LiveRun) -> dict[JobId, str]:
+    """Where the output of each job is that succeeded and was committed, by job."""
+    return {
         job.job_id: str(Path(job.run.folder, job.run.output))
         for job in workload.jobs
         if job.run is not None
         and done.result.jobs[job.job_id].state is JobState.DONE
         and job.job_id not in done.uncommitted
     }
-    extra = {
-        "run_id": assembly.run_id,
-        "was_finished": done.was_finished,
-        "predicted_makespan_s": assembly.predicted_makespan_s,
-        "measured": result.measured(assembly.predicted),
-        "outputs": outputs,
-        "uncommitted": dict(done.uncommitted),
-        **bootstrap.reports(assembly.scheduler.policies),
-    }
-    return replace(result, extra=extra)
+
+
+def _is_there(output: Path) -> bool:
+    """Whether an output is complete. The user may have moved or removed it since."""
+    return (output / SUCCESS).is_file()

@@ -1,7 +1,7 @@
-"""Which virtual node wrote the files that a run reads, as the journals of earlier runs tell it.
+"""Which virtual node wrote the files that a run reads, by the journals of earlier runs.
 
-A part file lies where the attempt ran whose output it is. Files that no run of Sluice wrote lie
-nowhere in particular.
+A part file is on the node of the attempt that wrote it. Files that no run of Sluice wrote are on
+no particular node.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.engines.mapreduce.layout import PreparedJob
-from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.store.rows import EntryKind, entries
-from sluice.store.runs import RunInfo, Runs
+from sluice.store.run_info import RunInfo
+from sluice.store.runs import Runs
 
 RUNS_LOOKED_AT = 20
 
@@ -35,8 +36,8 @@ def nodes_of_files(
     for run in islice(runs.newest(), RUNS_LOOKED_AT):
         if not wanted:
             break
-        # A run of another release, or a damaged one, tells nothing; that stops no new run.
-        with suppress(StoreCorrupt, InvalidInput):
+        # A damaged run, or one of another release, is skipped: it must not prevent a new run.
+        with suppress(SluiceError):
             for folder, parts in _written(run, wanted, state_of):
                 wanted.discard(folder)
                 found |= {str(folder / name): node for name, node in parts.items()}
@@ -56,7 +57,7 @@ def _written(
 
 
 def _outputs(run: RunInfo) -> Iterator[tuple[JobId, Path]]:
-    """Jobs of the run whose output stands in its place, and where that is."""
+    """Jobs of the run whose output was committed, with its folder."""
     folders: dict[JobId, Path] = {}
     for entry in entries(run.folder):
         if entry.kind is EntryKind.PREPARED:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sluice.bootstrap import live_run
 from sluice.bootstrap.profiles import measured_runs
+from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.progress import Watcher
@@ -21,6 +22,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.model.workload import Workload
+from sluice.store.run_record import RunIdentity
 
 _PREFIX = "sluice-sandbox-"
 
@@ -54,8 +56,8 @@ class Sandbox:
         """
         assembly = live_run.begin(
             self._alone(job),
-            b"",
-            live_run.RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
+            RunIdentity(source=self.workload.source, folder=self.workload.folder, sha256=""),
+            RunOptions(nodes=1, map_slots=slots, reduce_slots=slots),
             watcher,
             home=self.folder,
         )

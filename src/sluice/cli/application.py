@@ -12,7 +12,7 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
 
-class _Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """The group of all commands. An unknown command is answered with the nearest name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
@@ -21,7 +21,7 @@ class _Commands(TyperGroup):
             near = suggestion(args[0], known)
             # Without a near name all commands are listed, however many there are.
             hint = near if near.startswith("did you mean") else f"use one of {', '.join(known)}"
-            raise InvalidInput(f"unknown command {args[0]!r}", where="sluice", hint=hint)
+            raise InvalidInput(f"unknown command {args[0]!r}", where=ctx.command_path, hint=hint)
         return super().resolve_command(ctx, args)
 
 
@@ -36,7 +36,7 @@ class WithSettings(TyperCommand):
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=CommandGroup,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Every command reads the same workload file. Start with: sluice validate FILE",

@@ -22,6 +22,7 @@ from sluice.engines.work_source import JobOutputs
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
+from sluice.store.run_record import mark
 
 _EPOCH_OF = re.compile(r".*-e(\d+)\.(tmp|writing)")
 
@@ -94,6 +95,7 @@ class JobRunner:
         if key.job_id not in self._begun:
             with _disk_faults(key.job_id):
                 begin_job(prepared)
+                mark(prepared.staging.folder, self._scratch.parent)
             self._begun.add(key.job_id)
         work = prepared.work(key.phase, key.task, _ByTask(outputs))
         # Python is loaded once for a job and node, and each attempt is forked from there.

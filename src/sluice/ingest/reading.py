@@ -1,8 +1,20 @@
-"""A source to bytes: a file by its path, or standard input by "-"."""
+"""Read a workload: its bytes, and where it comes from. A source is a path, or "-" for stdin.
+
+Paths are resolved here, once; nothing later asks for the working directory. The origin of a source
+is part of what identifies a run, so it must not depend on how the user names the file:
+
+* A file is known by its real path: absolute, all symlinks resolved. Relative paths in it start in
+  the folder of the real file, so a symlink to a workload file elsewhere works.
+* Standard input has no path. Relative paths in it start in the working directory, and the working
+  directory is part of its identity. Pipes and devices, such as `<(...)` of a shell, count as
+  standard input.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,10 +24,40 @@ from sluice.model.errors import InvalidInput
 STDIN = "-"
 
 
-def read_source(source: str) -> bytes:
-    """All bytes of a file, or of standard input for "-"; never more than FILE_BYTES_MAX.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """The text of a source, and its origin.
 
-    Raises InvalidInput where it cannot be read.
+    name: for messages.  file: the real path, or "-" for a stream.
+    folder: where relative paths in the text start; absolute, symlinks resolved.
+    """
+
+    content: bytes
+    name: str
+    file: str
+    folder: str
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the text, in hex."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def read_text(source: str) -> SourceText:
+    """The text of a source and its origin. Raises InvalidInput if it cannot be read."""
+    content = read_source(source)
+    return SourceText(
+        content=content,
+        name=source_name(source),
+        file=source_file(source),
+        folder=source_folder(source),
+    )
+
+
+def read_source(source: str) -> bytes:
+    """All bytes of a source; never more than FILE_BYTES_MAX.
+
+    Raises InvalidInput if it cannot be read.
     """
     if source == STDIN:
         return _bounded(sys.stdin.buffer, source_name(source))
@@ -38,10 +80,36 @@ def _bounded(stream: BinaryIO, name: str) -> bytes:
 
 
 def source_name(source: str) -> str:
-    """What messages call a source."""
+    """The name of a source in messages."""
     return "standard input" if source == STDIN else source
 
 
+def source_file(source: str) -> str:
+    """The real path of the file: absolute, symlinks resolved; "-" for a stream."""
+    return STDIN if _is_stream(source) else str(Path(source).resolve())
+
+
 def source_folder(source: str) -> str:
-    """The folder that relative paths in a source start from."""
-    return "." if source == STDIN else str(Path(source).parent)
+    """The folder where relative paths in a source start: absolute, symlinks resolved.
+
+    The file need not exist: an output file that will be read as a workload counts, too.
+    """
+    if not _is_stream(source):
+        return str(Path(source).resolve().parent)
+    try:
+        return str(Path.cwd())
+    except OSError as error:
+        raise InvalidInput(
+            f"the working directory cannot be used: {error.strerror}",
+            where=source_name(source),
+            hint="change to a folder that exists",
+        ) from error
+
+
+def _is_stream(source: str) -> bool:
+    """Whether the source is stdin, a pipe or a device: no path leads to it a second time."""
+    if source == STDIN:
+        return True
+    path = Path(source)
+    # Resolved: /dev/stdin may be a file with a name, or the deleted file of a here-document.
+    return path.exists() and not path.is_dir() and not path.resolve().is_file()

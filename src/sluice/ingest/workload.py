@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
-from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.reading import SourceText, read_text
 from sluice.model.workload import Workload
 
 
@@ -13,9 +13,12 @@ def load_workload(source: str) -> Workload:
 
     Raises InvalidInput, which names file, line, field and id, and how to fix it.
     """
-    return parse_workload(
-        read_source(source), source=source_name(source), folder=source_folder(source)
-    )
+    return workload_in(read_text(source))
+
+
+def workload_in(text: SourceText) -> Workload:
+    """The workload in a text that was read. Raises InvalidInput as `load_workload` does."""
+    return parse_workload(text.content, source=text.name, folder=text.folder)
 
 
 def parse_workload(
@@ -23,7 +26,7 @@ def parse_workload(
 ) -> Workload:
     """The workload in YAML or JSON text.
 
-    source: what messages call it.  folder: where relative paths in it start.
+    source: its name in messages.  folder: where relative paths in it start.
     Raises InvalidInput as `load_workload` does.
 
     >>> text = "{version: 1, jobs: [{id: a, maps: {tasks: 2, avg_s: 3}}]}"

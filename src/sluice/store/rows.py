@@ -53,7 +53,8 @@ class EntryKind(Enum):
 class RunHeader:
     """The workload and the scheduler of a run, written once at its start.
 
-    source: the workload file, absolute, or "-".  sha256: of its text, in hex.
+    source: the workload file's real path, or "-".  sha256: of its text, in hex.
+    folder: start of relative paths in it; empty in runs of older releases.
     policies, settings: enough to build the same scheduler again.
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
     """
@@ -63,6 +64,7 @@ class RunHeader:
     started_at: str
     policies: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
+    folder: str = ""
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""

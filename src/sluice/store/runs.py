@@ -1,21 +1,18 @@
-"""The runs under one state folder: named to sort by their start, found again, in time dropped.
+"""The runs in one state folder: numbered by a counter, found again by their workload.
 
-A run is a folder `runs/<run id>/` with its journal in it. Runs that did not finish are never
-dropped, nor are those whose journal is damaged.
+A run is a folder `runs/<run id>/` with a journal in it. Old finished runs are removed. Unfinished
+runs, and those whose journal is damaged, are removed only if the user asks for it. A run that
+cannot be read (damaged, of another version, another user's) never prevents work on the others.
 """
 
 from __future__ import annotations
 
-import re
-import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.errors import InvalidInput, SluiceError
 from sluice.store.database import told_clearly
 from sluice.store.home import (
     RUNS_FOLDER,
@@ -25,28 +22,15 @@ from sluice.store.home import (
 )
 from sluice.store.journal import Journal, Prepared
 from sluice.store.private import make_private_folder
-from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end
+from sluice.store.rows import RunHeader
+from sluice.store.run_counter import is_run_id, next_number, run_id, run_order
+from sluice.store.run_info import RunInfo, UnreadableRun, has_journal, info_of
+from sluice.store.run_lock import RunLock
+from sluice.store.run_record import RunIdentity, RunRecord
 
 FINISHED_RUNS_KEPT = 50
 
-_RUN_ID = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{6}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInfo:
-    """One run as its folder tells it."""
-
-    folder: Path
-    header: RunHeader
-    is_finished: bool
-
-    @property
-    def run_id(self) -> str:
-        return self.folder.name
-
-    def is_of(self, source: str, sha256: str) -> bool:
-        """Whether it runs this very workload: the same file with the same text."""
-        return (self.header.source, self.header.sha256) == (source, sha256)
+OnMessage = Callable[[str], None]
 
 
 class Runs:
@@ -55,87 +39,139 @@ class Runs:
     def __init__(self, home: Path | None = None) -> None:
         self._home = home or state_folder()
         check_state_folder(self._home)
-        self._folder = self._home / RUNS_FOLDER
+        self.folder = self._home / RUNS_FOLDER
 
-    def create(self, header: RunHeader, prepared: Prepared | None = None) -> Journal:
-        """The journal of a new run, as `Journal.create`; old finished runs are dropped."""
+    def create(
+        self, header: RunHeader, prepared: Prepared | None = None, *, staging: Iterable[str] = ()
+    ) -> Journal:
+        """The journal of a new run, as `Journal.create`; old finished runs are removed.
+
+        staging: folders outside the state folder that the run may leave behind.
+        """
         self._drop_old()
-        folder = self._folder / _run_id(datetime.now(UTC))
-        with told_clearly(folder):
+        with told_clearly(self.folder):
             make_state_folder(self._home)
-            make_private_folder(folder)
-        return Journal.create(folder, header, prepared)
+            make_private_folder(self.folder)
+        with next_number(self.folder) as (number, home):
+            folder = self.folder / run_id(number)
+            record = RunRecord(
+                home=home,
+                run_id=folder.name,
+                identity=RunIdentity.of(header),
+                started_at=header.started_at,
+                staging=tuple(staging),
+            )
+            with told_clearly(folder):
+                make_private_folder(folder)
+                record.write(folder)
+            return Journal.create(folder, header, prepared)
 
     def reopened(self, run: RunInfo) -> Journal:
         """The journal of a run that was left, locked, to be read and continued."""
         return Journal.reopened(run.folder)
 
+    # --- finding ------------------------------------------------------------------------------
+
+    def listed(self) -> tuple[RunInfo | UnreadableRun, ...]:
+        """Every run, oldest first, readable or not."""
+        return tuple(map(info_of, self.folders()))
+
     def all(self) -> tuple[RunInfo, ...]:
-        """Every run, oldest first. Raises StoreCorrupt, naming it, where one cannot be read."""
-        return tuple(_info(folder) for folder in self._folders())
+        """Every run that can be read, oldest first."""
+        return tuple(run for run in self.listed() if isinstance(run, RunInfo))
 
     def newest(self) -> Iterator[RunInfo]:
-        """Every run that can be read, newest first; a damaged one is passed over."""
-        for folder in reversed(self._folders()):
-            with suppress(StoreCorrupt, InvalidInput):
-                yield _info(folder)
+        """Every run that can be read, newest first."""
+        for folder in reversed(self.folders()):
+            run = info_of(folder)
+            if isinstance(run, RunInfo):
+                yield run
 
-    def latest(self) -> RunInfo | None:
-        """The run that started last."""
-        folders = self._folders()
-        return _info(folders[-1]) if folders else None
+    def latest(self, on_message: OnMessage = lambda _: None) -> RunInfo | None:
+        """The newest run that can be read.
 
-    def latest_unfinished(self, source: str, sha256: str) -> RunInfo | None:
-        """The last run of this workload that did not finish."""
-        found = [run for run in self.all() if run.is_of(source, sha256) and not run.is_finished]
-        return found[-1] if found else None
-
-    def resumable(self, source: str, sha256: str) -> RunInfo | None:
-        """What `--resume` is about: the last run of this workload, finished or not; None for none.
-
-        Raises InvalidInput where the file's text changed under a run that did not finish: that
-        run cannot be continued, and starting anew is for the user to say.
+        on_message: called for each newer run that cannot be read.
         """
-        runs = self.all()
-        same = [run for run in runs if run.is_of(source, sha256)]
-        if same:
-            return same[-1]
-        changed = [run for run in runs if run.header.source == source and not run.is_finished]
-        if changed and source != "-":
-            raise InvalidInput(
-                f"the file has changed since run {changed[-1].run_id}, which did not finish",
-                where=source,
-                hint="put its text back to resume, or run it without --resume to start anew",
-            )
+        for folder in reversed(self.folders()):
+            run = info_of(folder)
+            if isinstance(run, RunInfo):
+                return run
+            on_message(f"run {run.run_id} is skipped: {run.why}")
         return None
 
-    def _folders(self) -> list[Path]:
-        if not self._folder.is_dir():
+    def find(self, name: str) -> RunInfo | UnreadableRun | None:
+        """A run by its id, or by its number as the id writes it: `run-000042`."""
+        for folder in self.folders():
+            if folder.name == name or (name and folder.name.rpartition("-")[0] == name):
+                return info_of(folder)
+        return None
+
+    def resumable(
+        self, identity: RunIdentity, on_message: OnMessage = lambda _: None
+    ) -> RunInfo | None:
+        """The run of this workload that `--resume` is about; None if there is none.
+
+        The newest unfinished one; if all are finished, the newest of those.
+        on_message: called for runs that cannot be read and could be of this workload.
+        Raises StoreCorrupt or StoreUnavailable if a newer run of this workload cannot be read, and
+        InvalidInput if the file has another text than an unfinished run of it.
+        """
+        runs = list(self._runs_of(identity.source))
+        same = [run for run in runs if run.identity == identity]
+        readable = [run for run in same if isinstance(run, RunInfo)]
+        unfinished = [run for run in readable if not run.is_finished]
+        found = next(reversed(unfinished or readable), None)
+        for run in reversed(same):
+            if isinstance(run, UnreadableRun) and (found is None or run.order > found.order):
+                raise run.unresumable()
+        for run in runs:
+            if isinstance(run, UnreadableRun) and run.identity is None:
+                on_message(f"run {run.run_id} is skipped: {run.why}")
+        if found is None:
+            _check_text(runs, identity)
+        return found
+
+    def _runs_of(self, source: str) -> Iterator[RunInfo | UnreadableRun]:
+        """Runs of a file, oldest first, with those of which the file is unknown."""
+        for folder in self.folders():
+            record = RunRecord.read(folder)
+            if record is None or record.identity.source == source:
+                run = info_of(folder)
+                if run.identity is None or run.identity.source == source:
+                    yield run
+
+    def folders(self) -> list[Path]:
+        """The folders of all runs that began, oldest first."""
+        return [folder for folder in self.run_folders() if has_journal(folder)]
+
+    def run_folders(self) -> list[Path]:
+        """The folders of all runs, oldest first, with those that died before they began."""
+        if not self.folder.is_dir():
             return []
-        with told_clearly(self._folder):
-            inside = sorted(path for path in self._folder.iterdir() if _RUN_ID.fullmatch(path.name))
-        # A run that died before its journal was made never began.
-        return [folder for folder in inside if (folder / FILE_NAME).exists()]
+        with told_clearly(self.folder):
+            inside = [path for path in self.folder.iterdir() if is_run_id(path.name)]
+        return sorted(inside, key=lambda path: run_order(path.name))
+
+    # --- removing -----------------------------------------------------------------------------
 
     def _drop_old(self) -> None:
-        finished = [folder for folder in self._folders() if _is_finished(folder)]
-        for folder in finished[:-FINISHED_RUNS_KEPT]:
-            with told_clearly(folder):
-                shutil.rmtree(folder)
+        runs = [run for run in self.all() if run.is_finished]
+        for run in runs[:-FINISHED_RUNS_KEPT]:
+            # One that cannot be removed now, or is just being read, stays until the next time.
+            with suppress(SluiceError, OSError):
+                lock = RunLock(run.folder)
+                try:
+                    shutil.rmtree(run.folder)
+                finally:
+                    lock.release()
 
 
-def _run_id(now: datetime) -> str:
-    # The random part tells apart what two processes start in the same microsecond.
-    return f"{now:%Y%m%dT%H%M%S.%f}Z-{secrets.token_hex(3)}"
-
-
-def _info(folder: Path) -> RunInfo:
-    header, end = header_and_end(folder)
-    return RunInfo(folder=folder, header=header, is_finished=end is EntryKind.FINISHED)
-
-
-def _is_finished(folder: Path) -> bool:
-    try:
-        return _info(folder).is_finished
-    except (InvalidInput, StoreCorrupt):
-        return False  # evidence, or another release's
+def _check_text(runs: Iterable[RunInfo | UnreadableRun], identity: RunIdentity) -> None:
+    """A run with another text cannot be continued; whether to start again is the user's choice."""
+    changed = [run for run in runs if isinstance(run, RunInfo) and not run.is_finished]
+    if changed and identity.source != "-":
+        raise InvalidInput(
+            f"the file has changed since run {changed[-1].run_id}, which did not finish",
+            where=identity.source,
+            hint="put its text back to resume, or run it without --resume to start again",
+        )

@@ -9,6 +9,7 @@ from sluice.cli.application import app
 # isort: off
 from sluice.cli.commands import simulate
 from sluice.cli.commands import run
+from sluice.cli.commands import runs
 from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
@@ -29,6 +30,7 @@ __all__ = [
     "profiles",
     "reproduce",
     "run",
+    "runs",
     "simulate",
     "workload",
 ]

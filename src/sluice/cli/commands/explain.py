@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sluice.cli import options as given
-from sluice.cli.answers import console, print_document, print_views
+from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.given_workload import simulated_workload
@@ -43,7 +43,7 @@ def why(
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.why(job, **about.arguments)
+    answer = api.why(job, **about.arguments, on_message=talk)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
@@ -86,7 +86,7 @@ def story(
     }  # fmt: skip
     workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.story(subject, **about.arguments)
+    answer = api.story(subject, **about.arguments, on_message=talk)
     if as_json:
         print_document(about.noted(answer.document()))
     else:

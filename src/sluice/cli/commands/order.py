@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -150,13 +149,14 @@ def order(
 
 def _write(result: OrderResult, files: Files, source: str) -> None:
     """Write the workload in its new order."""
+    from sluice.ingest.reading import source_folder
     from sluice.reporting.exports.workload_text import moved, workload_text
 
     assert files.out is not None, "--out is given"
     document = moved(
         result.reordered_document(),
         folder=result.workload.folder,
-        to=str(Path(files.out).parent),
+        to=source_folder(files.out),
     )
     comment = f"Made by: sluice order {source} --method {result.answer.method.value}"
     files.save_out(workload_text(document, name=files.out, comment=comment))

@@ -219,13 +219,14 @@ def _kind(export: str) -> str:
 
 def _write_chosen(result: PlanResult, number: int, files: Files, source: str) -> None:
     """Write the chosen plan as a workload and, if requested, for Hadoop."""
+    from sluice.ingest.reading import source_folder
     from sluice.reporting.exports.workload_text import moved, workload_text
 
     assert files.out is not None, "it has a default"
     document = moved(
         result.chosen_document(number),
         folder=result.workload.folder,
-        to=str(Path(files.out).parent),
+        to=source_folder(files.out),
     )
     comment = f"{result.title(number)}\nMade by: sluice plan {source} --choose {number}"
     files.save_out(workload_text(document, name=files.out, comment=comment))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,10 +73,25 @@ def run(
     else:
         _print_run(result)
     talk_about_failures(result, file)
+    missing = result.extra["missing_outputs"]
+    assert isinstance(missing, Mapping)
     if result.extra["was_finished"]:
-        talk("This run has already finished; nothing was done.")
-        return DONE
-    return DONE if set(result.states) <= {"done"} else NO
+        talk(f"Run {result.extra['run_id']} has already finished; nothing was run now.")
+    _talk_of_missing(missing)
+    is_whole = set(result.states) <= {"done"} and not missing
+    return DONE if is_whole else NO
+
+
+def _talk_of_missing(outputs: Mapping[str, str]) -> None:
+    """Print which outputs are missing, and how to make them again."""
+    for job_id, path in outputs.items():
+        what = "has no _SUCCESS" if Path(path).exists() else "is gone"
+        talk(f"job {job_id!r}: its output {path} {what}.")
+    if outputs:
+        talk(
+            "To make missing outputs again, remove the outputs that are left and run the file"
+            " without --resume."
+        )
 
 
 def _print_run(result: RunResult) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from sluice.ingest.reading import source_folder
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.workload import Workload
 from sluice.reporting.exports.workload_document import workload_document
@@ -103,5 +104,5 @@ def write_workload(path: str | Path, workload: Workload, *, comment: str = "") -
 
 def workload_file_text(workload: Workload, *, path: str, comment: str = "") -> str:
     """The text that `write_workload` writes to this path."""
-    document = moved(workload_document(workload), folder=workload.folder, to=str(Path(path).parent))
+    document = moved(workload_document(workload), folder=workload.folder, to=source_folder(path))
     return workload_text(document, name=path, comment=comment)

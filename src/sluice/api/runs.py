@@ -1,0 +1,108 @@
+"""List, show and remove recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from sluice.bootstrap.recorded_runs import described, detailed
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.reporting.recorded_runs.result import CleanedRuns, RecordedRuns
+from sluice.store.leftovers import leftovers, remove_leftover, remove_run
+from sluice.store.run_info import RunInfo, UnreadableRun
+from sluice.store.runs import Runs
+
+
+def runs() -> RecordedRuns:
+    """All recorded runs, oldest first, and what was left on the disk that no resume needs."""
+    found = Runs()
+    return RecordedRuns(runs=tuple(map(described, found.listed())), leftovers=leftovers(found))
+
+
+def show_run(run_id: str) -> RecordedRuns:
+    """One recorded run with its jobs, outputs, policies and settings.
+
+    run_id: the id, or its number as the id writes it, such as "run-000042".
+    Raises InvalidInput if there is no such run.
+    """
+    return RecordedRuns(runs=(detailed(_found(Runs(), run_id)),))
+
+
+def clean_runs(
+    run_ids: Sequence[str] = (), *, finished: bool = False, dry_run: bool = False
+) -> CleanedRuns:
+    """Remove these runs with everything that they left; without any, what no resume needs.
+
+    finished: remove all finished runs, also those with failed jobs.
+    dry_run: report what would be removed, and remove nothing.
+    Outputs are never removed, and neither is a run that another process drives.
+    Raises InvalidInput, having removed nothing, if there is no run of an id.
+    """
+    found = Runs()
+    chosen = [_found(found, run_id) for run_id in run_ids]
+    if finished:
+        chosen += [run for run in found.all() if run.is_finished]
+    if run_ids or finished:
+        return _clean_runs({run.run_id: run for run in chosen}.values(), dry_run=dry_run)
+    return _clean_leftovers(found, dry_run=dry_run)
+
+
+def _found(found: Runs, run_id: str) -> RunInfo | UnreadableRun:
+    run = found.find(run_id)
+    if run is None:
+        raise InvalidInput(
+            f"there is no recorded run {run_id!r}",
+            where="sluice runs",
+            hint="`sluice runs list` shows all",
+        )
+    return run
+
+
+def _clean_runs(chosen: Iterable[RunInfo | UnreadableRun], *, dry_run: bool) -> CleanedRuns:
+    removed, kept = [], []
+    for run in chosen:
+        about = described(run)
+        why = None
+        if about.process is not None:
+            why = f"process {about.process} drives it"
+        elif not dry_run:
+            why = _failure(partial(remove_run, run))
+        if why is None:
+            removed.append(about)
+        else:
+            kept.append((run.run_id, why))
+    return CleanedRuns(
+        runs=tuple(removed),
+        leftovers=(),
+        bytes=sum(run.bytes for run in removed),
+        kept=tuple(kept),
+        is_dry_run=dry_run,
+    )
+
+
+def _clean_leftovers(found: Runs, *, dry_run: bool) -> CleanedRuns:
+    removed, kept, total_bytes = [], [], 0
+    for one in leftovers(found):
+        document, size_bytes = one.document(), one.bytes
+        why = None if dry_run else _failure(partial(remove_leftover, found, one))
+        if why is None:
+            removed.append(document)
+            total_bytes += size_bytes
+        else:
+            kept.append((str(one.path), why))
+    return CleanedRuns(
+        runs=(),
+        leftovers=tuple(removed),
+        bytes=total_bytes,
+        kept=tuple(kept),
+        is_dry_run=dry_run,
+    )
+
+
+def _failure(remove: Callable[[], None]) -> str | None:
+    """Why it could not be removed; None if it could."""
+    try:
+        remove()
+    except SluiceError as error:
+        return str(error)
+    return None

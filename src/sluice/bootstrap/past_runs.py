@@ -1,0 +1,53 @@
+"""Recorded runs: found again, and replayed to an instant."""
+
+from __future__ import annotations
+
+from sluice.bootstrap.profiles import OnMessage
+from sluice.bootstrap.run_options import RunOptions, live_scheduler, scheduler_part, settings_of
+from sluice.core.scheduler import Scheduler
+from sluice.model.errors import InvalidInput
+from sluice.store.rows import EntryKind, entries
+from sluice.store.run_info import RunInfo, UnreadableRun
+from sluice.store.runs import Runs
+
+
+def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunInfo:
+    """A recorded run, by default the newest that can be read.
+
+    on_message: called for each newer run that cannot be read.
+    Raises InvalidInput if there is none; StoreCorrupt or StoreUnavailable if it cannot be read.
+    """
+    runs = Runs()
+    if run_id is None:
+        latest = runs.latest(on_message)
+        if latest is None:
+            raise InvalidInput(
+                "no run is recorded yet", where="--run", hint="run a workload first, or give --file"
+            )
+        return latest
+    found = runs.find(run_id)
+    if found is None:
+        raise InvalidInput(
+            f"there is no recorded run {run_id!r}",
+            where="--run",
+            hint="`sluice runs` lists them; leave it out for the newest",
+        )
+    if isinstance(found, UnreadableRun):
+        raise found.unreadable()
+    return found
+
+
+def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
+    """The scheduler of a recorded run at an instant, by default at the end of the journal.
+
+    The run itself is not disturbed, even if it is still running.
+    """
+    options, workload = RunOptions.of(run.header), scheduler_part(run.header)
+    scheduler = live_scheduler(workload, settings_of(workload, options), options)
+    for entry in entries(run.folder):
+        if entry.kind is EntryKind.EVENT:
+            event = entry.event()
+            if until_s is not None and event.at_s > until_s:
+                break
+            scheduler.handle(event)
+    return scheduler

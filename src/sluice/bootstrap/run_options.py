@@ -1,0 +1,120 @@
+"""The options of a live run, as they are given and as the journal's header keeps them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sluice.bootstrap.scheduler import policy_names, scheduler_for
+from sluice.core.scheduler import Scheduler
+from sluice.ingest.settings import Settings, resolve_settings
+from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.ids import NodeId
+from sluice.model.workload import Workload
+from sluice.store.rows import RunHeader
+from sluice.store.run_record import RunIdentity
+
+_OF_FILE = "of_file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a live run. A resumed run keeps those that it started with.
+
+    nodes, map_slots, reduce_slots: virtual nodes instead of the file's cluster.
+    settings: as given to `--set`.
+    """
+
+    tasks: str = "fifo"
+    release: str = "input"
+    admission: str = "all"
+    engine: str = "local"
+    nodes: int | None = None
+    map_slots: int | None = None
+    reduce_slots: int | None = None
+    settings: tuple[str, ...] = ()
+    seed: int = 0
+
+    def header(self, workload: Workload, identity: RunIdentity) -> RunHeader:
+        """The header of the journal; from it the same scheduler can be built again."""
+        return RunHeader(
+            source=identity.source,
+            folder=identity.folder,
+            sha256=identity.sha256,
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            policies={name: getattr(self, name) for name in ("tasks", "release", "admission")},
+            settings={
+                "engine": self.engine,
+                "nodes": self.nodes,
+                "map_slots": self.map_slots,
+                "reduce_slots": self.reduce_slots,
+                "set": list(self.settings),
+                "seed": self.seed,
+                _OF_FILE: {
+                    "settings": dict(workload.settings),
+                    "pools": [
+                        asdict(pool) | {"order": pool.order.value} for pool in workload.pools
+                    ],
+                },
+            },
+        )
+
+    @classmethod
+    def of(cls, header: RunHeader) -> RunOptions:
+        """The options in a journal's header."""
+        recorded: dict[str, Any] = {**header.policies, **header.settings}
+        overrides = recorded.pop("set")
+        recorded.pop(_OF_FILE, None)
+        return cls(**recorded, settings=tuple(overrides))
+
+    def cluster(self, workload: Workload) -> Cluster:
+        """The virtual nodes of the run; by default one, with a slot of each kind per processor."""
+        given = (self.nodes, self.map_slots, self.reduce_slots)
+        if workload.cluster is not None and given == (None, None, None):
+            return workload.cluster
+        slots = os.cpu_count() or 1
+        first = workload.cluster.nodes[0] if workload.cluster else None
+        nodes = self.nodes or (len(workload.cluster.nodes) if workload.cluster else 1)
+        map_slots, reduce_slots = self.map_slots, self.reduce_slots
+        if map_slots is None:
+            map_slots = first.map_slots if first else slots
+        if reduce_slots is None:
+            reduce_slots = first.reduce_slots if first else slots
+        return Cluster(
+            nodes=tuple(
+                Node(
+                    node_id=NodeId(f"node-{number}"),
+                    map_slots=map_slots,
+                    reduce_slots=reduce_slots,
+                )
+                for number in range(1, nodes + 1)
+            )
+        )
+
+
+def settings_of(workload: Workload, options: RunOptions) -> Settings:
+    """The settings of the file with those of the options over them. Raises InvalidInput."""
+    kinds = ("tasks", "release", "admission")
+    policies = [name for kind in kinds for name in policy_names(kind)]
+    return resolve_settings(workload.settings, options.settings, policies=policies)
+
+
+def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) -> Scheduler:
+    """A fresh scheduler for a live run."""
+    return scheduler_for(
+        settings=settings,
+        tasks=options.tasks,
+        release=options.release,
+        admission=options.admission,
+        pools=workload.pools,
+        is_live=True,
+    )
+
+
+def scheduler_part(header: RunHeader) -> Workload:
+    """What the workload file said about the scheduler when the run began, whatever it says now."""
+    recorded: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
+    pools = (Pool(**{**pool, "order": PoolOrder(pool["order"])}) for pool in recorded["pools"])
+    return Workload(cluster=None, jobs=(), pools=tuple(pools), settings=recorded["settings"])
