@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs import even_nodes, map_reduce, totals
+from tests.runs import even_nodes, map_reduce, scheduler_of, totals
 
 import sluice
 from sluice.api.sources import settings_of
@@ -18,6 +18,7 @@ from sluice.core.transitions import JobState
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+from sluice.policies.fifo import Fifo
 
 FILE = """
 version: 1
@@ -184,11 +185,12 @@ def test_a_policy_that_places_by_resources_needs_no_slots():
     job = map_reduce("j", 1, 1.0)
     with pytest.raises(InvalidInput):
         check_slots([job], totals(0, 0), scheduler, "w.yaml")
-    type(scheduler.policies.tasks).uses = "resources"
-    try:
-        check_slots([job], totals(0, 0), scheduler, "w.yaml")
-    finally:
-        del type(scheduler.policies.tasks).uses
+
+    class ByResources(Fifo):
+        def shortage(self, kind, nodes):
+            return None
+
+    check_slots([job], totals(0, 0), scheduler_of(ByResources()), "w.yaml")
 
 
 def test_a_workload_without_cluster_or_with_an_unknown_policy_is_refused():

@@ -7,7 +7,7 @@ Operations Research, 1968. Sizes are those of the profile: tasks left times thei
 from collections.abc import Iterator
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -24,13 +24,10 @@ def left_s(job: JobEntry) -> float:
     )
 
 
-class ShortestRemaining:
+class ShortestRemaining(TaskPolicy):
     """Typed slots; each goes to the job with the least work left, ties by release."""
 
     name = "shortest-remaining"
-
-    def attach(self, state: ClusterState) -> None:
-        """Needs no index of its own: it looks at the jobs that could start something."""
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         for kind in (SlotKind.MAP, SlotKind.REDUCE):

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from importlib import import_module, metadata
 from typing import Any
 
-from sluice.core.protocols import ReleasePolicy, Reports
+from sluice.core.protocols import ReleasePolicy
 from sluice.core.scheduler import Policies, Rules, Scheduler
 from sluice.ingest.settings import Settings
 from sluice.ingest.suggestions import suggestion
@@ -105,6 +105,5 @@ def reports(policies: Policies) -> dict[str, object]:
     """What the policies have to tell of a run, for its document."""
     told: dict[str, object] = {}
     for each in (policies.admission, policies.release, policies.tasks, policies.pools):
-        if isinstance(each, Reports):
-            told |= each.report()
+        told |= each.report()
     return told

@@ -90,14 +90,29 @@ class ClusterState:
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.startable = 0  # waiting tasks that could start if they were given room
         self.told_apart = 0  # active jobs whose tasks are not alike
-        self.observers: tuple[Observer, ...] = ()
-        self.attempt_observers: tuple[AttemptObserver, ...] = ()
+        self._observers: tuple[Observer, ...] = ()
+        self._attempt_observers: tuple[AttemptObserver, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
         self._releases = 0
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
+
+    # --- registration ---------------------------------------------------------------------------
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """All indexes that are registered, in their order."""
+        return self._observers
+
+    def observe(self, observer: Observer) -> None:
+        """Call the observer at each change of a phase, after those registered before it."""
+        self._observers = (*self._observers, observer)
+
+    def observe_attempts(self, observer: AttemptObserver) -> None:
+        """Call the observer at the start, each report and the end of every attempt."""
+        self._attempt_observers = (*self._attempt_observers, observer)
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
@@ -210,7 +225,7 @@ class ClusterState:
             phase.is_queued = False
 
     def _notify(self, phase: PhaseEntry) -> None:
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
 
     def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
@@ -257,16 +272,16 @@ class ClusterState:
         if job.state is not _RUNNING:
             self.move_job(job, JobInput.TASK_STARTED)
             job.started_at_s = self.now_s
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.began(attempt)
         return attempt
 
     def tell(self, attempt: Attempt, progress: float, at_s: float) -> None:
         """An attempt says how far it is, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.told(attempt)
 
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
@@ -311,9 +326,9 @@ class ClusterState:
             node.unreserve(attempt.reserved)
         phase.running -= attempt.tasks
         self.busy -= attempt.tasks
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.ended(attempt)
 
     def run_again(self, attempt: Attempt) -> None:

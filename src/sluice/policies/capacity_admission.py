@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sluice.core.protocols import Admit, Defer, Refuse
+from sluice.core.protocols import AdmissionPolicy, Admit, Defer, Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
@@ -27,7 +27,7 @@ _RENTS = 10.0  # penalty for a job where none is told, in rents of its own (sect
 _NO_NODE = Reason(ReasonCode.NO_NODE)
 
 
-class CapacityAdmission:
+class CapacityAdmission(AdmissionPolicy):
     """Takes jobs whose deadline it can promise.
 
     interval_s: between rounds; 0 for a round whenever anything happens.  bound: low, avg or up,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -18,7 +18,7 @@ from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
-from sluice.policies.job_order import Key, Pick, Place
+from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.share_order import PoolShare, ShareOrder, job_place
 
 _MAP: Final = SlotKind.MAP
@@ -38,12 +38,10 @@ def balance_line(load: float, slots: int) -> int:
     return min(slots, math.ceil(min(load, 1.0) * slots - 1e-9))
 
 
-class Fair:
+class Fair(JobOrder):
     """Pools in the order of their shares; `delay` says how far from its data a job may run."""
 
-    name = "fair"
-    uses: Final = "typed slots"
-    has_pools: Final = True
+    name: ClassVar[str] = "fair"
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
@@ -54,6 +52,14 @@ class Fair:
         """From the settings of a workload file; without a wait there is no delay scheduling."""
         waits = (settings.get("node_wait_s", 0.0), settings.get("rack_wait_s", 0.0))
         return cls(DelayScheduling(*waits) if any(waits) else None)
+
+    @property
+    def has_pools(self) -> bool:
+        return True
+
+    @property
+    def shares(self) -> ShareOrder:
+        return self.order
 
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
@@ -182,7 +188,7 @@ class Fair:
         share = self._share_with_work(pool, kind)
         return () if share is None else (share,)
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
         for share in self._shares(pool, kind):
@@ -224,12 +230,6 @@ class Fair:
                     yield Assignment(phase, kind, reason, tasks)
             # A task that runs again comes alone, so that less may have started than was given.
             room -= before - node.free[kind]
-
-    def copies_wanted(self, kind: SlotKind) -> int:
-        return 0
-
-    def pools_with_copies(self) -> list[PoolEntry]:
-        return []
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return None if self._delay is None else self._delay.wake_at_s(now_s)

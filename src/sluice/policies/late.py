@@ -30,9 +30,10 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.policies.decorator import Decorator
+from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.progress_rate import Paces, left_s, percentile
+from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
 
@@ -99,13 +100,14 @@ class AnyJob:
         return True
 
 
-class Late(Decorator):
+class Late(JobOrder):
     """A line in which slow tasks stand for a second time, where their job's turn is."""
 
     def __init__(
         self, inner: JobOrder, gate: CopyGate | None = None, limits: LateLimits | None = None
     ) -> None:
-        super().__init__(inner)
+        super().__init__()
+        self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
         self._limits = limits or LateLimits()
@@ -125,23 +127,35 @@ class Late(Decorator):
 
     @property
     def has_pools(self) -> bool:
-        """As in `JobOrder`."""
         return self._line.has_pools
+
+    @property
+    def shares(self) -> ShareOrder:
+        return self._line.shares
 
     def attach(self, state: ClusterState) -> None:
         self._line.attach(state)
         self._state = state
         self._paces = Paces(state)
-        state.observers = (*state.observers, self)
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe(self)
+        state.observe_attempts(self)
         self._gate.attach(state, self._line)
 
-    def minds(self, state: ClusterState) -> bool:
+    def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
 
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        # The same instant whenever it is asked for, so that looks do not multiply.
-        return (math.floor(now_s / LOOK_S) + 1) * LOOK_S if state.running else None
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = self._line.wake_at_s(state, now_s)
+        if not state.running:
+            return inner_s
+        # The same instant whenever it is asked for, so that wake-ups do not multiply.
+        return earlier(inner_s, (math.floor(now_s / LOOK_S) + 1) * LOOK_S)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return self._line.holds_back(state, now_s)  # to look at what runs holds nothing back
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        return self._line.explain(phase, state, now_s)
 
     # --- what runs ----------------------------------------------------------------------------
 
@@ -241,10 +255,10 @@ class Late(Decorator):
             return first
         return copy
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._line.pick_beside_data(node, kind, pool)
+        return self._line.pick_near_data(node, kind, pool)
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sluice.core.entries import JobEntry
-from sluice.core.protocols import ReleaseOrder
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
 from sluice.model.errors import InvalidInput
@@ -31,7 +31,7 @@ class Round(NamedTuple):
     estimate_s: float
 
 
-class MrOrder:
+class MrOrder(ReleasePolicy):
     """Releases in rounds. engine: orders a round's jobs.  timing: calls the rounds.
 
     jobs_max: the most jobs of one round; None for all.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.protocols import ReleaseOrder
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
 from sluice.model.job import Job, Phase, SlotKind
@@ -64,7 +64,7 @@ class _Room:
             self.free[self.reduce_kind] -= others
 
 
-class OnDemand:
+class OnDemand(ReleasePolicy):
     """Holds jobs back until a slot would idle. objective: "makespan" ranks by Johnson's rule,
     "tct" (total completion time) by the shortest job.
     """

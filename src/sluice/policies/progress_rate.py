@@ -114,7 +114,7 @@ class Paces:
         self.copies = 0
         self.changed: dict[PhaseEntry, None] = {}
         self._told: dict[Attempt, float] = {}
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""

@@ -17,11 +17,11 @@ from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.policies.decorator import Decorator, earlier
-from sluice.policies.job_order import Named
 
 FINISHED_MIN: Final = 5
 TIMES_MEAN: Final = 2.0
@@ -53,7 +53,7 @@ class _Lengths:
 class SlowKill(Decorator):
     """Ends what is far too slow, whatever `inner` starts."""
 
-    def __init__(self, inner: Named) -> None:
+    def __init__(self, inner: TaskPolicy) -> None:
         super().__init__(inner)
         self._lengths: dict[PhaseEntry, _Lengths] = {}
         self._inputs_at_s: dict[PhaseEntry, float] = {}  # when what a phase reads was all there
@@ -62,13 +62,13 @@ class SlowKill(Decorator):
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
-    def minds(self, state: ClusterState) -> bool:
-        return bool(state.running) or super().minds(state)
+    def wants_offer(self, state: ClusterState) -> bool:
+        return bool(state.running) or super().wants_offer(state)
 
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = super().look_at_s(state, now_s)
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().wake_at_s(state, now_s)
         if not self._due:
             return inner_s
         # It must have run longer than its limit, not as long.

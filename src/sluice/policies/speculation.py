@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sluice.core.protocols import TaskPolicy
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.job_order import JobOrder, Named
+from sluice.policies.job_order import JobOrder
 from sluice.policies.late import AnyJob, CopyGate, Late, LateLimits
 from sluice.policies.sepb import PendingFirst
 from sluice.policies.slow_kill import SlowKill
@@ -29,7 +30,7 @@ def with_copies(
     return Late(line, _gate(settings, fractions), limits)
 
 
-def with_kills(inner: Named, settings: Mapping[str, Any]) -> Named:
+def with_kills(inner: TaskPolicy, settings: Mapping[str, Any]) -> TaskPolicy:
     """The policy with the kill rule around it, if `kill_slow` asks for that."""
     return SlowKill(inner) if settings.get("kill_slow", False) else inner
 

@@ -13,14 +13,15 @@ gets containers that are promised to nobody. Nothing is ever taken away to keep 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
 
 _CONTAINER = SlotKind.CONTAINER
@@ -28,11 +29,10 @@ _SHARE = Reason(ReasonCode.CONTAINER_SHARE)
 _OWN = Reason(ReasonCode.OWN_CONTAINER)
 
 
-class YarnLike:
+class YarnLike(TaskPolicy):
     """One pool of containers for all jobs. ramp: 0 to 1."""
 
     name = "yarn-like"
-    uses = "containers"
 
     def __init__(self, ramp: float = 0.5) -> None:
         self._ramp = ramp
@@ -45,7 +45,7 @@ class YarnLike:
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Ranking[JobEntry] = Ranking(_key)
-        state.observers = (*state.observers, self)
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """Keep the order of jobs in step."""
@@ -86,6 +86,11 @@ class YarnLike:
         # Many small ramps must not add up to every container: one stays for the maps at least.
         most = min(math.floor(self._ramp * containers), containers - 1)
         return min(ramp, phase.running + most - sum(map(_running_early, jobs)))
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(node.slots(_CONTAINER) for node in nodes):
+            return None
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if phase.running >= self._limit(phase):

@@ -34,9 +34,7 @@ class DynamicMR(Decorator):
         """From the settings of a workload file."""
         fractions = Fractions(settings.get("pct_map", 1.0), settings.get("pct_reduce", 1.0))
         lender = _lender(settings, fractions)
-        made = cls(DeadlockBreaker(with_kills(lender, settings), fractions))
-        made.name = cls.name
-        return made
+        return cls(DeadlockBreaker(with_kills(lender, settings), fractions))
 
 
 def _lender(settings: Mapping[str, Any], fractions: Fractions) -> SlotLender:

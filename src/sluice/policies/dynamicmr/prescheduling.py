@@ -62,7 +62,7 @@ class ExtraSlot:
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
-        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("extra", turn.extra_map_slots))
@@ -86,7 +86,7 @@ class LentAhead:
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
-        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))

@@ -9,14 +9,13 @@ from statistics import fmean, median
 from typing import Any, Final
 
 from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.policies.job_order import Named
 from sluice.reporting.reproductions.dynamicmr_charts import slots_chart
 from sluice.reporting.reproductions.dynamicmr_runs import DEFAULT_SLOTS, GENERATOR
 from sluice.reporting.reproductions.dynamicmr_workload import (
@@ -61,7 +60,7 @@ class Watched(Decorator):
     idle: the most slots that a node left idle when it had asked, with a task for each of them.
     """
 
-    def __init__(self, inner: Named, step_s: float = STEP_S) -> None:
+    def __init__(self, inner: TaskPolicy, step_s: float = STEP_S) -> None:
         super().__init__(inner)
         self._step_s = step_s
         self._running: Counter[tuple[PoolId, SlotKind]] = Counter()
@@ -72,7 +71,7 @@ class Watched(Decorator):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self._state = state
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         yield from self.inner.assign(node, state, now_s)
