@@ -70,13 +70,13 @@ def test_gains_are_over_the_same_arrivals_seed_by_seed():
     def stream(draw):
         return arriving(benchmarks(6), 2.0, draw)
 
-    ways = {"arrival": ReleaseOnArrival, "on demand": lambda: OnDemand("tct")}
+    ways = {"arrival": ReleaseOnArrival, "on demand": lambda: OnDemand(OnDemand.Settings(objective="tct"))}
     found = gains(ways, stream, seeds=3)
 
     assert [(1.0, 1.0, 1.0)] * 3 == found["arrival"]
     assert 3 == len(found["on demand"])
     jobs = stream(random.Random(1))
-    by_hand = ran(jobs, ReleaseOnArrival()).over(ran(jobs, OnDemand("tct")))
+    by_hand = ran(jobs, ReleaseOnArrival()).over(ran(jobs, OnDemand(OnDemand.Settings(objective="tct"))))
     assert by_hand == found["on demand"][1]
 
 

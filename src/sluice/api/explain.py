@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sluice.api.simulate import Scheduling, simulated
+from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import live_run
+from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
@@ -18,18 +19,19 @@ def why(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
+    tasks: Spec = "fifo",
+    release: Spec = "input",
+    admission: Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
+    on_message: OnMessage | None = None,
 ) -> Why:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
     run_id: a recorded run; by default the newest.  at_s: by default the end of what is known.
     Raises InvalidInput where there is no such job or run.
     """
-    how = Scheduling(tasks, release, admission, settings, seed)
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
     scheduler = _scheduler_at(source, run_id, at_s, how)
     return why_of(job_id, scheduler.state, scheduler.policies.tasks)
 
@@ -40,14 +42,15 @@ def story(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
+    tasks: Spec = "fifo",
+    release: Spec = "input",
+    admission: Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
+    on_message: OnMessage | None = None,
 ) -> Story:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
-    how = Scheduling(tasks, release, admission, settings, seed)
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
     scheduler = _scheduler_at(source, run_id, at_s, how)
     return story_of(subject, scheduler.state)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
+from sluice.api.sources import parse_workload
 from sluice.bootstrap import live_run
 from sluice.core.transitions import JobState
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import read_source, source_folder, source_name
-from sluice.ingest.workload import parse_workload
 from sluice.reporting.result import RunResult
 
 

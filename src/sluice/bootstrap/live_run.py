@@ -18,9 +18,11 @@ from typing import Any
 
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
+from sluice.bootstrap.policy_classes import ChosenPolicy, absolute_spec, chosen_policy
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.scheduler import policy_names, scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import KINDS, resolved_settings, settings_notes
 from sluice.core.scheduler import Scheduler
 from sluice.engines.base import Engine, Limits
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
@@ -29,8 +31,9 @@ from sluice.engines.local.engine import LocalEngine
 from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
+from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.reading import STDIN, source_name
-from sluice.ingest.settings import Settings, resolve_settings
+from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
@@ -43,6 +46,7 @@ from sluice.store.runs import RunInfo, Runs
 ENGINES = ("local",)
 _SCRATCH = "scratch"
 _OF_FILE = "of_file"
+_POLICY_FILES = "policy_files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ class RunOptions:
             source=_source(workload.source),
             sha256=hashlib.sha256(content).hexdigest(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            policies={name: getattr(self, name) for name in ("tasks", "release", "admission")},
+            policies={kind: absolute_spec(getattr(self, kind)) for kind in KINDS},
             settings={
                 "engine": self.engine,
                 "nodes": self.nodes,
@@ -77,6 +81,7 @@ class RunOptions:
                 "reduce_slots": self.reduce_slots,
                 "set": list(self.settings),
                 "seed": self.seed,
+                _POLICY_FILES: {one.file: one.sha256 for one in self.chosen() if one.file},
                 _OF_FILE: {
                     "settings": dict(workload.settings),
                     "pools": [
@@ -86,12 +91,17 @@ class RunOptions:
             },
         )
 
+    def chosen(self) -> list[ChosenPolicy]:
+        """The policies of the run, one of each kind. Raises InvalidInput."""
+        return [chosen_policy(kind, getattr(self, kind)) for kind in KINDS]
+
     @classmethod
     def of(cls, header: RunHeader) -> RunOptions:
         """The options that a journal's header tells."""
         told: dict[str, Any] = {**header.policies, **header.settings}
         overrides = told.pop("set")
         told.pop(_OF_FILE, None)
+        told.pop(_POLICY_FILES, None)
         return cls(**told, settings=tuple(overrides))
 
     def cluster(self, workload: Workload) -> Cluster:
@@ -195,12 +205,14 @@ def begin(
     """
     _check_engine(options)
     settings = _settings(workload, options)
+    on_message = (watcher or Unwatched()).on_message
+    for note in settings_notes(settings, options.chosen(), is_live=True):
+        on_message(note)
     cluster = options.cluster(workload)
     runs = Runs(home)
     prepared = _prepared(workload)
     scheduler = _scheduler(workload, settings, options)
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
-    on_message = (watcher or Unwatched()).on_message
     jobs = with_past_lengths([each.job for each in prepared], on_message)
     # Who ranks jobs by their work sees what is predicted of it, also after a pause.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
@@ -234,6 +246,7 @@ def resumable(workload: Workload, content: bytes) -> RunInfo | None:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """A run that was left, as its journal tells it."""
     options = RunOptions.of(run.header)
+    _check_policy_files(run, options)
     settings = _settings(workload, options)
     records = _records(run)
     scratch = run.folder / _SCRATCH
@@ -277,6 +290,7 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     The run itself is not disturbed, even while it goes on.
     """
     options, workload = RunOptions.of(run.header), _file_of(run.header)
+    _check_policy_files(run, options)
     scheduler = _scheduler(workload, _settings(workload, options), options)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:
@@ -311,9 +325,19 @@ def _check_engine(options: RunOptions) -> None:
 
 
 def _settings(workload: Workload, options: RunOptions) -> Settings:
-    kinds = ("tasks", "release", "admission")
-    policies = [name for kind in kinds for name in policy_names(kind)]
-    return resolve_settings(workload.settings, options.settings, policies=policies)
+    return resolved_settings(workload.settings, options.settings, options.chosen())
+
+
+def _check_policy_files(run: RunInfo, options: RunOptions) -> None:
+    """Refuse to decide again with other code than that of the run."""
+    known: Any = run.header.settings.get(_POLICY_FILES, {})
+    for one in options.chosen():
+        if one.file and known.get(one.file) != one.sha256:
+            raise InvalidInput(
+                f"{one.file} has changed since run {run.run_id} began",
+                where=f"--{one.kind}",
+                hint="restore the file, or start a new run",
+            )
 
 
 def _scheduler(workload: Workload, settings: Settings, options: RunOptions) -> Scheduler:
@@ -365,7 +389,7 @@ def _predicted_s(
     if any(phase.lengths is None for job in jobs for phase in job.phases):
         return None
     scheduler = scheduler_for(
-        settings=replace(settings, heartbeat_s=0.0),
+        settings=settings.having(heartbeat_s=0.0),
         tasks=options.tasks,
         release=options.release,
         admission=options.admission,
@@ -382,9 +406,10 @@ def _predicted_s(
 
 
 def _limits(settings: Settings) -> Limits:
+    of = settings.of(TaskLimitSettings)
     return Limits(
-        idle_s=settings.task_timeout_s,
-        wall_s=settings.task_wall_s,
-        output_bytes=settings.task_output_bytes_max,
-        memory_bytes=settings.task_memory_bytes_max,
+        idle_s=of.task_timeout_s,
+        wall_s=of.task_wall_s,
+        output_bytes=of.task_output_bytes_max,
+        memory_bytes=of.task_memory_bytes_max,
     )

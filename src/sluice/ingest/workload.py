@@ -5,29 +5,39 @@ from __future__ import annotations
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_source, source_folder, source_name
+from sluice.ingest.settings import Declarations
 from sluice.model.workload import Workload
 
 
-def load_workload(source: str) -> Workload:
+def load_workload(source: str, declarations: Declarations | None = None) -> Workload:
     """The workload in a file, or on standard input for "-".
 
-    Raises InvalidInput, which names file, line, field and id, and how to mend it.
+    Raises InvalidInput, which names file, line, field and id, and how to fix it.
     """
     return parse_workload(
-        read_source(source), source=source_name(source), folder=source_folder(source)
+        read_source(source),
+        source=source_name(source),
+        folder=source_folder(source),
+        declarations=declarations,
     )
 
 
 def parse_workload(
-    content: bytes | str, *, source: str = "workload", folder: str = "."
+    content: bytes | str,
+    *,
+    source: str = "workload",
+    folder: str = ".",
+    declarations: Declarations | None = None,
 ) -> Workload:
     """The workload in YAML or JSON text.
 
     source: what messages call it.  folder: where relative paths in it start.
+    declarations: of the settings; None leaves them unchecked.
     Raises InvalidInput as `load_workload` does.
 
     >>> text = "{version: 1, jobs: [{id: a, maps: {tasks: 2, avg_s: 3}}]}"
     >>> parse_workload(text).jobs[0].tasks
     2
     """
-    return WorkloadBuilder(read_document(content, source=source), folder).workload()
+    document = read_document(content, source=source)
+    return WorkloadBuilder(document, folder, declarations).workload()

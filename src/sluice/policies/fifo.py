@@ -7,7 +7,7 @@ has no meaning where a freed slot is refilled at once).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from sluice.core.commands import Locality
@@ -17,6 +17,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.settings import FifoSettings
+from sluice.policies.speculation import with_copies, with_kills
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
@@ -27,15 +29,16 @@ class Fifo(JobOrder):
     """First released, first served, in typed slots."""
 
     name: ClassVar[str] = "fifo"
+    Settings: ClassVar[type[Any]] = FifoSettings
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
         self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
 
     @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> Fifo:
-        """From the settings of a workload file."""
-        return cls(by_heartbeat=settings.get("heartbeat_s", 0.0) > 0)
+    def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
+        made = cls(by_heartbeat=settings.heartbeat_s > 0)
+        return with_kills(with_copies(made, settings), settings)
 
     def attach(self, state: ClusterState) -> None:
         self._state = state

@@ -21,7 +21,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -33,6 +32,7 @@ from sluice.model.job import SlotKind
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.progress_rate import Paces, left_s, percentile
+from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
@@ -42,30 +42,6 @@ _REDUCE: Final = SlotKind.REDUCE
 _KINDS: Final = (_MAP, _REDUCE)
 _CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
 _EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateLimits:
-    """Who is slow, and how many copies may run.
-
-    spec_cap: below 1 a share of all slots (but one copy at least), from 1 on a number of copies.
-    slow_task, slow_node: percentiles, 0 to 100.  min_age_s: younger attempts are not judged.
-    """
-
-    spec_cap: float = 0.1
-    slow_task: float = 25.0
-    slow_node: float = 25.0
-    min_age_s: float = 60.0
-
-    def copies_max(self, slots: int) -> int:
-        """How many copies may run where there are so many slots.
-
-        >>> LateLimits().copies_max(108), LateLimits(spec_cap=3).copies_max(108)
-        (10, 3)
-        """
-        if self.spec_cap >= 1:
-            return math.floor(self.spec_cap)
-        return max(1, math.floor(self.spec_cap * slots)) if self.spec_cap else 0
 
 
 class CopyGate(Protocol):
@@ -104,13 +80,16 @@ class Late(JobOrder):
     """A line in which slow tasks stand for a second time, where their job's turn is."""
 
     def __init__(
-        self, inner: JobOrder, gate: CopyGate | None = None, limits: LateLimits | None = None
+        self,
+        inner: JobOrder,
+        gate: CopyGate | None = None,
+        settings: SpeculationSettings | None = None,
     ) -> None:
         super().__init__()
         self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
-        self._limits = limits or LateLimits()
+        self._limits = settings or SpeculationSettings()
         self._touched: dict[PhaseEntry, None] = {}
         self._started_all: dict[PhaseEntry, None] = {}
         self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}

@@ -1,4 +1,4 @@
-"""Verbs that tell what happened, and why."""
+"""Commands that explain what happened, and why."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.given_workload import simulated_workload
+from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
 
 
@@ -31,7 +32,7 @@ def why(
     seed: given.SeedOrNone = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """OnMessage why a job waits, or what became of it: in the newest run, or in a simulation.
+    """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
     """
@@ -43,7 +44,7 @@ def why(
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.why(job, **about.arguments)
+    answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
@@ -74,7 +75,7 @@ def story(
     seed: given.SeedOrNone = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """OnMessage what happened to a job, a task or a node, in order of time.
+    """List what happened to a job, a task or a node, in order of time.
 
     Example: sluice story etl-7/map/3 --file jobs.yaml
     """
@@ -86,7 +87,7 @@ def story(
     }  # fmt: skip
     workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.story(subject, **about.arguments)
+    answer = api.story(subject, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:

@@ -25,11 +25,9 @@ from sluice.policies.job_order import JobOrder
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
-LENT_MAX: Final = 100_000
-
 
 def with_prescheduling(
-    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int = LENT_MAX
+    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int
 ) -> list[Case]:
     """The cases with those of prescheduling among them: 1, P1, P2, 2, P3, 3, 4.
 

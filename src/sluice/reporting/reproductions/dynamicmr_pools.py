@@ -14,6 +14,7 @@ from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import of_mapping
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.reporting.reproductions.dynamicmr_charts import slots_chart
@@ -108,7 +109,7 @@ class Watched(Decorator):
 def watched(mode: str, seed: int) -> tuple[Watched, float]:
     """The policy of a mode ("pi" or "pd") after the three jobs, and their makespan in seconds."""
     settings: dict[str, Any] = {**SETTINGS, "mode": mode, "contention": "none"}
-    policy = Watched(DynamicMR.build(settings))
+    policy = Watched(DynamicMR.build(of_mapping(DynamicMR.Settings, settings)))
     state = simulated(worker_cluster(*DEFAULT_SLOTS), _jobs(), policy, settings, seed)
     return policy, makespan_s(state)
 

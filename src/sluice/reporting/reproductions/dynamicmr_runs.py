@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
+from sluice.model.settings import of_mapping
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.policies.fifo import Fifo
-from sluice.policies.speculation import with_copies, with_kills
 from sluice.policies.static_slots import StaticSlots
 from sluice.policies.yarn_like import YarnLike
 from sluice.reporting.reproductions.dynamicmr_workload import (
@@ -86,14 +86,14 @@ class Way:
 
 def _static(settings: Settings) -> Any:  # noqa: ANN401  # a task policy that may also end attempts
     is_fifo = settings.get("order") == "fifo"
-    line = Fifo.build(settings) if is_fifo else StaticSlots.build(settings)
-    return with_kills(with_copies(line, settings), settings)
+    kind = Fifo if is_fifo else StaticSlots
+    return kind.build(of_mapping(kind.Settings, settings))
 
 
 _MAKERS: dict[str, Callable[[Settings], Any]] = {
     "static": _static,
-    "dynamicmr": DynamicMR.build,
-    "yarn-like": YarnLike.build,
+    "dynamicmr": lambda given: DynamicMR.build(of_mapping(DynamicMR.Settings, given)),
+    "yarn-like": lambda given: YarnLike.build(of_mapping(YarnLike.Settings, given)),
 }
 
 

@@ -8,7 +8,7 @@ sections 8 (workload) and 10 (contention, shuffle).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
+from sluice.model.settings import of_mapping
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -156,8 +157,7 @@ def simulated(
     tasks: fresh; made with the same settings.  settings: by the names of a workload file; those
     of policies may stand among them.
     """
-    names = {field.name for field in fields(SimulationSettings)}
-    world = SimulationSettings(**{key: value for key, value in settings.items() if key in names})
+    world = of_mapping(SimulationSettings, settings)
     policies = Policies(
         admission=AdmitAll(), release=ReleaseOnArrival(), tasks=tasks, pools=KeepPools()
     )
