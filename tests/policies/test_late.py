@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from tests.policies.lending import Trackers
 from tests.runs import even_nodes, map_reduce, simulate
 
-from sluice.bootstrap.scheduler import task_policy
+from sluice.bootstrap.scheduler import policy as made_policy
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
-from sluice.ingest.settings import resolve_settings
-from sluice.policies.settings import SpeculationSettings
 from sluice.policies.progress_rate import percentile
+from sluice.policies.settings import SpeculationSettings
 
 LATE = {"speculation": "late", "min_age_s": 60.0, "slow_node": 0.0}
 
 
 def policy(name, *settings):
-    return task_policy(name, resolve_settings({}, ["heartbeat_s=3", *settings]))
+    return made_policy("tasks", name, resolved_settings({}, ["heartbeat_s=3", *settings]))
 
 
 def with_straggler(*nodes, tasks, slow=0, at_s=100.0, **settings):

@@ -126,7 +126,12 @@ def test_fewer_copies_run_the_more_jobs_are_asked():
     copies = []
     for fraction in (0.0, 0.3, 1.0):
         world = {**SETTINGS, "p_slow": 0.08, "speculation": "late", "sepb": fraction}
-        state = simulated(worker_cluster(10, 2), batch(10), DynamicMR.build(of_mapping(DynamicMR.Settings, world)), world)
+        state = simulated(
+            worker_cluster(10, 2),
+            batch(10),
+            DynamicMR.build(of_mapping(DynamicMR.Settings, world)),
+            world,
+        )
         copies.append(sum(attempt.launch.is_copy for attempt in state.closed))
 
     assert copies[0] > copies[1] > copies[2] > 0

@@ -85,7 +85,7 @@ def _chosen(kind: str, found: type[Policy], label: str, **more: Any) -> ChosenPo
     chosen = ChosenPolicy(kind=kind, name=name, policy_class=found, label=label, **more)
     if not chosen.is_ours and any(f"{each}.{name}" in BUILT_IN for each in _BASES):
         raise InvalidInput(
-            f"its name {name!r} is that of a policy of Sluice",
+            f"the name {name!r} is that of a policy of Sluice",
             where=label,
             hint="give the class another `name`",
         )
@@ -104,16 +104,16 @@ def _kebab(name: str) -> str:
 def _check_class(kind: str, found: object, label: str) -> None:
     base, method = _BASES[kind]
     if not isinstance(found, type):
-        raise InvalidInput(f"it is not a class but {found!r:.60}", where=label)
+        raise InvalidInput(f"this is not a class but {found!r:.60}", where=label)
     if not issubclass(found, base):
         raise InvalidInput(
-            f"it is not a {base.__name__}",
+            f"the class is not a {base.__name__}",
             where=label,
             hint=f"derive the class from sluice.core.protocols.{base.__name__}",
         )
     if getattr(found, method) is getattr(base, method) and kind != "pools":
         raise InvalidInput(
-            f"it has no method {method}()",
+            f"the class has no method {method}()",
             where=label,
             hint=f"define {method}(), see sluice.core.protocols.{base.__name__}",
         )
@@ -153,7 +153,7 @@ def _from_file(kind: str, spec: str) -> ChosenPolicy:
     try:
         content = file.read_bytes()
     except OSError as error:
-        what = "there is no such file" if not file.exists() else f"it cannot be read: {error}"
+        what = "no such file" if not file.exists() else f"it cannot be read: {error}"
         raise InvalidInput(
             what, where=f"--{kind} {spec}", hint="the path is relative to the working directory"
         ) from None
@@ -164,7 +164,7 @@ def _from_file(kind: str, spec: str) -> ChosenPolicy:
         base = _BASES[kind][0]
         own = [one for one in vars(module).values() if _is_defined_in(one, base, module)]
         raise InvalidInput(
-            f"it has no class {attribute!r}",
+            f"the file has no class {attribute!r}",
             where=path,
             hint=suggestion(attribute, [one.__name__ for one in own]) if own else
             f"define a class derived from sluice.core.protocols.{base.__name__}",
@@ -188,7 +188,9 @@ def _module(path: str, file: Path, content: bytes, sha256: str) -> ModuleType:
         code = compile(content, str(file), "exec")
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise InvalidInput(f"it is not valid Python: {error.args[0]}", where=path + line) from None
+        raise InvalidInput(
+            f"the file is not valid Python: {error.args[0]}", where=path + line
+        ) from None
     # Type hints of the module's classes are looked up there, and so are modules next to the file.
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
@@ -197,7 +199,8 @@ def _module(path: str, file: Path, content: bytes, sha256: str) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise InvalidInput(
-            f"it raised {type(error).__name__}: {error}", where=f"{path}{_line_in(error, file)}"
+            f"the file raised {type(error).__name__}: {error}",
+            where=f"{path}{_line_in(error, file)}",
         ) from error
     finally:
         sys.path.remove(str(file.parent))

@@ -36,7 +36,7 @@ def _built(chosen: ChosenPolicy, settings: Settings) -> Policy:
         raise
     except Exception as error:
         raise InvalidInput(
-            f"it cannot be made: {type(error).__name__}: {error}",
+            f"the policy cannot be made: {type(error).__name__}: {error}",
             where=chosen.label,
             hint="define __init__(self, settings), or none",
         ) from error

@@ -81,12 +81,12 @@ def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[Field
 def _settings(settings: Mapping[str, object], declarations: Declarations) -> Iterator[FieldError]:
     """An unknown prefix may be a policy of another file; whoever names policies checks it."""
     for key, raw in settings.items():
-        prefix = key.rpartition(".")[0]
-        is_foreign = key.lower() in FOREIGN_NAMES
-        if prefix and prefix not in declarations.policies and not is_foreign:
+        prefix, _, name = key.rpartition(".")
+        is_unknown = prefix and prefix not in declarations.policies
+        if is_unknown and name not in declarations.general and key.lower() not in FOREIGN_NAMES:
             continue
         try:
-            checked_setting(key, raw, declarations)
+            checked_setting(name if is_unknown else key, raw, declarations)
         except InvalidInput as error:
             what = error.what.removeprefix(f"{key} ").removeprefix(f"{key.rpartition('.')[2]} ")
             yield FieldError(("settings", key), what, error.hint)
