@@ -174,9 +174,10 @@ def compare(
     if not schedulers:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     workload = workload_of(source)
-    rows = {_row_name(*one[:2]): one for spec in schedulers for one in _schedulers(spec)}
-    everyone = [one for row in rows.values() for one in row]
+    listed = [one for spec in schedulers for one in _schedulers(spec)]
+    everyone = [policy for one in listed for policy in one]
     resolved = settings_of(workload, settings, everyone)
+    rows = {_row_name(*one[:2]): one for one in listed}
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)

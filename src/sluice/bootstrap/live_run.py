@@ -207,7 +207,7 @@ def begin(
     settings = _settings(workload, options)
     on_message = (watcher or Unwatched()).on_message
     for note in settings_notes(settings, options.chosen(), is_live=True):
-        on_message(note)
+        on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
     prepared = _prepared(workload)
