@@ -18,13 +18,18 @@ from typing import Any
 
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
-from sluice.bootstrap.policy_classes import ChosenPolicy, absolute_spec, chosen_policy
+from sluice.bootstrap.policy_classes import (
+    ChosenPolicy,
+    absolute_spec,
+    check_unchanged,
+    chosen_policy,
+)
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import KINDS, resolved_settings, settings_notes
 from sluice.core.scheduler import Scheduler
-from sluice.engines.base import Engine, Limits
+from sluice.engines.base import Engine
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
@@ -169,7 +174,7 @@ class LiveSetup:
             clock=clock,
             watcher=self.watcher,
             settings=LiveSettings(
-                limits=_limits(self.settings),
+                limits=self.settings.of(TaskLimitSettings).limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
             ),
         )
@@ -246,7 +251,7 @@ def resumable(workload: Workload, content: bytes) -> RunInfo | None:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """A run that was left, as its journal tells it."""
     options = RunOptions.of(run.header)
-    _check_policy_files(run, options)
+    check_unchanged(options.chosen(), run.header.settings.get(_POLICY_FILES), run.run_id)
     settings = _settings(workload, options)
     records = _records(run)
     scratch = run.folder / _SCRATCH
@@ -290,7 +295,7 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     The run itself is not disturbed, even while it goes on.
     """
     options, workload = RunOptions.of(run.header), _file_of(run.header)
-    _check_policy_files(run, options)
+    check_unchanged(options.chosen(), run.header.settings.get(_POLICY_FILES), run.run_id)
     scheduler = _scheduler(workload, _settings(workload, options), options)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:
@@ -326,18 +331,6 @@ def _check_engine(options: RunOptions) -> None:
 
 def _settings(workload: Workload, options: RunOptions) -> Settings:
     return resolved_settings(workload.settings, options.settings, options.chosen())
-
-
-def _check_policy_files(run: RunInfo, options: RunOptions) -> None:
-    """Refuse to decide again with other code than that of the run."""
-    known: Any = run.header.settings.get(_POLICY_FILES, {})
-    for one in options.chosen():
-        if one.file and known.get(one.file) != one.sha256:
-            raise InvalidInput(
-                f"{one.file} has changed since run {run.run_id} began",
-                where=f"--{one.kind}",
-                hint="restore the file, or start a new run",
-            )
 
 
 def _scheduler(workload: Workload, settings: Settings, options: RunOptions) -> Scheduler:
@@ -402,14 +395,4 @@ def _predicted_s(
         cluster=cluster,
         settings=settings,
         seed=options.seed,
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    of = settings.of(TaskLimitSettings)
-    return Limits(
-        idle_s=of.task_timeout_s,
-        wall_s=of.task_wall_s,
-        output_bytes=of.task_output_bytes_max,
-        memory_bytes=of.task_memory_bytes_max,
     )

@@ -10,6 +10,7 @@ import hashlib
 import re
 import sys
 import traceback
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
@@ -145,6 +146,21 @@ def absolute_spec(spec: str) -> str:
         return spec
     path, _, attribute = spec.rpartition(":")
     return f"{Path(path).expanduser().resolve()}:{attribute}"
+
+
+def check_unchanged(chosen: Iterable[ChosenPolicy], recorded: object, run_id: str) -> None:
+    """Refuse to decide again with other code than that of a recorded run.
+
+    recorded: the digest of each policy file, by its path.
+    """
+    known = recorded if isinstance(recorded, Mapping) else {}
+    for one in chosen:
+        if one.file and known.get(one.file) != one.sha256:
+            raise InvalidInput(
+                f"{one.file} has changed since run {run_id} began",
+                where=f"--{one.kind}",
+                hint="restore the file, or start a new run",
+            )
 
 
 def _from_file(kind: str, spec: str) -> ChosenPolicy:

@@ -27,11 +27,11 @@ def _built(chosen: ChosenPolicy, settings: Settings) -> Policy:
     kind = chosen.policy_class.Settings
     own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
     if chosen.is_ours:
-        return chosen.policy_class.build(own)  # type: ignore[no-any-return]
+        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
     try:
         if kind is NoSettings and chosen.policy_class.__init__ is not Policy.__init__:
             return chosen.policy_class()
-        return chosen.policy_class.build(own)  # type: ignore[no-any-return]
+        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
     except SluiceError:
         raise
     except Exception as error:
@@ -57,9 +57,9 @@ def scheduler_for(
     heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
     policies = Policies(
         admission=policy("admission", admission, settings),  # type: ignore[arg-type]  # by its kind
-        release=policy("release", release, settings),  # type: ignore[arg-type]
-        tasks=policy("tasks", chosen, settings),  # type: ignore[arg-type]
-        pools=policy("pools", "keep", settings),  # type: ignore[arg-type]
+        release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind
+        tasks=policy("tasks", chosen, settings),  # type: ignore[arg-type]  # by its kind
+        pools=policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     rules = Rules(
         slowstart=core.slowstart,

@@ -124,7 +124,7 @@ class AdmissionPolicy(Policy):
 
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         """The answer for a job that has just arrived, or that was deferred and is asked again."""
-        raise NotImplementedError("an AdmissionPolicy defines decide()")
+        raise AssertionError("an AdmissionPolicy defines decide()")
 
     def round_at_s(self, now_s: float) -> float | None:
         """When the next round of decisions is due; `now_s` or earlier for now.
@@ -143,7 +143,7 @@ class ReleasePolicy(Policy):
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
         """Which of the admitted jobs to release now. waiting: in their order of arrival."""
-        raise NotImplementedError("a ReleasePolicy defines release()")
+        raise AssertionError("a ReleasePolicy defines release()")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -174,7 +174,7 @@ class TaskPolicy(Policy):
         """What to start on the node. Each answer takes effect before the next is asked for, so
         that a generator always reads the current state.
         """
-        raise NotImplementedError("a TaskPolicy defines assign()")
+        raise AssertionError("a TaskPolicy defines assign()")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """Why the startable phase has waiting tasks now."""

@@ -99,8 +99,6 @@ class ClusterState:
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
 
-    # --- registration ---------------------------------------------------------------------------
-
     @property
     def observers(self) -> tuple[Observer, ...]:
         """All indexes that are registered, in their order."""

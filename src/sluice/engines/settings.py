@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sluice.core.settings import TimeoutSettings
+from sluice.engines.base import Limits
 from sluice.model.settings import number, whole
 
 
@@ -21,3 +22,12 @@ class TaskLimitSettings(TimeoutSettings):
     task_memory_bytes_max: int | None = whole(
         None, "bytes of memory that a real attempt may use", low=1, high=2.0**60
     )
+
+    def limits(self) -> Limits:
+        """The limits as the driver takes them."""
+        return Limits(
+            idle_s=self.task_timeout_s,
+            wall_s=self.task_wall_s,
+            output_bytes=self.task_output_bytes_max,
+            memory_bytes=self.task_memory_bytes_max,
+        )

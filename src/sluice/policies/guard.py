@@ -124,7 +124,7 @@ class GuardedTasks(Decorator):
             return
         for one in self._checker.listed("kills", answer, tuple):
             pair: tuple[object, ...] = one
-            if len(pair) != 2 or one[0] not in state.running or not isinstance(pair[1], Reason):  # noqa: PLR2004
+            if len(pair) != 2 or one[0] not in state.running or not isinstance(pair[1], Reason):  # noqa: PLR2004  # a pair
                 what = f"gave {one!r:.80}, which is not a running attempt's key and a Reason"
                 raise self._checker.wrong("kills", what)
             yield one

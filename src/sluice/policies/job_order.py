@@ -57,13 +57,13 @@ class JobOrder(TaskPolicy):
 
     def has_waiting(self, kind: SlotKind) -> bool:
         """Whether a task of the kind waits that may start."""
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         """Whether the node may take one more task in a slot of its kind, if `more` tasks are
         wanted in addition to those that wait and run.
         """
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def pick(
         self,
@@ -76,27 +76,27 @@ class JobOrder(TaskPolicy):
 
         before: jobs behind this place are not asked.
         """
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
         """The first in order with a task whose input is on the node."""
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
         """The first in order that has a task of the kind, wherever its input is."""
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
         """A pool's place for a kind of task, also if none of its tasks wait; lower is first."""
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         """A job's place among those of its pool."""
-        raise NotImplementedError
+        raise AssertionError("each order of jobs has its own")
 
     def copies_wanted(self, kind: SlotKind) -> int:
         """Second copies of tasks of a kind that it would start if no task waits."""
