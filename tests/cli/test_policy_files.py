@@ -295,3 +295,33 @@ def test_two_policies_of_one_name_are_refused(folder):
 def test_an_answer_may_be_empty():
     """`ReleaseOrder` without jobs is an answer as well."""
     assert () == tuple(ReleaseOrder().order)
+
+
+# --- a real run -----------------------------------------------------------------------------------
+
+REAL = """
+version: 1
+cluster: {nodes: 1, node: {map_slots: 2, reduce_slots: 1}}
+jobs:
+  - {id: wc, reduces: {tasks: 1}, run: {input: [in.txt], output: out, mapper: cat, reducer: cat}}
+"""
+
+
+@pytest.mark.slow
+def test_a_run_keeps_to_the_code_that_it_began_with(folder, monkeypatch):
+    monkeypatch.setenv("SLUICE_HOME", str(folder / "home"))
+    (folder / "in.txt").write_text("a\nb\n")
+    (folder / "real.yaml").write_text(REAL)
+    words = ("--tasks", "./my.py:Mine", "--set", "mine.decay=.5", "--set", "jitter=.1", "--json")
+    done = sluice("run", "real.yaml", *words)
+
+    assert (0, 0.5) == (done.code, json.loads(done.out)["decay"])
+    assert "Note: `jitter` has no effect on a real run" in done.err
+    assert 0 == sluice("why", "wc").code
+    assert 0 == sluice("run", "real.yaml", "--resume").code
+
+    (folder / "my.py").write_text((folder / "my.py").read_text() + "# changed\n")
+    for words in (("why", "wc"), ("run", "real.yaml", "--resume")):
+        answer = sluice(*words)
+        assert 2 == answer.code
+        assert "my.py has changed since run" in answer.err
