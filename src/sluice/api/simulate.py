@@ -175,14 +175,13 @@ def compare(
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     workload = workload_of(source)
     listed = [one for spec in schedulers for one in _schedulers(spec)]
-    everyone = [policy for one in listed for policy in one]
+    everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)
-    rows = {_row_name(*one[:2]): one for one in listed}
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
     runs: dict[str, list[RunResult]] = {}
-    for name, (tasks, release, admission) in rows.items():
+    for name, (tasks, release, admission) in dict(listed).items():
         runs[name] = []
         for seed in range(seeds):
             if on_progress is not None:
@@ -196,16 +195,14 @@ def compare(
 
 def _schedulers(
     spec: Spec,
-) -> Iterator[tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]]:
-    """The policies that one item of a list of schedulers stands for."""
-    release, tasks = "input", [spec]
+) -> Iterator[tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]]]:
+    """The schedulers that one item of a list stands for, each with the name of its row."""
     if spec == "all":
-        tasks = [*bootstrap.policy_names("tasks")]
+        for name in bootstrap.policy_names("tasks"):
+            yield name, Scheduling(name).chosen()
     elif isinstance(spec, str) and (parts := _RELEASE_AND_TASKS.fullmatch(spec)):
-        release, tasks = parts["release"], [parts["tasks"]]
-    for one in tasks:
-        yield Scheduling(one, release).chosen()
-
-
-def _row_name(tasks: ChosenPolicy, release: ChosenPolicy) -> str:
-    return tasks.name if release.name == "input" else f"{release.name}+{tasks.name}"
+        both = Scheduling(parts["tasks"], parts["release"]).chosen()
+        yield f"{both[1].name}+{both[0].name}", both
+    else:
+        alone = Scheduling(spec).chosen()
+        yield alone[0].name, alone
