@@ -4,7 +4,7 @@ Theory of operation. Facts change the state and decide nothing (`_on_*`). Decisi
 instant is complete: at a `Tick`, or at a `NodeHeartbeat` for that node. Then, in this order,
 deferred jobs are asked about again, the release policy sends waiting jobs to the cluster, and the
 task policy fills free slots node by node. Every answer of a policy is checked before it counts; a
-wrong one raises `WrongDecision`, for deciding wrongly is worse than stopping. A late, repeated or
+wrong one raises `WrongDecision`, because a wrong decision is worse than a stop. A late, repeated or
 unknown event is ordinary input: it is counted in `state.ignored` and changes nothing.
 
 The same events give the same commands, whoever drives: the journal of events is the recovery log.
@@ -106,7 +106,7 @@ class Scheduler:
         self.events += 1
         commands: list[Command] = []
         self._commands = commands
-        # A fact may be told late, but the scheduler's own clock never runs backwards.
+        # An event may arrive late, but the scheduler's own clock never runs backwards.
         at_s = event[0]
         if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
             self.state.now_s = at_s

@@ -52,16 +52,16 @@ class Observer(Protocol):
 
 
 class AttemptObserver(Protocol):
-    """Is told of each attempt; for policies that look at attempts, not just at how many run."""
+    """Called for each attempt; for policies that need attempts, not just their number."""
 
     def began(self, attempt: Attempt) -> None:
         """It runs from now on."""
 
     def told(self, attempt: Attempt) -> None:
-        """It has told how far it is: `attempt.progress`."""
+        """It has reported its progress: `attempt.progress`."""
 
     def ended(self, attempt: Attempt) -> None:
-        """It runs no more: `attempt.state` says how it ended."""
+        """It has ended: `attempt.state` says how."""
 
 
 class ClusterState:
@@ -73,7 +73,7 @@ class ClusterState:
     def __init__(self, pools: tuple[Pool, ...] = (), *, slowstart: float = 1.0) -> None:
         self.slowstart = slowstart
         self.now_s = 0.0
-        self.jobs: dict[JobId, JobEntry] = {}  # every job ever told of
+        self.jobs: dict[JobId, JobEntry] = {}  # every job that was submitted
         self.is_closed = False  # the last job has arrived
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
@@ -169,7 +169,7 @@ class ClusterState:
             self.promises[entry.job_id] = entry
 
     def spare_containers(self) -> int:
-        """Free containers that are promised to nobody; below 0 where nodes were lost since."""
+        """Free containers that are not promised to any job; below 0 where nodes were lost since."""
         owed = sum([max(0, job.held - job.running) for job in self.promises.values()])
         return self.slots[_CONTAINER] - self.busy - owed
 
@@ -203,7 +203,7 @@ class ClusterState:
     # --- writing: what may start ----------------------------------------------------------------
 
     def refresh(self, phase: PhaseEntry) -> None:
-        """Work out anew whether a phase may start; keep tallies and backlogs in step."""
+        """Update whether a phase may start; keep tallies and backlogs in step."""
         is_open = phase.job.state in _STARTABLE and phase.left_before == 0
         if is_open == phase.is_open:
             return
@@ -277,7 +277,7 @@ class ClusterState:
         return attempt
 
     def tell(self, attempt: Attempt, progress: float, at_s: float) -> None:
-        """An attempt says how far it is, 0 to 1."""
+        """Record the progress of an attempt, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
         for watcher in self._attempt_observers:
             watcher.told(attempt)

@@ -1,11 +1,11 @@
-"""Admission under deadlines: a job is taken once its deadline can be promised, and is worth it.
+"""Admission under deadlines: a job is admitted if its deadline can be kept and is worth its cost.
 
-In rounds, an interval apart while anybody asks, all jobs that ask are looked at together; who comes
-after a pause is looked at at once. Who is taken gets the containers that its deadline takes
-(`promises`) until it ends: a container scheduler that keeps them for it keeps the deadline. Who
-finds no room is put off while a later round could still be in time, and refused when none could, or
-when its machines cost more than refusing it does. What is taken stays taken. Every no tells the
-change that would have made it a yes, the cheapest first.
+Rounds decide about all waiting jobs together, an interval apart; a job that arrives after a pause
+is decided at once. An admitted job has the containers that its deadline needs reserved until it ends
+(`promises`); a container scheduler that keeps them free keeps the deadline. A job that does not fit
+is deferred while a later round could still be in time. It is refused if none could, or if its
+machines cost more than refusing it does. An admitted job stays admitted. Every refusal names the
+changes that would have admitted the job, the cheapest first.
 Source: capacity spec, sections 1, 3.2 and 4.3.
 """
 

@@ -1,11 +1,11 @@
 """The deadlock breaker: reduces that wait for a map must not hold every slot it could have.
 
-Where slots are lent, a node that is lost or a map that fails may leave a job with a map to start,
-all slots held by reduces, and these waiting for that very map. When no slot that a map could use
-has been free for a minute, such a job's youngest waiting reduce is ended, one in a borrowed slot if
-there is one. From then on the job's maps have the right of way, one at a time, until none waits.
+If slots are lent, a lost node or a failed map may leave a job with a map to start, while reduces
+that wait for this map hold all slots. If no slot that a map could use has been free for a minute, the
+job's youngest waiting reduce is killed, one in a borrowed slot if there is one. From then on the
+job's maps have priority, one at a time, until none waits.
 
-What is too narrow for a map is no free slot: a reduce of weight 7.5 leaves half of one of eight.
+Room that is too narrow for a map is not a free slot: a reduce of weight 7.5 leaves half of eight.
 Source: dynamicmr spec, section 6, erratum E12.
 """
 
@@ -49,10 +49,10 @@ class DeadlockBreaker(Decorator):
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; what begins frees nothing."""
+        """As `AttemptObserver`; a start frees no slot."""
 
     def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; how far it is plays no part."""
+        """As `AttemptObserver`; progress is not used."""
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`: a slot has become free."""

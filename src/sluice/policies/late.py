@@ -1,16 +1,15 @@
 """LATE: a second copy of the task that would otherwise end last.
 
-A line of turns around another. When a job's turn comes and it has started all it can, a slow task
-of it may be copied, before the jobs behind it are asked; a `CopyGate` may say that tasks of those
-come first (see `sepb`). Who decorates nothing else is a task policy by itself, each kind of task in
-its own slots.
+An order of jobs around another. If a job is next and has started all its tasks, a slow task of it
+may be copied before the jobs behind it are asked. A `CopyGate` may put their tasks first (see
+`sepb`). Alone, it is a task policy in which each kind of task uses its own slots.
 
-Copies go to nodes that are not slow themselves, as long as few enough run, and never to the node
-of the first attempt; whether its data lie there plays no part. First to finish wins; the core ends
-the other. A reduce that still waits for maps is not slow, and gets none.
+Copies go to nodes that are not slow, while fewer than the limit run, and never to the node of the
+first attempt. Data locality is not considered. The first to finish wins; the core kills the other.
+A reduce that still waits for maps is not slow and gets no copy.
 
-Only phases that have started all they can are looked at, and one without a candidate not again
-before one of its attempts has told something or come of age: a heartbeat costs what has changed,
+Only phases that have started all their tasks are checked. A phase without a candidate is checked
+again after one of its attempts has reported or is old enough. So a heartbeat costs what has changed,
 not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
@@ -77,7 +76,7 @@ class AnyJob:
 
 
 class Late(JobOrder):
-    """A line in which slow tasks stand for a second time, where their job's turn is."""
+    """An order of jobs in which a slow task is offered a second time, at its job's place."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""The kill rule: who takes over twice as long as those before is ended, and tried again.
+"""The kill rule: an attempt that runs over twice the mean of its phase is killed and retried.
 
-An attempt is ended when it has run longer than twice the mean of the finished attempts of its
-phase, of which there must be five; no task meets that twice. What a reduce has waited for maps is
-not counted, neither for it nor in the mean. Source: dynamicmr spec, section 5.4 (erratum E15).
+An attempt is killed if it has run longer than twice the mean of the finished attempts of its
+phase, of which there must be five. A task is killed once at most. The time that a reduce waits for
+maps is not counted, neither for the reduce nor in the mean. Source: dynamicmr spec, section 5.4 (erratum E15).
 
 For each phase one instant is kept at which its oldest attempt would be due; a phase is looked at
 only when that comes.
@@ -51,7 +51,7 @@ class _Lengths:
 
 
 class SlowKill(Decorator):
-    """Ends what is far too slow, whatever `inner` starts."""
+    """Kills attempts of `inner` that are far too slow."""
 
     def __init__(self, inner: TaskPolicy) -> None:
         super().__init__(inner)
@@ -101,7 +101,7 @@ class SlowKill(Decorator):
         self._plan(phase, lengths)
 
     def _phase_over(self, attempt: Attempt, lengths: _Lengths) -> None:
-        """What reads from it, counts its time from now on."""
+        """Phases that read from this one count their time from now on."""
         phase = attempt.phase
         for later in phase.needed_by:
             if later.has_inputs and not phase.job.has_ended:
@@ -113,7 +113,7 @@ class SlowKill(Decorator):
             self._inputs_at_s.pop(phase, None)
 
     def _from_s(self, attempt: Attempt) -> float:
-        """Since when its time counts."""
+        """From when the attempt's time counts."""
         return max(attempt.started_at_s, self._inputs_at_s.get(attempt.phase, 0.0))
 
     # --- who is due ---------------------------------------------------------------------------
