@@ -321,7 +321,7 @@ def test_a_run_keeps_to_the_code_that_it_began_with(folder, monkeypatch):
     assert 0 == sluice("run", "real.yaml", "--resume").code
 
     (folder / "my.py").write_text((folder / "my.py").read_text() + "# changed\n")
-    for words in (("why", "wc"), ("run", "real.yaml", "--resume")):
-        answer = sluice(*words)
+    for again in (("why", "wc"), ("run", "real.yaml", "--resume")):
+        answer = sluice(*again)
         assert 2 == answer.code
         assert "my.py has changed since run" in answer.err

@@ -1,11 +1,11 @@
 """Admission under deadlines: a job is admitted if its deadline can be kept and is worth its cost.
 
 Rounds decide about all waiting jobs together, an interval apart; a job that arrives after a pause
-is decided at once. An admitted job has the containers that its deadline needs reserved until it ends
-(`promises`); a container scheduler that keeps them free keeps the deadline. A job that does not fit
-is deferred while a later round could still be in time. It is refused if none could, or if its
-machines cost more than refusing it does. An admitted job stays admitted. Every refusal names the
-changes that would have admitted the job, the cheapest first.
+is decided at once. An admitted job has the containers that its deadline needs reserved until it
+ends (`promises`); a container scheduler that keeps them free keeps the deadline. A job that does
+not fit is deferred while a later round could still be in time. It is refused if none could, or if
+its machines cost more than refusing it does. An admitted job stays admitted. Every refusal names
+the changes that would have admitted the job, the cheapest first.
 Source: capacity spec, sections 1, 3.2 and 4.3.
 """
 

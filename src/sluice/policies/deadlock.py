@@ -1,9 +1,9 @@
 """The deadlock breaker: reduces that wait for a map must not hold every slot it could have.
 
 If slots are lent, a lost node or a failed map may leave a job with a map to start, while reduces
-that wait for this map hold all slots. If no slot that a map could use has been free for a minute, the
-job's youngest waiting reduce is killed, one in a borrowed slot if there is one. From then on the
-job's maps have priority, one at a time, until none waits.
+that wait for this map hold all slots. If no slot that a map could use has been free for a minute,
+the job's youngest waiting reduce is killed, one in a borrowed slot if there is one. From then on
+the job's maps have priority, one at a time, until none waits.
 
 Room that is too narrow for a map is not a free slot: a reduce of weight 7.5 leaves half of eight.
 Source: dynamicmr spec, section 6, erratum E12.

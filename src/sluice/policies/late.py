@@ -9,8 +9,8 @@ first attempt. Data locality is not considered. The first to finish wins; the co
 A reduce that still waits for maps is not slow and gets no copy.
 
 Only phases that have started all their tasks are checked. A phase without a candidate is checked
-again after one of its attempts has reported or is old enough. So a heartbeat costs what has changed,
-not what runs.
+again after one of its attempts has reported or is old enough. So a heartbeat costs what has
+changed, not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """

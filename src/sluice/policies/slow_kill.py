@@ -1,8 +1,9 @@
 """The kill rule: an attempt that runs over twice the mean of its phase is killed and retried.
 
-An attempt is killed if it has run longer than twice the mean of the finished attempts of its
-phase, of which there must be five. A task is killed once at most. The time that a reduce waits for
-maps is not counted, neither for the reduce nor in the mean. Source: dynamicmr spec, section 5.4 (erratum E15).
+An attempt is killed if it has run longer than twice the mean of the finished attempts of its phase,
+of which there must be five. A task is killed once at most. The time that a reduce waits for maps is
+not counted, neither for the reduce nor in the mean.
+Source: dynamicmr spec, section 5.4 (erratum E15).
 
 For each phase one instant is kept at which its oldest attempt would be due; a phase is looked at
 only when that comes.
