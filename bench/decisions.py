@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from bench._figures import quantile, verdict
 
 from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import (
     AttemptKey,
@@ -37,7 +38,6 @@ from sluice.core.events import (
 )
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
-from sluice.ingest.settings import resolve_settings
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -210,7 +210,7 @@ def _node_id(number: int) -> NodeId:
 
 def filled(case: Case, jobs: int) -> World:
     """A world with every node in it and at work, and that many jobs."""
-    settings = resolve_settings({}, [f"heartbeat_s={HEARTBEAT_S}", *case.settings])
+    settings = resolved_settings({}, [f"heartbeat_s={HEARTBEAT_S}", *case.settings])
     world = World(case, scheduler_for(tasks=case.policy, settings=settings))
     for number in range(NODES):
         node = Node(

@@ -22,11 +22,11 @@ from pathlib import Path
 from bench._figures import Spent, best_of, verdict
 
 from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.codec import encode
 from sluice.core.commands import Launch
 from sluice.core.events import Event, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage
 from sluice.core.scheduler import Scheduler
-from sluice.ingest.settings import Settings
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -64,7 +64,7 @@ def life(tasks: int) -> list[Event]:
 
 
 def _scheduler() -> Scheduler:
-    return scheduler_for(tasks="fifo", settings=Settings(), is_live=True)
+    return scheduler_for(tasks="fifo", settings=resolved_settings({}), is_live=True)
 
 
 def timed(act: Callable[[], object]) -> Spent:

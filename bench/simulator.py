@@ -22,7 +22,7 @@ import time
 from bench._peers import Lengths, simpy_fifo
 
 from sluice.bootstrap import scheduler_for
-from sluice.ingest.settings import Settings
+from sluice.bootstrap.settings import resolved_settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -70,7 +70,7 @@ def jobs_of(lengths: Lengths, *, alike: bool) -> list[Job]:
 
 def sluice_run(policy: str, jobs: list[Job]) -> tuple[float, float, int]:
     """Returns (seconds, makespan in model seconds, tasks done)."""
-    scheduler = scheduler_for(tasks=policy, settings=Settings())
+    scheduler = scheduler_for(tasks=policy, settings=resolved_settings({}))
     node = Node(node_id=NodeId("node-1"), map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS)
     simulation = Simulation(
         scheduler,

@@ -5,32 +5,29 @@ Operations Research, 1968. Sizes are those of the profile: tasks left times thei
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.model.settings import setting
 
 FIRST = Reason(ReasonCode.FIRST_IN_LINE)
 
 
-def left_s(job: JobEntry) -> float:
-    """Seconds of work that the job's tasks have left; a running task counts whole."""
-    return sum(
-        (phase.tasks - phase.done) * phase.phase.lengths.avg_s(phase.tasks)
-        for phase in job.phases
-        if phase.phase.lengths is not None
-    )
-
-
-class ShortestRemaining:
+class ShortestRemaining(TaskPolicy):
     """Typed slots; each goes to the job with the least work left, ties by release."""
 
     name = "shortest-remaining"
 
-    def attach(self, state: ClusterState) -> None:
-        """Needs no index of its own: it looks at the jobs that could start something."""
+    @dataclass(frozen=True, kw_only=True)
+    class Settings:
+        """Each field is one setting: --set shortest-remaining.reduce_weight=2."""
+
+        reduce_weight: float = setting(1.0, "weight of a second of a reduce", least=0, most=100)
+        counts_running: bool = True
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         for kind in (SlotKind.MAP, SlotKind.REDUCE):
@@ -39,15 +36,27 @@ class ShortestRemaining:
                 yield Assignment(phase, kind, FIRST, tasks)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        line = sorted(state.backlogs[phase.kind].phases(), key=_place)
-        ahead = line[: line.index(phase)]
+        queue = sorted(state.backlogs[phase.kind].phases(), key=self._place)
+        ahead = queue[: queue.index(phase)]
         tasks = sum(other.pending.count for other in ahead)
         return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", len(ahead)), ("tasks", tasks)))
 
     def _first(self, kind: SlotKind, state: ClusterState) -> PhaseEntry | None:
-        return min(state.backlogs[kind].phases(), key=_place, default=None)
+        return min(state.backlogs[kind].phases(), key=self._place, default=None)
 
+    def _place(self, phase: PhaseEntry) -> tuple[float, int, int]:
+        # Release order and phase give equal jobs one order, run after run.
+        return (self.left_s(phase.job), *phase.line_key)
 
-def _place(phase: PhaseEntry) -> tuple[float, int, int]:
-    # Release order and phase make equal jobs stand in one order, run after run.
-    return (left_s(phase.job), *phase.line_key)
+    def left_s(self, job: JobEntry) -> float:
+        """Weighted seconds of work that the job's tasks have left."""
+        return sum(map(self._phase_left_s, job.phases))
+
+    def _phase_left_s(self, phase: PhaseEntry) -> float:
+        if phase.phase.lengths is None:
+            return 0.0
+        tasks = phase.tasks - phase.done
+        if not self.settings.counts_running:
+            tasks -= phase.running
+        weight = self.settings.reduce_weight if phase.kind is SlotKind.REDUCE else 1.0
+        return weight * tasks * phase.phase.lengths.avg_s(phase.tasks)

@@ -16,13 +16,13 @@ from sluice.api.runs import runs as runs
 from sluice.api.runs import show_run as show_run
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
+from sluice.api.sources import load_workload as load_workload
+from sluice.api.sources import parse_workload as parse_workload
 from sluice.api.workload import schema as schema
 from sluice.api.workload import validate as validate
 from sluice.engines.interruption import RunInterrupted as RunInterrupted
 from sluice.ingest.logs.formats import read_log as read_log
 from sluice.ingest.logs.replay import workload_from_logs as workload_from_logs
-from sluice.ingest.workload import load_workload as load_workload
-from sluice.ingest.workload import parse_workload as parse_workload
 from sluice.model.errors import EngineUnavailable as EngineUnavailable
 from sluice.model.errors import Infeasible as Infeasible
 from sluice.model.errors import InvalidInput as InvalidInput

@@ -6,11 +6,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from sluice.api.sources import parse_workload, workload_in
 from sluice.bootstrap import live_run, past_runs
 from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
 from sluice.ingest.reading import read_text
-from sluice.ingest.workload import parse_workload, workload_in
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.reporting.history.past_runs import SOURCE, WORK, work_digest

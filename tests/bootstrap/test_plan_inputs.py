@@ -6,8 +6,8 @@ import pytest
 from tests.store.histories import past_run
 
 from sluice.api import plan
+from sluice.api.sources import load_workload
 from sluice.bootstrap.plan_inputs import laid_out, last_prediction_error
-from sluice.ingest.workload import load_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastTask
 from sluice.reporting.history.past_runs import WORK, work_digest

@@ -4,8 +4,8 @@ import pytest
 
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.gaps import Gaps
-from sluice.ingest.settings import resolve_settings
 from sluice.ingest.workload import parse_workload
 
 FILE = """
@@ -27,7 +27,7 @@ jobs: [{id: a, maps: {tasks: 3, avg_s: 10}, reduces: {tasks: 2, avg_s: 4}}]
 def test_start_up_counts_once_and_a_gap_before_each_task(gaps, makespan_s):
     """Three maps of 10 s on two slots, then two reduces of 4 s on one: four waves, 20 + 8 s."""
     workload = parse_workload(FILE)
-    settings = resolve_settings({}, (), policies=())
+    settings = resolved_settings({})
 
     assert makespan_s == predicted_makespan_s_of(
         workload.jobs,

@@ -51,9 +51,9 @@ def job(job_id="j", *, lengths=None, profile=None, **spec):
 def scheduler_of(*jobs):
     """A scheduler that has just launched what it can of these jobs."""
     from sluice.bootstrap import scheduler_for
-    from sluice.ingest.settings import Settings
+    from sluice.bootstrap.settings import resolved_settings
 
-    scheduler = scheduler_for(settings=Settings(), is_live=True)
+    scheduler = scheduler_for(settings=resolved_settings({}), is_live=True)
     for event in (NodeJoined(0.0, NODE), *(JobSubmitted(0.0, one) for one in jobs), Tick(0.0)):
         scheduler.handle(event)
     return scheduler

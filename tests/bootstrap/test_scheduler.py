@@ -1,6 +1,7 @@
 """Policies by name: ours, other packages', and what is said of names that nobody has."""
 
 import sys
+from dataclasses import dataclass, fields
 from importlib import metadata
 from types import ModuleType
 
@@ -11,8 +12,9 @@ import sluice
 from sluice import bootstrap
 from sluice.api.sources import settings_of
 from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.settings import general_settings, resolved_settings
 from sluice.core.scheduler import FAILURES_MAX, Rules
-from sluice.ingest.settings import SETTINGS, Settings, resolve_settings
+from sluice.core.settings import CoreSettings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -22,7 +24,7 @@ from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
 from sluice.simulation.settings import SimulationSettings
 
-DEFAULTS = Settings()
+DEFAULTS = resolved_settings({})
 
 
 @pytest.mark.parametrize("full_name", sorted(BUILT_IN))
@@ -81,12 +83,15 @@ class Tuned(Fifo):
 
     name = "tuned"
 
-    def __init__(self, slowstart):
-        self.slowstart = slowstart
+    @dataclass(frozen=True)
+    class Settings:
+        patience_s: float = 5.0
 
     @classmethod
     def build(cls, settings):
-        return cls(settings["slowstart"])
+        made = cls()
+        made.patience_s = settings.patience_s
+        return made
 
 
 @pytest.fixture
@@ -108,7 +113,7 @@ def their_package(monkeypatch):
 
 @pytest.mark.usefixtures("their_package")
 def test_another_package_s_policy_is_found_by_its_entry_point():
-    assert isinstance(policy("tasks", "theirs", DEFAULTS), Theirs)
+    assert isinstance(policy("tasks", "theirs", DEFAULTS).inner, Theirs)
     assert {"theirs", "tuned", "fifo"} <= set(bootstrap.policy_names("tasks"))
     assert "theirs" not in bootstrap.policy_names("release")
 
@@ -124,12 +129,12 @@ def test_another_package_s_policy_simulates_and_compares_like_ours():
 
 @pytest.mark.usefixtures("their_package")
 def test_another_package_s_policy_has_settings_of_its_own():
-    """`tuned.slowstart` holds for it alone, and its name is a known prefix."""
-    workload = Workload(cluster=totals(1, 1), jobs=(), settings={"tuned.slowstart": 0.25})
-    settings = settings_of(workload)
+    """Its name is a known prefix, of its own settings and of those that all share."""
+    given = {"tuned.patience_s": 0.25, "tuned.slowstart": 0.5}
+    settings = settings_of(Workload(cluster=totals(1, 1), jobs=(), settings=given))
 
-    assert 0.25 == policy("tasks", "tuned", settings).slowstart
-    assert 1.0 == settings.slowstart
+    assert 0.25 == policy("tasks", "tuned", settings).inner.patience_s
+    assert (0.5, 1.0) == tuple(settings.of(CoreSettings, name).slowstart for name in ("tuned", ""))
 
 
 @pytest.mark.usefixtures("their_package")
@@ -158,7 +163,7 @@ def test_without_names_a_scheduler_is_fifo_over_what_stands():
 
 
 def test_rules_are_those_of_the_task_policy():
-    settings = resolve_settings({"fair.slowstart": 0.05, "failures_max": 2, "heartbeat_s": 3})
+    settings = resolved_settings({"fair.slowstart": 0.05, "failures_max": 2, "heartbeat_s": 3})
     fair = bootstrap.scheduler_for(settings=settings, tasks="fair")
     fifo = bootstrap.scheduler_for(settings=settings, tasks="fifo")
 
@@ -168,7 +173,7 @@ def test_rules_are_those_of_the_task_policy():
 
 def test_a_live_engine_does_not_wait_for_heartbeats():
     """It tells of an end as it happens, whatever the simulation of the file does."""
-    settings = resolve_settings({"heartbeat_s": 3})
+    settings = resolved_settings({"heartbeat_s": 3})
 
     assert not bootstrap.scheduler_for(settings=settings, is_live=True).rules.by_heartbeat
 
@@ -189,9 +194,8 @@ def test_two_schedulers_share_nothing():
 
 def test_the_world_s_settings_and_their_defaults_are_those_of_the_file():
     """Two lists of defaults would drift apart, and a file without settings mean two things."""
-    assert SimulationSettings() == bootstrap.simulation_settings(DEFAULTS)
-    world = bootstrap.simulation_settings(
-        resolve_settings({"jitter": 0.2, "slow_factor": "2..5", "node_mtbf_s": 100})
-    )
+    assert SimulationSettings() == DEFAULTS.of(SimulationSettings)
+    given = {"jitter": 0.2, "slow_factor": "2..5", "node_mtbf_s": 100}
+    world = resolved_settings(given).of(SimulationSettings)
     assert (0.2, (2.0, 5.0), 100.0) == (world.jitter, world.slow_factor, world.node_mtbf_s)
-    assert set(SimulationSettings.__slots__) <= set(SETTINGS)
+    assert {one.name for one in fields(SimulationSettings)} <= set(general_settings())

@@ -17,7 +17,7 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
-from sluice.core.protocols import Defer, Refuse, ReleaseOrder
+from sluice.core.protocols import AdmissionPolicy, Defer, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.story import story
@@ -30,7 +30,7 @@ from sluice.policies.fifo import Fifo
 ASIDE = Reason(ReasonCode.NO_NODE)
 
 
-class Answers:
+class Answers(AdmissionPolicy):
     """An admission policy that always gives one answer."""
 
     def __init__(self, answer):
@@ -40,7 +40,7 @@ class Answers:
         return self.answer
 
 
-class HoldAll:
+class HoldAll(ReleasePolicy):
     """A release policy that keeps every job waiting."""
 
     def release(self, waiting, state, now_s):

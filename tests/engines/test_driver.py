@@ -20,7 +20,7 @@ from tests.engines.fakes import (
 
 from sluice.core.commands import Launch, Wake
 from sluice.core.events import FailureKind, JobSubmitted, NodeJoined, TaskFailed, TaskFinished, Tick
-from sluice.core.protocols import Assignment, Refuse, ReleaseOrder
+from sluice.core.protocols import AdmissionPolicy, Assignment, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
@@ -372,7 +372,7 @@ def test_a_full_disk_stops_the_run_and_its_tasks(tmp_path):
 # --- policies and watchers ------------------------------------------------------------------------
 
 
-class ReleaseLater:
+class ReleaseLater(ReleasePolicy):
     """Lets nothing go before an instant, and asks to be woken then."""
 
     def __init__(self, at_s):
@@ -384,7 +384,7 @@ class ReleaseLater:
         return ReleaseOrder(order=waiting, wake_at_s=now_s)  # "now" again: must not spin
 
 
-class RefuseB:
+class RefuseB(AdmissionPolicy):
     """Takes all but one."""
 
     def decide(self, job, state):

@@ -4,9 +4,9 @@ import jsonschema
 import pytest
 from tests.ingest.bad_workloads.cases import CASES, NOTATION
 
+from sluice.api.sources import load_workload, parse_workload
+from sluice.api.workload import schema
 from sluice.ingest.document import read_document
-from sluice.ingest.schema import json_schema
-from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
 
 # What takes two places of a file to tell, no JSON Schema can say.
@@ -43,7 +43,7 @@ def test_the_corpus_is_large_and_its_names_are_unique():
 def test_the_schema_refuses_what_it_can_tell(case):
     """A file that an editor calls good is refused only for what two places tell together."""
     value = read_document(case.content, source="bad.yaml").value
-    is_refused = not jsonschema.Draft202012Validator(json_schema()).is_valid(value)
+    is_refused = not jsonschema.Draft202012Validator(schema()).is_valid(value)
 
     assert is_refused == (case.name not in BEYOND_THE_SCHEMA)
 

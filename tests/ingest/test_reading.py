@@ -5,8 +5,8 @@ import os
 import pytest
 from tests.cli.terminal import sluice
 
+from sluice.api.sources import load_workload, parse_workload
 from sluice.ingest.reading import read_text, source_folder
-from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.errors import InvalidInput
 
 TEXT = """\

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from sluice.api.sources import load_workload, parse_workload
+from sluice.api.workload import schema
 from sluice.ingest.document import read_document
-from sluice.ingest.schema import json_schema
-from sluice.ingest.workload import load_workload, parse_workload
 from sluice.model.cluster import PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Demand, SlotKind
@@ -30,15 +30,15 @@ def shared():
 def test_a_good_file_is_read_and_its_schema_agrees(path):
     value = read_document(path.read_bytes(), source=path.name).value
 
-    assert [] == list(jsonschema.Draft202012Validator(json_schema()).iter_errors(value))
+    assert [] == list(jsonschema.Draft202012Validator(schema()).iter_errors(value))
     assert load_workload(str(path)).folder == str(path.parent)
 
 
 def test_the_published_schema_is_a_schema():
-    schema = json_schema()
+    published = schema()
 
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema.Draft202012Validator.check_schema(published)
+    assert published["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
 def test_racks_are_equal_blocks_of_neighbours(shared):

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from sluice import bootstrap
+from sluice.api.sources import load_workload
 from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.codec import decision_line
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import replay
-from sluice.ingest.settings import resolve_settings
-from sluice.ingest.workload import load_workload
 from sluice.store.rows import EntryKind, entries, header_and_end
 
 
@@ -36,7 +36,7 @@ def scheduler_like(run, *, is_live, **settings):
     header, _ = header_and_end(run)
     plan, told = RunOptions.of(header), load_workload(header.source).settings
     return bootstrap.scheduler_for(
-        settings=resolve_settings({**told, **settings}, plan.settings),
+        settings=resolved_settings({**told, **settings}, plan.settings),
         tasks=plan.tasks,
         release=plan.release,
         admission=plan.admission,

@@ -21,7 +21,7 @@ BOTH_MODES = ("pi", "pd")
 
 def dynamicmr(**settings):
     """The policy as a workload file's settings would make it; heartbeats are on."""
-    return DynamicMR.build({"heartbeat_s": 3.0, **settings})
+    return DynamicMR.build(DynamicMR.Settings(**{"heartbeat_s": 3.0, **settings}))
 
 
 class Trackers:

@@ -10,7 +10,7 @@ import math
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
@@ -18,7 +18,7 @@ from sluice.model.job import SlotKind
 KINDS = (SlotKind.MAP, SlotKind.REDUCE)
 
 
-class NaiveFair:
+class NaiveFair(TaskPolicy):
     """Fair shares, one task at a time. Waits in seconds; without any there is no delay."""
 
     name = "naive-fair"

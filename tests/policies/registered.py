@@ -1,13 +1,10 @@
 """All task policies that come with Sluice; whatever is registered must keep the contract.
 
-Under a name with a comma stands a policy with settings of its own, for one whose parts change what
-it does altogether.
+A name with a comma is a policy with other settings, if its parts change what it does.
 """
 
-from importlib import import_module
-
-from sluice.bootstrap.scheduler import task_policy as composed
-from sluice.ingest.settings import resolve_settings
+from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.settings import resolved_settings
 from sluice.policies import BUILT_IN
 
 _GROUP = "tasks."
@@ -26,8 +23,6 @@ NAMES = sorted(
 def task_policy(name):
     """A fresh policy, with its default settings or those of a variant."""
     if name in VARIANTS:
-        settings = resolve_settings({}, ["heartbeat_s=3", *VARIANTS[name]])
-        return composed(name.partition(",")[0], settings)
-    module, _, attribute = BUILT_IN[_GROUP + name].partition(":")
-    kind = getattr(import_module(module), attribute)
-    return kind.build({}) if hasattr(kind, "build") else kind()
+        settings = resolved_settings({}, ["heartbeat_s=3", *VARIANTS[name]])
+        return policy("tasks", name.partition(",")[0], settings)
+    return policy("tasks", name, resolved_settings({}))

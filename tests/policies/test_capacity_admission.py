@@ -29,6 +29,11 @@ from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
 
+def capacity(**settings):
+    """The policy with these settings."""
+    return CapacityAdmission(CapacityAdmission.Settings(**settings))
+
+
 def composed(admission, *, heartbeat_s=0.0):
     return Scheduler(
         Policies(
@@ -123,7 +128,7 @@ def check_promises(heartbeat_s, data, count, interval_s, bound):
     """No job that was promised containers ends after its deadline."""
     jobs = [data.draw(deadline_jobs(number)) for number in range(count)]
     cluster = cluster_of(*data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
-    admission = CapacityAdmission(interval_s=interval_s, bound=bound, heartbeat_s=heartbeat_s)
+    admission = capacity(interval_s=interval_s, bound=bound, heartbeat_s=heartbeat_s)
     state = simulated(cluster, jobs, admission, heartbeat_s=heartbeat_s)
     promised = [entry for entry in state.jobs.values() if entry.promised]
     event(f"promised: {min(len(promised), 3)}, of them jobs: {min(len(jobs), 3)}")
@@ -139,7 +144,7 @@ def check_promises(heartbeat_s, data, count, interval_s, bound):
 
 def test_promises_never_add_up_to_more_than_there_is():
     """Watched at every instant of a crowded run, with jobs beside them without a promise."""
-    scheduler = composed(CapacityAdmission(interval_s=5.0))
+    scheduler = composed(capacity(interval_s=5.0))
     jobs = [
         asking(f"j{number}", at_s=7.0 * number, deadline_s=90.0 if number % 3 else None)
         for number in range(12)
@@ -161,7 +166,7 @@ def test_what_a_later_phase_needs_is_kept_while_an_earlier_one_needs_less():
     """One map holds one of four containers; three stay idle, though other work waits for them."""
     hard = replace(map_reduce("hard", 1, 20.0, 4, 10.0), deadline_at_s=31.0)
     other = map_reduce("other", 40, 25.0, at_s=1.0)
-    state = simulated(cluster_of(4), [hard, other], CapacityAdmission(interval_s=1.0))
+    state = simulated(cluster_of(4), [hard, other], capacity(interval_s=1.0))
 
     assert (4, 30.0) == (state.jobs["hard"].promised, state.jobs["hard"].finished_at_s)
     assert 30.0 == state.jobs["other"].started_at_s
@@ -171,7 +176,7 @@ def test_nodes_that_report_at_intervals_make_tasks_longer():
     """Ends of 10 s tasks are told every 3 s: four of them in a row take 46 s, not 40."""
     hard = replace(map_reduce("hard", 4, 10.0), deadline_at_s=45.0)
     for deadline_s, containers in ((45.0, 0), (60.0, 1)):
-        admission = CapacityAdmission(bound="avg", heartbeat_s=3.0)
+        admission = capacity(bound="avg", heartbeat_s=3.0)
         jobs = [replace(hard, deadline_at_s=deadline_s)]
         state = simulated(cluster_of(1), jobs, admission, heartbeat_s=3.0)
         assert containers == state.jobs["hard"].promised
@@ -181,7 +186,11 @@ def test_a_promise_shrinks_with_the_tasks_that_are_left():
     """Ten containers for a last wave of one reduce would keep nine from everybody else."""
     first = asking("a", maps=10, reduces=1, deadline_s=30.0)
     second = asking("b", at_s=15.0, deadline_s=60.0)
-    state = simulated(cluster_of(10), [first, second], CapacityAdmission(interval_s=0.0))
+    state = simulated(
+        cluster_of(10),
+        [first, second],
+        capacity(interval_s=0.0),
+    )
 
     assert (10, 8) == (state.jobs["a"].promised, state.jobs["b"].promised)
     assert 15.0 == state.jobs["b"].released_at_s
@@ -195,7 +204,7 @@ def test_the_job_that_is_worth_more_by_the_container_is_taken():
     dear = asking("dear", penalty_usd=50.0, deadline_s=60.0)
     cheap = asking("cheap", penalty_usd=20.0, deadline_s=60.0)
     for jobs in ([dear, cheap], [cheap, dear]):
-        state = simulated(cluster_of(8), jobs, CapacityAdmission())
+        state = simulated(cluster_of(8), jobs, capacity())
         assert JobState.DONE is state.jobs["dear"].state
         assert JobState.REFUSED is state.jobs["cheap"].state
 
@@ -204,7 +213,7 @@ def test_it_is_the_worth_of_a_container_that_counts_not_the_penalty():
     """14 containers for 60 dollars are worth less than 8 for 50."""
     greedy = asking("greedy", penalty_usd=60.0, deadline_s=52.0)
     modest = asking("modest", penalty_usd=50.0, deadline_s=60.0)
-    state = simulated(cluster_of(14), [greedy, modest], CapacityAdmission())
+    state = simulated(cluster_of(14), [greedy, modest], capacity())
 
     assert (0, 8) == (state.jobs["greedy"].promised, state.jobs["modest"].promised)
 
@@ -215,7 +224,11 @@ def test_what_is_taken_is_worth_at_most_one_job_less_than_the_linear_program():
         asking(f"j{number}", penalty_usd=5.0 + (7 * number) % 11, deadline_s=70.0 + number)
         for number in range(9)
     ]
-    state = simulated(cluster_of(16), jobs, CapacityAdmission(rent_usd=1e-6, vm_containers=1))
+    state = simulated(
+        cluster_of(16),
+        jobs,
+        capacity(reserved_vm_usd=1e-6, vm_containers=1),
+    )
     needs = [container_needs(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
     problem = problem_of(16, *[(n, j.penalty_usd, 0, 1) for n, j in zip(needs, jobs, strict=True)])
     rent = replace(problem.rent, reserved_usd=1e-6, on_demand_usd=1e6)
@@ -231,7 +244,7 @@ def test_a_job_that_cannot_start_yet_is_taken_when_it_can():
     state = simulated(
         cluster_of(8),
         [asking("first", deadline_s=60.0), asking("second", deadline_s=200.0, at_s=1.0)],
-        CapacityAdmission(interval_s=10.0),
+        capacity(interval_s=10.0),
     )
 
     assert [JobState.DONE] * 2 == [entry.state for entry in state.jobs.values()]
@@ -243,14 +256,14 @@ def test_rounds_are_an_interval_apart():
     jobs = [
         asking(job_id, at_s=at_s, deadline_s=300.0) for job_id, at_s in (("a", 12.0), ("b", 15.0))
     ]
-    state = simulated(cluster_of(8), jobs, CapacityAdmission(interval_s=10.0))
+    state = simulated(cluster_of(8), jobs, capacity(interval_s=10.0))
 
     assert (12.0, 22.0) == tuple(state.jobs[job_id].released_at_s for job_id in "ab")
 
 
 def one_round_at_12_s():
     """A scheduler that has taken a job at 12 s and heard of another at 15 s."""
-    scheduler = composed(CapacityAdmission(interval_s=10.0))
+    scheduler = composed(capacity(interval_s=10.0))
     scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=4)))
     scheduler.handle(JobSubmitted(12.0, asking("a", at_s=12.0, deadline_s=300.0)))
     scheduler.handle(Tick(12.0))
@@ -285,7 +298,7 @@ def test_a_job_between_two_rounds_says_that_it_waits_for_one():
 def test_a_job_whose_tasks_all_fit_side_by_side_needs_no_bound():
     """Two maps and a reduce of 10 s each take 20 s; the high bound would say 40."""
     small = asking("small", maps=2, reduces=1, deadline_s=25.0)
-    state = simulated(cluster_of(4), [small], CapacityAdmission())
+    state = simulated(cluster_of(4), [small], capacity())
 
     assert 20.0 == state.jobs["small"].finished_at_s
     assert 2 == state.jobs["small"].promised
@@ -294,7 +307,11 @@ def test_a_job_whose_tasks_all_fit_side_by_side_needs_no_bound():
 @pytest.mark.parametrize(("takes", "state"), [(True, JobState.DONE), (False, JobState.REFUSED)])
 def test_jobs_without_a_deadline_are_taken_or_refused_as_told(takes, state):
     job = asking("free", deadline_s=None)
-    ended = simulated(cluster_of(4), [job], CapacityAdmission(takes_others=takes))
+    ended = simulated(
+        cluster_of(4),
+        [job],
+        capacity(without_deadline="take" if takes else "refuse"),
+    )
 
     assert state is ended.jobs["free"].state
     assert 0 == ended.jobs["free"].promised
@@ -305,7 +322,7 @@ def test_jobs_without_a_promise_get_what_is_promised_to_nobody():
     state = simulated(
         cluster_of(8),
         [asking("free", deadline_s=None, maps=40), asking("hard", at_s=5.0, deadline_s=200.0)],
-        CapacityAdmission(interval_s=5.0),
+        capacity(interval_s=5.0),
     )
 
     assert state.jobs["hard"].finished_at_s <= 205.0
@@ -317,7 +334,7 @@ def test_jobs_without_a_promise_get_what_is_promised_to_nobody():
 
 def refused(job, *others, containers=8, **options):
     """The reason for which a job is not taken in the round at 0 s."""
-    scheduler = composed(CapacityAdmission(**options))
+    scheduler = composed(capacity(**options))
     scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=containers)))
     for each in (job, *others):
         scheduler.handle(JobSubmitted(0.0, each))
@@ -342,12 +359,12 @@ def test_a_deadline_too_soon_is_told_with_one_that_would_do():
 
 def test_a_penalty_below_the_rent_is_told_with_one_that_would_do():
     job = asking("a", penalty_usd=1.0)
-    reason = refused(job, rent_usd=8.0)
+    reason = refused(job, reserved_vm_usd=8.0)
     enough_usd = dict(reason.numbers)["enough_penalty"]
 
     assert ReasonCode.NOT_WORTH is reason.code
-    assert taken(replace(job, penalty_usd=enough_usd + 1e-6), rent_usd=8.0)
-    assert not taken(replace(job, penalty_usd=enough_usd - 1e-6), rent_usd=8.0)
+    assert taken(replace(job, penalty_usd=enough_usd + 1e-6), reserved_vm_usd=8.0)
+    assert not taken(replace(job, penalty_usd=enough_usd - 1e-6), reserved_vm_usd=8.0)
 
 
 def test_full_promises_are_told_with_every_change_that_would_do():
@@ -370,15 +387,15 @@ def test_the_cheapest_change_is_told_first():
     """A later deadline costs nothing; then whichever is less, more machines or more penalty."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
     job = asking("a", penalty_usd=40.0, deadline_s=60.0)
-    dear = refused(job, rival, containers=12, rent_usd=20.0, vm_containers=4).text()
-    cheap = refused(job, rival, containers=12, rent_usd=1.0, vm_containers=4).text()
+    dear = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4).text()
+    cheap = refused(job, rival, containers=12, reserved_vm_usd=1.0, vm_containers=4).text()
 
     assert dear.index("a deadline") < dear.index("a penalty") < dear.index("more VM")
     assert cheap.index("a deadline") < cheap.index("more VM") < cheap.index("a penalty")
 
 
 def test_why_and_story_tell_what_admission_said():
-    scheduler = composed(CapacityAdmission(interval_s=10.0))
+    scheduler = composed(capacity(interval_s=10.0))
     jobs = [asking("first", deadline_s=60.0), asking("second", deadline_s=200.0)]
     simulation = Simulation(scheduler, cluster_of(8), jobs, settings=SimulationSettings())
     simulation.run(until_s=5.0)
@@ -397,7 +414,7 @@ def test_without_a_node_nothing_is_promised_yet():
 
 
 def test_a_round_is_reported():
-    admission = CapacityAdmission(interval_s=10.0)
+    admission = capacity(interval_s=10.0)
     simulated(cluster_of(8), [asking("a"), asking("late", deadline_s=5.0)], admission)
     rounds: Any = admission.report()["admission_rounds"]
     (held,) = rounds

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from tests.policies.lending import Trackers
 from tests.runs import even_nodes, map_reduce, simulate
 
-from sluice.bootstrap.scheduler import task_policy
+from sluice.bootstrap.scheduler import policy as made_policy
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
-from sluice.ingest.settings import resolve_settings
-from sluice.policies.late import LateLimits
 from sluice.policies.progress_rate import percentile
+from sluice.policies.settings import SpeculationSettings
 
 LATE = {"speculation": "late", "min_age_s": 60.0, "slow_node": 0.0}
 
 
 def policy(name, *settings):
-    return task_policy(name, resolve_settings({}, ["heartbeat_s=3", *settings]))
+    return made_policy("tasks", name, resolved_settings({}, ["heartbeat_s=3", *settings]))
 
 
 def with_straggler(*nodes, tasks, slow=0, at_s=100.0, **settings):
@@ -122,7 +122,7 @@ def test_a_slow_node_gets_no_copies():
     ("spec_cap", "slots", "copies"), [(0.1, 108, 10), (0.1, 6, 1), (0.0, 108, 0), (3, 6, 3)]
 )
 def test_the_cap_is_a_share_below_one_and_a_number_from_one_on(spec_cap, slots, copies):
-    assert copies == LateLimits(spec_cap=spec_cap).copies_max(slots)
+    assert copies == SpeculationSettings(spec_cap=spec_cap).copies_max(slots)
 
 
 def test_no_more_copies_run_than_the_cap():

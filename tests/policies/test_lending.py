@@ -1,6 +1,6 @@
 """Lending where pools have caps, fractions are tiny, or slots are of unequal width.
 
-Seen to fail with these bugs planted: demand that counts what a cap holds back; `can_run` that asks
+Seen to fail with these bugs planted: demand that counts what a cap holds back; `shortage` that asks
 for a fraction above 0 alone; busy time that counts a borrower as one slot.
 """
 
@@ -52,9 +52,9 @@ def test_nodes_too_narrow_for_a_borrower_cannot_run_it():
         Node(node_id=NodeId(f"n{slots}"), map_slots=slots, reduce_slots=0) for slots in (2, 3)
     )
 
-    assert policy.can_run(MAP, [narrow])
-    assert not policy.can_run(REDUCE, [narrow, narrow])
-    assert policy.can_run(REDUCE, [narrow, wide])
+    assert policy.shortage(MAP, [narrow]) is None
+    assert policy.shortage(REDUCE, [narrow, narrow]) is not None
+    assert policy.shortage(REDUCE, [narrow, wide]) is None
 
 
 def test_a_wide_borrower_keeps_as_many_slots_busy_as_it_holds():

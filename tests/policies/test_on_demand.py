@@ -26,8 +26,13 @@ LONG_THEN_SHORT = [
 ]
 
 
+def on_demand(objective):
+    """The policy for an objective."""
+    return OnDemand(OnDemand.Settings(objective=objective))
+
+
 def test_a_short_job_overtakes_a_long_one_that_nobody_needed_yet():
-    state = run(OnDemand("tct"), LONG_THEN_SHORT)
+    state = run(on_demand("tct"), LONG_THEN_SHORT)
 
     released = {job.job_id: job.released_at_s for job in state.jobs.values()}
     assert {"running": 0.0, "short": 10.0, "long": 12.0} == released
@@ -39,7 +44,7 @@ def test_for_the_makespan_jobs_with_much_to_reduce_go_first():
         map_reduce("maps", 2, 10.0, 1, 1.0, at_s=1.0),
         map_reduce("reduces", 2, 10.0, 2, 20.0, at_s=2.0),
     ]
-    state = run(OnDemand("makespan"), jobs)
+    state = run(on_demand("makespan"), jobs)
 
     assert 10.0 == state.jobs["reduces"].released_at_s
     assert 20.0 == state.jobs["maps"].released_at_s
@@ -52,7 +57,7 @@ def test_a_job_without_maps_waits_for_a_reduce_slot_alone():
         map_reduce("reduces", reduces=2, reduce_s=5.0, at_s=2.0),
         map_reduce("more", reduces=2, reduce_s=4.0, at_s=3.0),
     ]
-    state = run(OnDemand("tct"), jobs)
+    state = run(on_demand("tct"), jobs)
 
     assert 2.0 == state.jobs["reduces"].released_at_s
     assert 7.0 == state.jobs["more"].released_at_s
@@ -61,7 +66,10 @@ def test_a_job_without_maps_waits_for_a_reduce_slot_alone():
 def test_reduces_do_not_pile_up_for_total_completion_time():
     """Each job's reduces last ten times as long as its maps."""
     jobs = [map_reduce(f"j{index}", 2, 1.0, 4, 20.0, at_s=0.1 * index) for index in range(6)]
-    held, free = run(OnDemand("tct"), jobs), run(OnDemand("makespan"), jobs)
+    held, free = (
+        run(on_demand("tct"), jobs),
+        run(on_demand("makespan"), jobs),
+    )
 
     last = "j5"
     assert held.jobs[last].released_at_s > free.jobs[last].released_at_s
@@ -79,7 +87,7 @@ def in_containers(release, jobs, containers):
 
 def test_containers_are_room_for_maps_and_reduces_alike():
     """Or nothing would ever be released where there are no typed slots."""
-    state = in_containers(OnDemand("tct"), LONG_THEN_SHORT, containers=2)
+    state = in_containers(on_demand("tct"), LONG_THEN_SHORT, containers=2)
     released = {job.job_id: job.released_at_s for job in state.jobs.values()}
 
     assert all(job.state.value == "done" for job in state.jobs.values())
@@ -107,7 +115,7 @@ def test_all_jobs_end_and_no_map_slot_idles_while_a_map_is_held_back(jobs, objec
         map_reduce(f"j{index}", maps, float(map_s), reduces, float(reduce_s), at_s=at_s)
         for index, (maps, map_s, reduces, reduce_s, at_s) in enumerate(jobs)
     ]
-    state = run(OnDemand(objective), jobs)
+    state = run(on_demand(objective), jobs)
 
     assert all(job.state.value == "done" for job in state.jobs.values())
     if objective == "tct":

@@ -13,6 +13,7 @@ from tests.runs import map_reduce
 
 from sluice.core.commands import Locality
 from sluice.core.reasons import ReasonCode
+from sluice.model.settings import of_mapping
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.reproductions.dynamicmr.workload import (
     BENCHMARKS,
@@ -136,7 +137,7 @@ def test_figure_4_13_more_maps_run_beside_their_data_and_a_small_job_ends_earlie
             simulated(
                 worker_cluster(10, 2, has_racks=True),
                 [small_job(maps)],
-                DynamicMR.build(settings),
+                DynamicMR.build(of_mapping(DynamicMR.Settings, settings)),
                 settings,
                 seed,
             )

@@ -16,6 +16,7 @@ from tests.strategies import clusters
 
 from sluice.core.events import NodeHeartbeat
 from sluice.model.job import SlotKind
+from sluice.model.settings import of_mapping
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
@@ -125,7 +126,12 @@ def test_fewer_copies_run_the_more_jobs_are_asked():
     copies = []
     for fraction in (0.0, 0.3, 1.0):
         world = {**SETTINGS, "p_slow": 0.08, "speculation": "late", "sepb": fraction}
-        state = simulated(worker_cluster(10, 2), batch(10), DynamicMR.build(world), world)
+        state = simulated(
+            worker_cluster(10, 2),
+            batch(10),
+            DynamicMR.build(of_mapping(DynamicMR.Settings, world)),
+            world,
+        )
         copies.append(sum(attempt.launch.is_copy for attempt in state.closed))
 
     assert copies[0] > copies[1] > copies[2] > 0

@@ -39,7 +39,7 @@ class Watch:
 
     def __init__(self, ramp, slowstart):
         self.ramp = ramp
-        self.scheduler = scheduler_of(YarnLike(ramp), slowstart=slowstart)
+        self.scheduler = scheduler_of(YarnLike(YarnLike.Settings(ramp=ramp)), slowstart=slowstart)
         self.state = self.scheduler.state
         self._handle, self.scheduler.handle = self.scheduler.handle, self.handle
         self.early_starts = self.held_back = 0
@@ -108,7 +108,7 @@ def test_reduces_keep_to_their_ramp_and_nothing_else_lets_a_container_idle(
 
 def offered(*jobs, containers=6, ramp=0.5, slowstart=0.0):
     """A scheduler that had one node to fill, and what it launched, in order."""
-    scheduler = scheduler_of(YarnLike(ramp), slowstart=slowstart)
+    scheduler = scheduler_of(YarnLike(YarnLike.Settings(ramp=ramp)), slowstart=slowstart)
     scheduler.handle(NodeJoined(0.0, Node(node_id="n", map_slots=containers)))
     for job in jobs:
         scheduler.handle(JobSubmitted(0.0, job))

@@ -19,6 +19,11 @@ from sluice.reproductions.ordering.online import RunSums, arriving, gains, mrord
 pytestmark = pytest.mark.no_invariants
 
 
+def on_demand(objective):
+    """The policy for an objective."""
+    return OnDemand(OnDemand.Settings(objective=objective))
+
+
 def made(name, seeds=1):
     """An experiment, run."""
     return EVALUATION.makers[name](seeds, lambda _: None)
@@ -71,13 +76,16 @@ def test_gains_are_over_the_same_arrivals_seed_by_seed():
     def stream(draw):
         return arriving(benchmarks(6), 2.0, draw)
 
-    ways = {"arrival": ReleaseOnArrival, "on demand": lambda: OnDemand("tct")}
+    ways = {
+        "arrival": ReleaseOnArrival,
+        "on demand": lambda: on_demand("tct"),
+    }
     found = gains(ways, stream, seeds=3)
 
     assert [(1.0, 1.0, 1.0)] * 3 == found["arrival"]
     assert 3 == len(found["on demand"])
     jobs = stream(random.Random(1))
-    by_hand = ran(jobs, ReleaseOnArrival()).over(ran(jobs, OnDemand("tct")))
+    by_hand = ran(jobs, ReleaseOnArrival()).over(ran(jobs, on_demand("tct")))
     assert by_hand == found["on demand"][1]
 
 

@@ -13,7 +13,7 @@ from tests.runs import even_nodes, map_reduce, totals, trace
 from tests.simulation.worlds import World
 
 from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined, TaskFinished, Tick
-from sluice.core.protocols import ReleaseOrder
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.transitions import JobState
 from sluice.policies.fifo import Fifo
 from sluice.simulation import driver
@@ -192,7 +192,7 @@ def test_the_next_job_may_be_long_in_coming():
     assert [JobState.DONE] * 2 == [job.state for job in state.jobs.values()]
 
 
-class Patient:
+class Patient(ReleasePolicy):
     """Releases nothing before an instant, for which it asks to be woken."""
 
     def __init__(self, at_s):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sluice.api.simulate import Scheduling, simulated
+from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
-from sluice.bootstrap.profiles import OnMessage
+from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import Story
 from sluice.core.story import story as story_of
@@ -19,12 +19,12 @@ def why(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
+    tasks: Spec = "fifo",
+    release: Spec = "input",
+    admission: Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
-    on_message: OnMessage = lambda _: None,
+    on_message: OnMessage | None = None,
 ) -> Why:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
@@ -33,8 +33,8 @@ def why(
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
-    how = Scheduling(tasks, release, admission, settings, seed)
-    scheduler = _scheduler_at(source, run_id, at_s, how, on_message)
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
     return why_of(job_id, scheduler.state, scheduler.policies.tasks)
 
 
@@ -44,16 +44,16 @@ def story(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
+    tasks: Spec = "fifo",
+    release: Spec = "input",
+    admission: Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
-    on_message: OnMessage = lambda _: None,
+    on_message: OnMessage | None = None,
 ) -> Story:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
-    how = Scheduling(tasks, release, admission, settings, seed)
-    scheduler = _scheduler_at(source, run_id, at_s, how, on_message)
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    scheduler = _scheduler_at(source, run_id, at_s, how)
     return story_of(subject, scheduler.state)
 
 
@@ -62,10 +62,11 @@ def _scheduler_at(
     run_id: str | None,
     at_s: float | None,
     how: Scheduling,
-    on_message: OnMessage,
 ) -> Scheduler:
     if source is None:
-        scheduler = past_runs.replayed(past_runs.recorded(run_id, on_message), until_s=at_s)
+        scheduler = past_runs.replayed(
+            past_runs.recorded(run_id, how.on_message or (lambda _: None)), until_s=at_s
+        )
     else:
         scheduler = simulated(source, how, until_s=at_s)[0]
     if at_s is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
+from sluice.api.sources import workload_in
 from sluice.bootstrap import live_run
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
@@ -14,7 +15,6 @@ from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import read_text
-from sluice.ingest.workload import workload_in
 from sluice.model.ids import JobId
 from sluice.model.workload import Workload
 from sluice.reporting.run.result import RunResult

@@ -2,56 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.checks import check_simulable
-from sluice.core.protocols import ReleasePolicy
+from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.logs.trace import recorded_lengths
+from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings
 
+# A plus may also be in the path of a file, but not before the first policy's name has ended.
+_RELEASE_AND_TASKS = re.compile(r"(?P<release>[^+]*?(\.py:\w+)?)\+(?P<tasks>.*)")
+
+OnMessage = Callable[[str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Which policies decide, with which settings, from which seed."""
+    """Which policies decide, with which settings, from which seed.
 
-    tasks: str = "fifo"
-    release: str | ReleasePolicy = "input"
-    admission: str = "all"
+    tasks, release, admission: a name, FILE.py:Class, a class, or an object.
+    on_message: called with a sentence about each setting that has no effect.
+    """
+
+    tasks: Spec = "fifo"
+    release: Spec = "input"
+    admission: Spec = "all"
     settings: GivenSettings = ()
     seed: int = 0
+    on_message: OnMessage | None = None
+
+    def chosen(self) -> tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]:
+        """The policies, in the order of the fields. Raises InvalidInput."""
+        return (
+            bootstrap.chosen_policy("tasks", self.tasks),
+            bootstrap.chosen_policy("release", self.release),
+            bootstrap.chosen_policy("admission", self.admission),
+        )
 
 
 def simulate(
     source: Source,
     *,
-    tasks: str = "fifo",
-    release: str | ReleasePolicy = "input",
-    admission: str = "all",
+    tasks: Spec = "fifo",
+    release: Spec = "input",
+    admission: Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
     lengths_from: str | Path | None = None,
     on_progress: OnProgress | None = None,
+    on_message: OnMessage | None = None,
 ) -> RunResult:
     """Run the workload in virtual time under the named policies.
 
-    release: a name, or a policy of your own, such as `MrOrder` with your ordering engine.
+    tasks, release, admission: a name, FILE.py:Class, or a policy of your own: its class, or an
+    object such as `MrOrder` with your ordering engine. An object serves one simulation.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
-    on_progress: is told (now_s, tasks ended) now and then.
+    on_progress: called with (now_s, tasks ended) now and then.
+    on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
-    how = Scheduling(tasks, release, admission, settings, seed)
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
     return simulated(source, how, lengths_from=lengths_from, on_progress=on_progress)[1]
 
 
@@ -63,25 +88,46 @@ def simulated(
     on_progress: OnProgress | None = None,
     until_s: float | None = None,
 ) -> tuple[Scheduler, RunResult]:
-    """The scheduler as it stands when the simulation is over, or at an instant before."""
+    """The scheduler at the end of the simulation, or at an instant before."""
     workload = workload_of(source)
-    resolved = settings_of(workload, how.settings)
+    chosen = how.chosen()
+    resolved = settings_of(workload, how.settings, chosen)
+    if how.on_message is not None:
+        for note in bootstrap.settings_notes(resolved, chosen):
+            how.on_message(note)
+    return _simulated(
+        workload, chosen, resolved, how.seed,
+        lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
+    )  # fmt: skip
+
+
+def _simulated(
+    workload: Workload,
+    chosen: tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy],
+    resolved: Settings,
+    seed: int,
+    *,
+    lengths_from: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+    until_s: float | None = None,
+) -> tuple[Scheduler, RunResult]:
+    tasks, release, admission = chosen
     cluster = workload.required_cluster()
     scheduler = bootstrap.scheduler_for(
         settings=resolved,
-        tasks=how.tasks,
-        release=how.release,
-        admission=how.admission,
+        tasks=tasks,
+        release=release,
+        admission=admission,
         pools=workload.pools,
     )
-    world = bootstrap.simulation_settings(resolved.for_policy(how.tasks))
+    world = resolved.of(SimulationSettings, tasks.name)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
     simulation = Simulation(
         scheduler,
         cluster,
         workload.jobs,
         settings=world,
-        seed=how.seed,
+        seed=seed,
         recorded=_recorded(lengths_from, cluster, world),
         on_progress=on_progress,
     )
@@ -89,7 +135,7 @@ def simulated(
     result = RunResult.of(
         scheduler.state,
         cluster,
-        seed=how.seed,
+        seed=seed,
         events=scheduler.events,
         extra=bootstrap.reports(scheduler.policies),
     )
@@ -108,43 +154,66 @@ def _recorded(
 
 def compare(
     source: Source,
-    schedulers: Sequence[str],
+    schedulers: Sequence[Spec],
     *,
     seeds: int = 10,
     settings: GivenSettings = (),
     on_progress: Callable[[str, int], None] | None = None,
+    on_message: OnMessage | None = None,
 ) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
-    schedulers: names of task policies; `release+tasks`, as in `mrorder+fifo`, names both.
-    on_progress: is told (scheduler, seed) before each simulation.
+    schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
+    named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
+    on_progress: called with (scheduler, seed) before each simulation.
+    on_message: called with a sentence about each setting that has no effect under any scheduler.
     Raises InvalidInput.
     """
     if seeds < 1:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
-    _check_names(schedulers)
+    _check_list(schedulers)
     if not schedulers:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     workload = workload_of(source)
+    listed = [one for spec in schedulers for one in _schedulers(spec)]
+    everyone = [policy for _, policies in listed for policy in policies]
+    resolved = settings_of(workload, settings, everyone)
+    if on_message is not None:
+        for note in bootstrap.settings_notes(resolved, everyone):
+            on_message(note)
     runs: dict[str, list[RunResult]] = {}
-    for name in dict.fromkeys(schedulers):
-        release, plus, tasks = name.rpartition("+")
-        how = Scheduling(tasks, release if plus else "input", settings=settings)
+    for name, (tasks, release, admission) in dict(listed).items():
         runs[name] = []
         for seed in range(seeds):
             if on_progress is not None:
                 on_progress(name, seed)
-            runs[name].append(simulated(workload, replace(how, seed=seed))[1])
+            # An object has a state of its own, so that each simulation gets a fresh copy.
+            fresh = replace(tasks, made=deepcopy(tasks.made))
+            _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
+            runs[name].append(result)
     return compared(runs, workload)
 
 
-def _check_names(schedulers: object) -> None:
-    """Raise InvalidInput unless the schedulers are a sequence of names."""
+def _check_list(schedulers: object) -> None:
+    """Raise InvalidInput for a single scheduler; a text would be taken letter by letter."""
     if isinstance(schedulers, str) or not isinstance(schedulers, Sequence):
-        what = f"{type(schedulers).__name__} is not a list of schedulers"
+        raise InvalidInput(
+            f"{type(schedulers).__name__} is not a list of schedulers",
+            where="--schedulers",
+            hint='give a list of names or policies, such as ["fifo", "mrorder+fifo"]',
+        )
+
+
+def _schedulers(
+    spec: Spec,
+) -> Iterator[tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]]]:
+    """The schedulers that one item of a list stands for, each with the name of its row."""
+    if spec == "all":
+        for name in bootstrap.policy_names("tasks"):
+            yield name, Scheduling(name).chosen()
+    elif isinstance(spec, str) and (parts := _RELEASE_AND_TASKS.fullmatch(spec)):
+        both = Scheduling(parts["tasks"], parts["release"]).chosen()
+        yield f"{both[1].name}+{both[0].name}", both
     else:
-        kinds = [type(one).__name__ for one in schedulers if not isinstance(one, str)]
-        what = f"{kinds[0]} is not the name of a scheduler" if kinds else ""
-    if what:
-        hint = 'give a list of names, such as ["fifo", "mrorder+fifo"]'
-        raise InvalidInput(what, where="--schedulers", hint=hint)
+        alone = Scheduling(spec).chosen()
+        yield alone[0].name, alone

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.ingest.settings import Settings, resolve_settings
-from sluice.ingest.workload import load_workload
+from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.ingest.reading import SourceText, read_text
+from sluice.ingest.settings import Settings
+from sluice.ingest.workload import parse_workload as parsed_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 
 Source = str | Path | Workload
-_KINDS = ("tasks", "release", "admission")
 
 GivenSettings = Mapping[str, object] | Sequence[str]
 
@@ -43,8 +44,45 @@ def path_of(source: str | Path) -> str:
     )
 
 
-def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
-    """The settings of the file, overridden by these. Raises InvalidInput."""
+def load_workload(source: str) -> Workload:
+    """The workload in a file, or on standard input for "-".
+
+    Raises InvalidInput, which names file, line, field and id, and how to fix it.
+    """
+    return workload_in(read_text(source))
+
+
+def workload_in(text: SourceText) -> Workload:
+    """The workload in a text that was read. Raises InvalidInput as `load_workload` does."""
+    return parse_workload(text.content, source=text.name, folder=text.folder)
+
+
+def parse_workload(
+    content: bytes | str, *, source: str = "workload", folder: str = "."
+) -> Workload:
+    """The workload in YAML or JSON text, its settings checked.
+
+    source: its name in messages.  folder: where relative paths in it start.
+    Raises InvalidInput as `load_workload` does.
+
+    >>> text = "{version: 1, jobs: [{id: a, maps: {tasks: 2, avg_s: 3}}]}"
+    >>> parse_workload(text).jobs[0].tasks
+    2
+    """
+    return parsed_workload(
+        content, source=source, folder=folder, declarations=bootstrap.declarations()
+    )
+
+
+def settings_of(
+    workload: Workload,
+    settings: GivenSettings = (),
+    chosen: Sequence[ChosenPolicy] = (),
+) -> Settings:
+    """The settings of the file, overridden by these. chosen: the policies of this call.
+
+    Raises InvalidInput.
+    """
     given: object = settings  # a caller without a type checker can pass anything
     if not isinstance(given, Mapping) and not (
         isinstance(given, Sequence) and all(isinstance(one, str) for one in given)
@@ -54,5 +92,4 @@ def settings_of(workload: Workload, settings: GivenSettings = ()) -> Settings:
             where="settings",
             hint='give {"jitter": 0.1} or ["jitter=0.1"]',
         )
-    policies = [name for kind in _KINDS for name in bootstrap.policy_names(kind)]
-    return resolve_settings(workload.settings, settings, policies=policies)
+    return bootstrap.resolved_settings(workload.settings, settings, chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sluice import bootstrap
 from sluice.api.sources import Source, read_workload
 from sluice.ingest.schema import json_schema
 from sluice.model.workload import Workload
@@ -10,11 +11,11 @@ from sluice.model.workload import Workload
 def validate(source: Source) -> Workload:
     """The workload, if everything about it is in order. Raises InvalidInput where it is not.
 
-    Profiles by name are left as they are: whether the store knows them is another question.
+    Profiles by name are not looked up in the store.
     """
     return read_workload(source)
 
 
 def schema() -> dict[str, object]:
     """The JSON Schema of the workload file."""
-    return json_schema()
+    return json_schema(bootstrap.declarations())

@@ -5,12 +5,18 @@ The one place that knows every class.
 
 from __future__ import annotations
 
+from sluice.bootstrap.policy_classes import chosen_policy, policy_names
 from sluice.bootstrap.profiles import with_profiles
-from sluice.bootstrap.scheduler import (
-    policy_names,
-    reports,
-    scheduler_for,
-    simulation_settings,
-)
+from sluice.bootstrap.scheduler import reports, scheduler_for
+from sluice.bootstrap.settings import declarations, resolved_settings, settings_notes
 
-__all__ = ["policy_names", "reports", "scheduler_for", "simulation_settings", "with_profiles"]
+__all__ = [
+    "chosen_policy",
+    "declarations",
+    "policy_names",
+    "reports",
+    "resolved_settings",
+    "scheduler_for",
+    "settings_notes",
+    "with_profiles",
+]

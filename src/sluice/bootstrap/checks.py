@@ -40,42 +40,16 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
 
     Raises InvalidInput naming job and field.
     """
-    uses = getattr(scheduler.policies.tasks, "uses", "typed slots")
-    if uses == "resources":
-        return
-    if uses == "slots of either kind":
-        _check_lending(jobs, cluster, scheduler, source)
-        return
-    slots = {kind: cluster.slots(kind) for kind in SlotKind}
+    tasks = scheduler.policies.tasks
+    shortages = {kind: tasks.shortage(kind, cluster.nodes) for kind in SlotKind}
     for job in jobs:
         for phase in job.phases:
-            kind = phase.kind if uses == "typed slots" else SlotKind.CONTAINER
-            if not slots[kind]:
+            shortage = shortages[phase.kind]
+            if shortage is not None:
                 raise InvalidInput(
-                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
-                    f" and {kind.value}_slots of the cluster is 0",
+                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks, and {shortage.what}",
                     where=source,
-                    hint=f"give the cluster {kind.value} slots, or the job no {phase.name} tasks",
-                )
-
-
-def _check_lending(
-    jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, source: str
-) -> None:
-    """The same where a task may borrow a slot of the other kind, if the fractions allow it."""
-    can_run = scheduler.policies.tasks.can_run  # type: ignore[attr-defined]  # every lender has it
-    fractions = {SlotKind.MAP: "pct_reduce", SlotKind.REDUCE: "pct_map"}
-    for job in jobs:
-        for phase in job.phases:
-            kind = phase.kind
-            if not can_run(kind, cluster.nodes):
-                raise InvalidInput(
-                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks,"
-                    f" {kind.value}_slots of the cluster is 0, and {fractions[kind]} and the slot"
-                    " weights leave them not one other slot to borrow",
-                    where=source,
-                    hint=f"give the cluster {kind.value} slots, a greater {fractions[kind]},"
-                    " or nodes of more slots",
+                    hint=f"{shortage.hint}, or the job no {phase.name} tasks",
                 )
 
 

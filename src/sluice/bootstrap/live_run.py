@@ -18,16 +18,23 @@ from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.run_options import (
+    RunOptions,
+    check_policy_files,
+    live_scheduler,
+    settings_of,
+)
 from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import settings_notes
 from sluice.core.scheduler import Scheduler
-from sluice.engines.base import Engine, Limits
+from sluice.engines.base import Engine
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
 from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
+from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
@@ -86,7 +93,7 @@ class LiveSetup:
             clock=clock,
             watcher=self.watcher,
             settings=LiveSettings(
-                limits=_limits(self.settings),
+                limits=self.settings.of(TaskLimitSettings).limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
             ),
         )
@@ -127,12 +134,14 @@ def begin(
     """
     _check_engine(options)
     settings = settings_of(workload, options)
+    on_message = (watcher or Unwatched()).on_message
+    for note in settings_notes(settings, options.chosen(), is_live=True):
+        on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
     prepared = _prepared(workload)
     scheduler = live_scheduler(workload, settings, options)
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
-    on_message = (watcher or Unwatched()).on_message
     jobs = with_past_lengths([each.job for each in prepared], on_message)
     # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
@@ -176,6 +185,7 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
+    check_policy_files(run.header, options, run.run_id)
     settings = settings_of(workload, options)
     records = _records(run)
     scratch = run.folder / _SCRATCH
@@ -242,7 +252,7 @@ def _predicted_s(
     if any(phase.lengths is None for job in jobs for phase in job.phases):
         return None
     scheduler = scheduler_for(
-        settings=replace(settings, heartbeat_s=0.0),
+        settings=settings.having(heartbeat_s=0.0),
         tasks=options.tasks,
         release=options.release,
         admission=options.admission,
@@ -255,13 +265,4 @@ def _predicted_s(
         cluster=cluster,
         settings=settings,
         seed=options.seed,
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        idle_s=settings.task_timeout_s,
-        wall_s=settings.task_wall_s,
-        output_bytes=settings.task_output_bytes_max,
-        memory_bytes=settings.task_memory_bytes_max,
     )

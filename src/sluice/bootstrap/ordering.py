@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from sluice.planning.ordering.batch_orderer import BatchOrderer
 from sluice.policies.mrorder import MrOrder
 from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes, Timing
 
 
-class MrOrderMaker:
-    """Makes the policy out of settings."""
+class PlannedMrOrder(MrOrder):
+    """MROrder with the ordering engine of the planner."""
 
-    @staticmethod
-    def build(settings: Mapping[str, Any]) -> MrOrder:
-        """From the settings of a workload file, `mrorder.*`."""
-        return MrOrder(
-            engine=BatchOrderer(settings["objective"], settings["exact_jobs_max"]),
+    @classmethod
+    def build(cls, settings: MrOrder.Settings) -> MrOrder:
+        from sluice.planning.ordering.batch_orderer import BatchOrderer
+
+        return cls(
+            engine=BatchOrderer(settings.objective, settings.exact_jobs_max),
             timing=_timing(settings),
-            jobs_max=settings["jobs_max"],
+            jobs_max=settings.jobs_max,
         )
 
 
-def _timing(settings: Mapping[str, Any]) -> Timing:
-    timings: dict[str, Callable[[], Timing]] = {
-        "fti": lambda: FixedTimes(settings["interval_s"]),
-        "ati": lambda: AdaptiveTimes(settings["interval_s"]),
-        "pnj": lambda: EnoughJobs(settings["jobs_min"]),
-    }
-    return timings[settings["policy"]]()
+def _timing(settings: MrOrder.Settings) -> Timing:
+    if settings.policy == "fti":
+        return FixedTimes(settings.interval_s)
+    if settings.policy == "ati":
+        return AdaptiveTimes(settings.interval_s)
+    return EnoughJobs(settings.jobs_min)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from sluice.bootstrap.profiles import OnMessage
-from sluice.bootstrap.run_options import RunOptions, live_scheduler, scheduler_part, settings_of
+from sluice.bootstrap.run_options import (
+    RunOptions,
+    check_policy_files,
+    live_scheduler,
+    scheduler_part,
+    settings_of,
+)
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.store.rows import EntryKind, entries
@@ -43,6 +49,7 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     The run itself is not disturbed, even if it is still running.
     """
     options, workload = RunOptions.of(run.header), scheduler_part(run.header)
+    check_policy_files(run.header, options, run.run_id)
     scheduler = live_scheduler(workload, settings_of(workload, options), options)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sluice.bootstrap.scheduler import simulation_settings
 from sluice.core.scheduler import Scheduler
 from sluice.estimate.gaps import Gaps, delayed
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase
 from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
 
 
 def predicted_makespan_s_of(
@@ -27,7 +27,7 @@ def predicted_makespan_s_of(
 
     scheduler: a fresh one, with the policies of the run, without heartbeats as live nodes are.
     """
-    world = replace(simulation_settings(settings), heartbeat_s=0.0)
+    world = replace(settings.of(SimulationSettings), heartbeat_s=0.0)
     slower = [_delayed(job, gaps.between_s) for job in jobs]
     Simulation(scheduler, cluster, slower, settings=world, seed=seed).run()
     ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]

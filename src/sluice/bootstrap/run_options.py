@@ -7,9 +7,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sluice.bootstrap.scheduler import policy_names, scheduler_for
+from sluice.bootstrap.policy_classes import (
+    ChosenPolicy,
+    absolute_spec,
+    check_unchanged,
+    chosen_policy,
+)
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import KINDS, resolved_settings
 from sluice.core.scheduler import Scheduler
-from sluice.ingest.settings import Settings, resolve_settings
+from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId
 from sluice.model.workload import Workload
@@ -17,6 +24,7 @@ from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity
 
 _OF_FILE = "of_file"
+_POLICY_FILES = "policy_files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +52,7 @@ class RunOptions:
             folder=identity.folder,
             sha256=identity.sha256,
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            policies={name: getattr(self, name) for name in ("tasks", "release", "admission")},
+            policies={kind: absolute_spec(getattr(self, kind)) for kind in KINDS},
             settings={
                 "engine": self.engine,
                 "nodes": self.nodes,
@@ -52,6 +60,7 @@ class RunOptions:
                 "reduce_slots": self.reduce_slots,
                 "set": list(self.settings),
                 "seed": self.seed,
+                _POLICY_FILES: {one.file: one.sha256 for one in self.chosen() if one.file},
                 _OF_FILE: {
                     "settings": dict(workload.settings),
                     "pools": [
@@ -61,12 +70,17 @@ class RunOptions:
             },
         )
 
+    def chosen(self) -> list[ChosenPolicy]:
+        """The policies of the run, one of each kind. Raises InvalidInput."""
+        return [chosen_policy(kind, getattr(self, kind)) for kind in KINDS]
+
     @classmethod
     def of(cls, header: RunHeader) -> RunOptions:
         """The options in a journal's header."""
         recorded: dict[str, Any] = {**header.policies, **header.settings}
         overrides = recorded.pop("set")
         recorded.pop(_OF_FILE, None)
+        recorded.pop(_POLICY_FILES, None)
         return cls(**recorded, settings=tuple(overrides))
 
     def cluster(self, workload: Workload) -> Cluster:
@@ -96,9 +110,12 @@ class RunOptions:
 
 def settings_of(workload: Workload, options: RunOptions) -> Settings:
     """The settings of the file with those of the options over them. Raises InvalidInput."""
-    kinds = ("tasks", "release", "admission")
-    policies = [name for kind in kinds for name in policy_names(kind)]
-    return resolve_settings(workload.settings, options.settings, policies=policies)
+    return resolved_settings(workload.settings, options.settings, options.chosen())
+
+
+def check_policy_files(header: RunHeader, options: RunOptions, run_id: str) -> None:
+    """Raise InvalidInput if a policy file of the run is not what it was when the run started."""
+    check_unchanged(options.chosen(), header.settings.get(_POLICY_FILES), run_id)
 
 
 def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) -> Scheduler:

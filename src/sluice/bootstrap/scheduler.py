@@ -1,115 +1,77 @@
-"""From names and settings to a scheduler: policies by name, ours or another package's."""
+"""From policies and settings to a scheduler."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from importlib import import_module, metadata
-from typing import Any
-
-from sluice.core.protocols import ReleasePolicy, Reports
+from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
+from sluice.core.protocols import NoSettings, Policy
 from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.settings import CoreSettings
 from sluice.ingest.settings import Settings
-from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Pool
-from sluice.model.errors import InvalidInput
-from sluice.policies import BUILT_IN
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.policies.guard import guarded
 from sluice.simulation.settings import SimulationSettings
 
-_GROUP = "sluice.policies"
-_METHODS = {"tasks": "attach", "release": "release", "admission": "decide"}  # of each kind
 
+def policy(kind: str, spec: Spec | ChosenPolicy, settings: Settings) -> Policy:
+    """The policy that is named or given, made with its settings.
 
-def policy_names(kind: str) -> list[str]:
-    """Names of the policies of a kind: admission, release, tasks or pools."""
-    names = set(BUILT_IN) | {entry.name for entry in metadata.entry_points(group=_GROUP)}
-    return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
-
-
-def policy(kind: str, name: str | object, settings: Settings) -> Any:  # noqa: ANN401  # one of four protocols
-    """The policy of that kind and name, or the object itself where one is given.
-
-    Raises InvalidInput with the nearest name, or for an object that is not such a policy.
+    The answers of a policy that is not ours are checked by a guard around it. Raises InvalidInput.
     """
-    if not isinstance(name, str):
-        if not hasattr(name, _METHODS[kind]):
-            raise InvalidInput(
-                f"{type(name).__name__} is not a policy",
-                where=f"--{kind}",
-                hint=f"give a name ({', '.join(policy_names(kind))}) or a policy object",
-            )
-        return name
-    path = BUILT_IN.get(f"{kind}.{name}") or _foreign(kind, name)
-    module, _, attribute = path.partition(":")
-    made = getattr(import_module(module), attribute)
-    if hasattr(made, "build"):
-        return made.build(settings.for_policy(name).values())
-    return made()
+    chosen = spec if isinstance(spec, ChosenPolicy) else chosen_policy(kind, spec)
+    made = chosen.made if chosen.made is not None else _built(chosen, settings)
+    return made if chosen.is_ours else guarded(made, chosen.label)
 
 
-def _foreign(kind: str, name: str) -> str:
-    """Where another package keeps a policy that it offers under our entry point group."""
-    for entry in metadata.entry_points(group=_GROUP):
-        if entry.name == f"{kind}.{name}":
-            return entry.value
-    known = policy_names(kind)
-    raise InvalidInput(f"unknown policy {name!r}", where=f"--{kind}", hint=suggestion(name, known))
-
-
-def task_policy(name: str, settings: Settings) -> Any:  # noqa: ANN401  # it may also end attempts, divide slots ..
-    """The task policy of that name, with second copies and kills around it where it takes them.
-
-    A fraction of SEPB asks for copies by itself, unless `speculation` says otherwise.
-    """
-    own = settings.for_policy(name)
-    if own.speculation == "none" and "speculation" not in own.given and (own.sepb or own.sepb_pool):
-        settings = replace(settings, speculation="late")
-    made = policy("tasks", name, settings)
-    from sluice.policies.job_order import JobOrder
-    from sluice.policies.speculation import with_copies, with_kills
-
-    if not isinstance(made, JobOrder):
-        return made  # it has put its parts together already, or knows no copies
-    own_values = settings.for_policy(name).values()
-    return with_kills(with_copies(made, own_values), own_values)
+def _built(chosen: ChosenPolicy, settings: Settings) -> Policy:
+    kind = chosen.policy_class.Settings
+    own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
+    if chosen.is_ours:
+        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
+    try:
+        if kind is NoSettings and chosen.policy_class.__init__ is not Policy.__init__:
+            return chosen.policy_class()
+        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
+    except SluiceError:
+        raise
+    except Exception as error:
+        raise InvalidInput(
+            f"the policy cannot be made: {type(error).__name__}: {error}",
+            where=chosen.label,
+            hint="define __init__(self, settings), or none",
+        ) from error
 
 
 def scheduler_for(
     *,
     settings: Settings,
-    tasks: str = "fifo",
-    release: str | ReleasePolicy = "input",
-    admission: str = "all",
+    tasks: Spec | ChosenPolicy = "fifo",
+    release: Spec | ChosenPolicy = "input",
+    admission: Spec | ChosenPolicy = "all",
     pools: tuple[Pool, ...] = (),
     is_live: bool = False,
 ) -> Scheduler:
     """A fresh scheduler made of one policy of each kind. Live engines report as things happen."""
-    own = settings.for_policy(tasks)
+    chosen = tasks if isinstance(tasks, ChosenPolicy) else chosen_policy("tasks", tasks)
+    core = settings.of(CoreSettings, chosen.name)
+    heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
     policies = Policies(
-        admission=policy("admission", admission, settings),
-        release=policy("release", release, settings),
-        tasks=task_policy(tasks, settings),
-        pools=policy("pools", "keep", settings),
+        admission=policy("admission", admission, settings),  # type: ignore[arg-type]  # by its kind
+        release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind
+        tasks=policy("tasks", chosen, settings),  # type: ignore[arg-type]  # by its kind
+        pools=policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     rules = Rules(
-        slowstart=own.slowstart,
-        by_heartbeat=own.heartbeat_s > 0 and not is_live,
-        failures_max=own.failures_max,
+        slowstart=core.slowstart,
+        by_heartbeat=heartbeat_s > 0 and not is_live,
+        failures_max=core.failures_max,
     )
     return Scheduler(policies, pools=pools, rules=rules)
 
 
-def simulation_settings(settings: Settings) -> SimulationSettings:
-    """The part of the settings that describes the simulated world."""
-    values: dict[str, Any] = settings.values()
-    return SimulationSettings(
-        **{field.name: values[field.name] for field in fields(SimulationSettings)}
-    )
-
-
 def reports(policies: Policies) -> dict[str, object]:
-    """What the policies have to tell of a run, for its document."""
-    told: dict[str, object] = {}
+    """Fields that the policies add to the document of a run."""
+    found: dict[str, object] = {}
     for each in (policies.admission, policies.release, policies.tasks, policies.pools):
-        if isinstance(each, Reports):
-            told |= each.report()
-    return told
+        found |= each.report()
+    return found

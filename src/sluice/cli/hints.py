@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
 
 
+def talk_note(note: str) -> None:
+    """Report a setting without an effect."""
+    talk(f"Note: {note}.")
+
+
 def talk_about(
     result: RunResult, file: str, flags: Mapping[str, object], settings: Sequence[str]
 ) -> None:

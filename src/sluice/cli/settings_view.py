@@ -1,4 +1,4 @@
-"""The settings as a table, as a document, and in brief for the end of a help page."""
+"""The settings as a table, as a document, and as a list for the end of a help page."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sluice import bootstrap
-from sluice.ingest.own_settings import OWN_SETTINGS
-from sluice.ingest.setting import Setting, SettingKind
-from sluice.ingest.settings import SETTINGS
+from sluice.model.settings import Setting, SettingKind, written
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 def settings_table() -> Table:
-    """Key, default, what it may be and what it means."""
+    """A table of keys, defaults, meanings and ranges."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -34,31 +32,13 @@ def settings_table() -> Table:
     for name, setting in _all_settings().items():
         meaning = Text(f"{setting.meaning}; ")
         meaning.append(setting.hint.removeprefix("give "), style="dim")
-        table.add_row(Text(name, style="bold"), _told(setting.default), meaning)
+        table.add_row(Text(name, style="bold"), written(setting.default), meaning)
     return table
 
 
 def _all_settings() -> dict[str, Setting]:
-    """By the key under which each is set."""
-    own = {
-        f"{policy}.{name}": setting
-        for policy, settings in OWN_SETTINGS.items()
-        for name, setting in settings.items()
-    }
-    return {**SETTINGS, **own}
-
-
-def _told(value: object) -> str:
-    """A value as it would be written after the equals sign."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return "..".join(map(_told, value))
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    """Every setting by the key that sets it."""
+    return bootstrap.declarations().all_settings()
 
 
 def settings_document() -> dict[str, object]:
@@ -67,20 +47,20 @@ def settings_document() -> dict[str, object]:
 
 
 def _document(setting: Setting) -> dict[str, object]:
-    told = asdict(setting)
+    values = asdict(setting)
     names = ["default", "meaning", "may_be_none"]
     if setting.kind is SettingKind.CHOICE:
         names.append("choices")
-    elif setting.kind is not SettingKind.FLAG:
-        names += [name for name in ("low", "high") if name in told]
+    elif setting.kind not in {SettingKind.FLAG, SettingKind.TEXT}:
+        names += [name for name in ("low", "high") if name in values]
         names += ["above"] * (setting.above >= setting.low)
         names += ["below"] * (setting.below <= setting.high)
-    return {"kind": setting.kind.name.lower(), **{name: told[name] for name in names}}
+    return {"kind": setting.kind.name.lower(), **{name: values[name] for name in names}}
 
 
 def settings_epilog() -> str:
-    """All names of policies and settings, for the end of a help page."""
+    """The names of all policies and settings, for the end of a help page."""
     kinds = ("tasks", "release", "admission")
     policies = [f"--{kind}: {', '.join(bootstrap.policy_names(kind))}." for kind in kinds]
-    keys = f"--set: {', '.join(_all_settings())}. What they mean: sluice settings."
+    keys = f"--set: {', '.join(_all_settings())}. `sluice settings` describes them."
     return "\n\n".join([*policies, keys])

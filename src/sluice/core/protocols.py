@@ -1,26 +1,32 @@
-"""One protocol for each kind of decision. Policies implement them; the core imports none.
+"""The base class of each kind of policy, and the values that policies answer with.
 
-Policies read the state and never write it. A scheduler is a composition of one of each.
+A scheduler is one policy of each kind. A policy reads the state and never writes it. Each base
+class gives a default to every optional method, so that a policy overrides only what it needs and
+the core calls methods without asking for types. Policies from outside the package derive from
+these classes; `policies/guard.py` checks their answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
+from mypy_extensions import mypyc_attr
+
+from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
-from sluice.core.reasons import Reason
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
 
 
 class Assignment(NamedTuple):
-    """Start work of a phase on the node at hand.
+    """Start work of a phase on the node that was offered.
 
-    slot_kind: the kind of slot it takes, which need not be the phase's own (borrowing).
+    slot_kind: the kind of slot that it takes; it may differ from the phase's own (borrowing).
     tasks: how many; above 1 only where the job's tasks are alike.
     copy_of: start a second attempt of this running attempt's task instead of a waiting task.
     reserve: resources that must be free on the node (placement by resources).
@@ -34,12 +40,19 @@ class Assignment(NamedTuple):
     reserve: Resources | None = None
 
 
+class SlotShortage(NamedTuple):
+    """Why no node of a cluster can run a kind of task. hint: what to change, from "give"."""
+
+    what: str
+    hint: str
+
+
 @dataclass(frozen=True, slots=True)
 class Admit:
     """Take the job.
 
-    containers: so many are its own from now until it ends; policies that place in containers keep
-    them free for it. 0 for none.  reason: what it was promised, where that is worth telling.
+    containers: how many are reserved for the job until it ends; task policies that place in
+    containers keep them free for it. 0 for none.  reason: what the job was promised, if anything.
     """
 
     containers: int = 0
@@ -60,102 +73,12 @@ class Refuse:
     reason: Reason
 
 
-class AdmissionPolicy(Protocol):
-    """Which jobs are taken."""
-
-    def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
-        """The answer for a job that has just arrived, or was deferred and is asked again."""
-
-
-@runtime_checkable
-class HoldsRounds(Protocol):
-    """An admission policy that decides about all jobs that ask, together, at instants of its own.
-
-    `decide` is then called for each of them at such an instant, and never between.
-    """
-
-    def round_at_s(self, now_s: float) -> float:
-        """When the next round is due; `now_s` or earlier for now."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReleaseOrder:
     """Jobs that go to the cluster now, in this order; ask again at `wake_at_s`, if given."""
 
     order: Sequence[JobEntry] = ()
     wake_at_s: float | None = None
-
-
-class ReleasePolicy(Protocol):
-    """Which waiting job goes to the cluster next, and when."""
-
-    def release(
-        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
-    ) -> ReleaseOrder:
-        """What to release out of the admitted jobs that wait, in their order of arrival."""
-
-
-class TaskPolicy(Protocol):
-    """A node has room: which tasks, in which kind of slot."""
-
-    def attach(self, state: ClusterState) -> None:
-        """Called once before the first event; indexes over the state begin here."""
-
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
-        """What to start on the node. Each answer takes effect before the next is asked for,
-        so that a generator always reads the state as it is.
-        """
-
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        """Why the startable phase has waiting tasks just now."""
-
-
-@runtime_checkable
-class EndsAttempts(Protocol):
-    """A task policy that also ends attempts: stragglers, or holders of room others need more."""
-
-    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        """Attempts to end now; asked before work is handed out."""
-
-
-@runtime_checkable
-class HoldsBack(Protocol):
-    """A task policy that may leave a slot free although work waits, for a while."""
-
-    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        """When work that was held back should be looked at again, if nothing else happens."""
-
-
-@runtime_checkable
-class MindsAttempts(Protocol):
-    """A task policy that acts on what runs: it copies attempts, or ends them in time."""
-
-    @property
-    def reads_progress(self) -> bool:
-        """Whether it wants to be told how far attempts are."""
-
-    def minds(self, state: ClusterState) -> bool:
-        """Whether it may act although nothing waits to start."""
-
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        """When what runs should be looked at again, if nothing else happens."""
-
-
-@runtime_checkable
-class DividesSlots(Protocol):
-    """A task policy whose tasks take more or less than one slot where they borrow."""
-
-    @property
-    def slot_units(self) -> SlotUnits:
-        """What a task of each kind takes, and how wide a slot of that kind is."""
-
-
-@runtime_checkable
-class Reports(Protocol):
-    """A policy of any kind that has more to tell of a run than its reasons."""
-
-    def report(self) -> Mapping[str, object]:
-        """Fields of the result's document, as plain JSON values."""
 
 
 class Reservation(NamedTuple):
@@ -166,10 +89,137 @@ class Reservation(NamedTuple):
     reason: Reason
 
 
-class PoolPolicy(Protocol):
-    """Which machines, how many, reserved when."""
+class NoSettings:
+    """The settings of a policy that has none."""
+
+
+# Classes from outside the package are never compiled, and must be able to derive from these.
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Policy:
+    """What all kinds of policy have in common.
+
+    name: in workload files, on the command line, and the prefix of the policy's settings.
+    Settings: a frozen dataclass; each field is one setting. See `sluice.model.settings.setting`.
+    """
+
+    name: ClassVar[str] = ""
+    Settings: ClassVar[type[Any]] = NoSettings
+
+    def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # the subclass's own type
+        self.settings: Any = self.Settings() if settings is None else settings
+
+    @classmethod
+    def build(cls, settings: Any) -> Any:  # noqa: ANN401  # a policy may come decorated
+        """The policy for an object of its `Settings`."""
+        return cls(settings)
+
+    def report(self) -> Mapping[str, object]:
+        """Fields that the policy adds to the document of a run, as plain JSON values."""
+        return {}
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AdmissionPolicy(Policy):
+    """Decides which jobs are taken."""
+
+    def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
+        """The answer for a job that has just arrived, or that was deferred and is asked again."""
+        raise AssertionError("an AdmissionPolicy defines decide()")
+
+    def round_at_s(self, now_s: float) -> float | None:
+        """When the next round of decisions is due; `now_s` or earlier for now.
+
+        A policy with rounds decides about all jobs together, and only then: `decide` is called for
+        each of them in a round, and never between two. None: no rounds, each job is decided alone.
+        """
+        return None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ReleasePolicy(Policy):
+    """Decides which waiting jobs go to the cluster next, and when."""
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        """Which of the admitted jobs to release now. waiting: in their order of arrival."""
+        raise AssertionError("a ReleasePolicy defines release()")
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PoolPolicy(Policy):
+    """Decides which machines to rent, and when."""
 
     def reserve(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> Sequence[Reservation]:
         """Changes to the set of machines; asked once an instant."""
+        return ()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TaskPolicy(Policy):
+    """Decides which tasks start on a node with room, and in which kind of slot.
+
+    Only `assign` is required. At each decision the scheduler calls `kills`, then `assign` for each
+    node with room, then `wake_at_s`.
+    """
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event. Indexes over the state are registered here, with
+        `state.observe` and `state.observe_attempts`.
+        """
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
+        """What to start on the node. Each answer takes effect before the next is asked for, so
+        that a generator always reads the current state.
+        """
+        raise AssertionError("a TaskPolicy defines assign()")
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        """Why the startable phase has waiting tasks now."""
+        return Reason(ReasonCode.NOT_CHOSEN, (("policy", self.name or type(self).__name__),))
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        """Attempts to end now; asked before work is assigned."""
+        return ()
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        """Whether the policy may act although no task waits to start: it copies or ends attempts.
+
+        If true, nodes with room are offered to it, and `wake_at_s` is asked, at every decision.
+        """
+        return False
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        """When to decide again if nothing else happens before; None for never."""
+        return None
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        """Whether a task that could start is held back for a while.
+
+        The simulator asks when only the policy can bring a run to its end. By default a policy
+        that asks to be woken holds something back.
+        """
+        return self.wake_at_s(state, now_s) is not None
+
+    @property
+    def reads_progress(self) -> bool:
+        """Whether running attempts report their progress to the scheduler."""
+        return False
+
+    @property
+    def slot_units(self) -> SlotUnits:
+        """How many units a task of each kind takes, and a slot of that kind has."""
+        return WHOLE_SLOTS
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        """What a cluster lacks to run a kind of task at all, with all slots idle; None if nothing.
+
+        By default a task takes a slot of its own kind.
+        """
+        if any(node.slots(kind) for node in nodes):
+            return None
+        return SlotShortage(
+            f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
+        )

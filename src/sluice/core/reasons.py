@@ -88,6 +88,7 @@ class ReasonCode(Enum):
     CONTAINERS_PROMISED = "the free containers are promised to {jobs:.0f} jobs"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the phase before are not done"
+    NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"

@@ -4,7 +4,7 @@ Theory of operation. Facts change the state and decide nothing (`_on_*`). Decisi
 instant is complete: at a `Tick`, or at a `NodeHeartbeat` for that node. Then, in this order,
 deferred jobs are asked about again, the release policy sends waiting jobs to the cluster, and the
 task policy fills free slots node by node. Every answer of a policy is checked before it counts; a
-wrong one raises `WrongDecision`, for deciding wrongly is worse than stopping. A late, repeated or
+wrong one raises `WrongDecision`, because a wrong decision is worse than a stop. A late, repeated or
 unknown event is ordinary input: it is counted in `state.ignored` and changes nothing.
 
 The same events give the same commands, whoever drives: the journal of events is the recovery log.
@@ -27,11 +27,6 @@ from sluice.core.launching import launch
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
-    DividesSlots,
-    EndsAttempts,
-    HoldsBack,
-    HoldsRounds,
-    MindsAttempts,
     PoolPolicy,
     Refuse,
     ReleasePolicy,
@@ -100,22 +95,18 @@ class Scheduler:
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
         }
-        if isinstance(policies.tasks, DividesSlots):
-            self.state.units = policies.tasks.slot_units
-        self._rounds = policies.admission if isinstance(policies.admission, HoldsRounds) else None
-        self._round_told_s = -math.inf  # the round that the world was asked to wake us for
-        policies.tasks.attach(self.state)
-        self._assign = policies.tasks.assign
-        self._killer = policies.tasks if isinstance(policies.tasks, EndsAttempts) else None
-        self._holder = policies.tasks if isinstance(policies.tasks, HoldsBack) else None
-        self._minder = policies.tasks if isinstance(policies.tasks, MindsAttempts) else None
+        self._tasks = policies.tasks
+        self._round_wake_s = -math.inf  # the last wake-up that was asked for, for a round
+        self.state.units = self._tasks.slot_units
+        self._tasks.attach(self.state)
+        self._assign = self._tasks.assign
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Take in one event and return what the world should do about it, in order."""
         self.events += 1
         commands: list[Command] = []
         self._commands = commands
-        # A fact may be told late, but the scheduler's own clock never runs backwards.
+        # An event may arrive late, but the scheduler's own clock never runs backwards.
         at_s = event[0]
         if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
             self.state.now_s = at_s
@@ -140,7 +131,7 @@ class Scheduler:
             self.state.ignored["job already known"] += 1
             return
         entry = self.state.add_job(event.job, event.locations, alike=event.alike)
-        if self._rounds is None:
+        if self.policies.admission.round_at_s(self.state.now_s) is None:
             self._ask_admission(entry)
         else:
             entry.reason = ReasonCode.AWAITS_ROUND.value
@@ -285,10 +276,9 @@ class Scheduler:
             self._decide_jobs()
         if self.rules.by_heartbeat:
             return
-        if self._killer is not None:
-            self._decide_kills(self._killer)
-        minds_more = self._minder is not None and self._minder.minds(state)
-        if not (state.startable or minds_more):
+        self._decide_kills()
+        wants_offer = self._tasks.wants_offer(state)
+        if not (state.startable or wants_offer):
             return
         nodes = list(self._roomy)
         if len(nodes) > 1:
@@ -296,20 +286,11 @@ class Scheduler:
             nodes.sort(key=_by_index)
         for node in nodes:
             self._offer(node)
-            if not (state.startable or minds_more):
-                return  # nobody waits for the clock
-        self._ask_to_be_woken()
-
-    def _ask_to_be_woken(self) -> None:
-        state = self.state
-        if self._holder is not None:
-            wake_at_s = self._holder.wake_at_s(state, state.now_s)
-            if wake_at_s is not None:
-                self._commands.append(Wake(wake_at_s))
-        if self._minder is not None:
-            look_at_s = self._minder.look_at_s(state, state.now_s)
-            if look_at_s is not None:
-                self._commands.append(Wake(look_at_s))
+            if not (state.startable or wants_offer):
+                return  # no task waits for the clock
+        wake_at_s = self._tasks.wake_at_s(state, state.now_s)
+        if wake_at_s is not None:
+            self._commands.append(Wake(wake_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -317,8 +298,7 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self._decide_jobs()
-        if self._killer is not None:
-            self._decide_kills(self._killer)
+        self._decide_kills()
         self._offer(node)
 
     def _decide_jobs(self) -> None:
@@ -341,15 +321,17 @@ class Scheduler:
 
     def _ask_deferred(self) -> None:
         """Ask about deferred jobs, if a round is due, and see to it that there will be another."""
-        state, rounds = self.state, self._rounds
-        if rounds is None or rounds.round_at_s(state.now_s) <= state.now_s:
+        state, admission = self.state, self.policies.admission
+        round_s = admission.round_at_s(state.now_s)
+        if round_s is None or round_s <= state.now_s:
             for entry in list(state.deferred.values()):
                 self._ask_admission(entry)
-        if rounds is not None and state.deferred:
-            at_s = rounds.round_at_s(state.now_s)
-            if at_s > state.now_s and at_s != self._round_told_s:
-                self._round_told_s = at_s
-                self._commands.append(Wake(at_s))
+        if round_s is None or not state.deferred:
+            return
+        next_s = admission.round_at_s(state.now_s)
+        if next_s is not None and next_s > state.now_s and next_s != self._round_wake_s:
+            self._round_wake_s = next_s
+            self._commands.append(Wake(next_s))
 
     def _ask_admission(self, entry: JobEntry) -> None:
         answer = self.policies.admission.decide(entry.job, self.state)
@@ -374,8 +356,8 @@ class Scheduler:
             entry.started_at_s = self.state.now_s
             self._end_job(entry, JobInput.ALL_DONE)
 
-    def _decide_kills(self, killer: EndsAttempts) -> None:
-        for key, reason in killer.kills(self.state, self.state.now_s):
+    def _decide_kills(self) -> None:
+        for key, reason in self._tasks.kills(self.state, self.state.now_s):
             attempt = self.state.running.get(key)
             if attempt is None:
                 raise WrongDecision(f"attempt {key} was to be killed but does not run")

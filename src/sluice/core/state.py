@@ -52,16 +52,16 @@ class Observer(Protocol):
 
 
 class AttemptObserver(Protocol):
-    """Is told of each attempt; for policies that look at attempts, not just at how many run."""
+    """Called for each attempt; for policies that need attempts, not just their number."""
 
     def began(self, attempt: Attempt) -> None:
         """It runs from now on."""
 
     def told(self, attempt: Attempt) -> None:
-        """It has told how far it is: `attempt.progress`."""
+        """It has reported its progress: `attempt.progress`."""
 
     def ended(self, attempt: Attempt) -> None:
-        """It runs no more: `attempt.state` says how it ended."""
+        """It has ended: `attempt.state` says how."""
 
 
 class ClusterState:
@@ -73,7 +73,7 @@ class ClusterState:
     def __init__(self, pools: tuple[Pool, ...] = (), *, slowstart: float = 1.0) -> None:
         self.slowstart = slowstart
         self.now_s = 0.0
-        self.jobs: dict[JobId, JobEntry] = {}  # every job ever told of
+        self.jobs: dict[JobId, JobEntry] = {}  # every job that was submitted
         self.is_closed = False  # the last job has arrived
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
@@ -90,14 +90,27 @@ class ClusterState:
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.startable = 0  # waiting tasks that could start if they were given room
         self.told_apart = 0  # active jobs whose tasks are not alike
-        self.observers: tuple[Observer, ...] = ()
-        self.attempt_observers: tuple[AttemptObserver, ...] = ()
+        self._observers: tuple[Observer, ...] = ()
+        self._attempt_observers: tuple[AttemptObserver, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
         self._releases = 0
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """All indexes that are registered, in their order."""
+        return self._observers
+
+    def observe(self, observer: Observer) -> None:
+        """Call the observer at each change of a phase, after those registered before it."""
+        self._observers = (*self._observers, observer)
+
+    def observe_attempts(self, observer: AttemptObserver) -> None:
+        """Call the observer at the start, each report and the end of every attempt."""
+        self._attempt_observers = (*self._attempt_observers, observer)
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
@@ -156,7 +169,7 @@ class ClusterState:
             self.promises[entry.job_id] = entry
 
     def spare_containers(self) -> int:
-        """Free containers that are promised to nobody; below 0 where nodes were lost since."""
+        """Free containers that are not promised to any job; below 0 where nodes were lost since."""
         owed = sum([max(0, job.held - job.running) for job in self.promises.values()])
         return self.slots[_CONTAINER] - self.busy - owed
 
@@ -190,7 +203,7 @@ class ClusterState:
     # --- writing: what may start ----------------------------------------------------------------
 
     def refresh(self, phase: PhaseEntry) -> None:
-        """Work out anew whether a phase may start; keep tallies and backlogs in step."""
+        """Update whether a phase may start; keep tallies and backlogs in step."""
         is_open = phase.job.state in _STARTABLE and phase.left_before == 0
         if is_open == phase.is_open:
             return
@@ -210,7 +223,7 @@ class ClusterState:
             phase.is_queued = False
 
     def _notify(self, phase: PhaseEntry) -> None:
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
 
     def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
@@ -257,16 +270,16 @@ class ClusterState:
         if job.state is not _RUNNING:
             self.move_job(job, JobInput.TASK_STARTED)
             job.started_at_s = self.now_s
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.began(attempt)
         return attempt
 
     def tell(self, attempt: Attempt, progress: float, at_s: float) -> None:
-        """An attempt says how far it is, 0 to 1."""
+        """Record the progress of an attempt, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.told(attempt)
 
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
@@ -311,9 +324,9 @@ class ClusterState:
             node.unreserve(attempt.reserved)
         phase.running -= attempt.tasks
         self.busy -= attempt.tasks
-        for observer in self.observers:
+        for observer in self._observers:
             observer.touch(phase)
-        for watcher in self.attempt_observers:
+        for watcher in self._attempt_observers:
             watcher.ended(attempt)
 
     def run_again(self, attempt: Attempt) -> None:

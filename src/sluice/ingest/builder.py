@@ -33,6 +33,7 @@ from sluice.ingest.errors import (
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
+from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
@@ -48,7 +49,10 @@ _VM_PRICES = {"vm_hour_usd", "billing_s", "io_op_usd", "io_bytes_per_op"}
 class WorkloadBuilder:
     """Converts a document. `workload` returns the value or raises InvalidInput; call it once."""
 
-    def __init__(self, document: Document, folder: str) -> None:
+    def __init__(
+        self, document: Document, folder: str, declarations: Declarations | None = None
+    ) -> None:
+        self._declarations = declarations
         self._document = document
         self._folder = folder
         self._found: list[FieldError] = []
@@ -112,7 +116,7 @@ class WorkloadBuilder:
             self._found += complaints(error, WorkloadShape, ())
             self._jobs(self._raw_jobs(self._members()), (), ())
             self._refuse()
-        self._found += islice(complaints_about(shape), SORTED_MAX)
+        self._found += islice(complaints_about(shape, self._declarations), SORTED_MAX)
         return shape
 
     def _cluster(self, shape: WorkloadShape) -> Cluster | None:

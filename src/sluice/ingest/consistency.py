@@ -8,7 +8,7 @@ from sluice.ingest.errors import FieldError, quoted
 from sluice.ingest.file_schema.clusters import QueueShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.positions import Path
-from sluice.ingest.settings import POLICY_NAMES, checked_setting
+from sluice.ingest.settings import FOREIGN_NAMES, Declarations, checked_setting
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
@@ -16,13 +16,16 @@ from sluice.model.job import Job
 _NAMED = ("pools", "queues", "classes", "members", "vm_types")
 
 
-def complaints_about(shape: WorkloadShape) -> Iterator[FieldError]:
-    """Everything but the jobs."""
+def complaints_about(
+    shape: WorkloadShape, declarations: Declarations | None
+) -> Iterator[FieldError]:
+    """Errors in all parts but the jobs. declarations: of settings; None leaves those unchecked."""
     for name in _NAMED:
         yield from _ids_twice(name, [one.id for one in getattr(shape, name) or ()])
     yield from _queues(shape.queues or [])
     yield from _ranges(shape)
-    yield from _settings(shape.settings or {})
+    if declarations is not None:
+        yield from _settings(shape.settings or {}, declarations)
 
 
 def _ids_twice(name: str, ids: Sequence[str]) -> Iterator[FieldError]:
@@ -75,14 +78,15 @@ def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[Field
         yield FieldError(path, f"is {high:g}, below {name} = {low:g}", f"give at least {name}")
 
 
-def _settings(settings: Mapping[str, object]) -> Iterator[FieldError]:
-    """An unknown prefix may be a policy of another package; it is not checked here."""
+def _settings(settings: Mapping[str, object], declarations: Declarations) -> Iterator[FieldError]:
+    """An unknown prefix may be a policy of another file, which the command checks."""
     for key, raw in settings.items():
-        prefix = key.rpartition(".")[0]
-        if prefix and prefix not in POLICY_NAMES:
+        prefix, _, name = key.rpartition(".")
+        is_unknown = prefix and prefix not in declarations.policies
+        if is_unknown and name not in declarations.general and key.lower() not in FOREIGN_NAMES:
             continue
         try:
-            checked_setting(key, raw)
+            checked_setting(name if is_unknown else key, raw, declarations)
         except InvalidInput as error:
             what = error.what.removeprefix(f"{key} ").removeprefix(f"{key.rpartition('.')[2]} ")
             yield FieldError(("settings", key), what, error.hint)

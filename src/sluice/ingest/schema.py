@@ -1,7 +1,7 @@
 """The JSON Schema of the workload file, draft 2020-12, made from `file_schema` and the settings.
 
-It describes each place of a file by itself. Only `parse_workload` checks rules about two places (an
-id given twice, `max_s` below `avg_s`, a deadline before its job).
+It describes what can be checked at one place in a file. Rules about two places (an id given twice,
+`max_s` below `avg_s`, a deadline before its job) are only in `parse_workload`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from sluice.ingest.file_schema.workload import WorkloadShape
-from sluice.ingest.own_settings import OWN_SETTINGS
-from sluice.ingest.setting import Setting, SettingKind
-from sluice.ingest.settings import SETTINGS
+from sluice.ingest.settings import Declarations
+from sluice.model.settings import Setting, SettingKind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -27,30 +26,30 @@ class _Published(GenerateJsonSchema):
         return False
 
 
-def json_schema() -> dict[str, Any]:
-    """The published schema, as plain JSON values.
+def json_schema(declarations: Declarations) -> dict[str, Any]:
+    """The published schema, as plain JSON values. declarations: of the settings.
 
-    >>> json_schema()["title"]
+    >>> json_schema(Declarations(general={}))["title"]
     'Sluice workload file'
     """
     schema = WorkloadShape.model_json_schema(schema_generator=_Published)
-    for name, setting in SETTINGS.items():
+    for name, setting in declarations.general.items():
         schema["$defs"][f"setting_{name}"] = _setting_schema(setting)
-    references = {name: {"$ref": f"#/$defs/setting_{name}"} for name in SETTINGS}
+    references = {name: {"$ref": f"#/$defs/setting_{name}"} for name in declarations.general}
     schema["properties"]["settings"] |= {
-        "properties": references | _own_settings(),
+        "properties": references | _own_settings(declarations),
         "patternProperties": {rf"^[^.]+\.{name}$": to for name, to in references.items()},
         "additionalProperties": False,
     }
     return {"$schema": DIALECT, **schema}
 
 
-def _own_settings() -> dict[str, Any]:
-    """Those that one policy alone knows, under its name."""
+def _own_settings(declarations: Declarations) -> dict[str, Any]:
+    """Those that only one policy has, under its name."""
     return {
-        f"{policy}.{name}": _setting_schema(setting)
-        for policy, settings in OWN_SETTINGS.items()
-        for name, setting in settings.items()
+        key: _setting_schema(setting)
+        for key, setting in declarations.all_settings().items()
+        if key not in declarations.general
     }
 
 
@@ -70,6 +69,8 @@ def _setting_schema(setting: Setting) -> dict[str, Any]:
     options: list[dict[str, Any]] = [{"enum": list(setting.choices)}]
     if setting.kind is SettingKind.FLAG:
         options = [{"type": "boolean"}]
+    elif setting.kind is SettingKind.TEXT:
+        options = [{"type": "string"}]
     elif setting.kind is not SettingKind.CHOICE:
         options = [_number_schema(setting)]
     if setting.kind is SettingKind.SPAN:

@@ -13,7 +13,7 @@ BUILT_IN: dict[str, str] = {
     "admission.capacity": "sluice.policies.capacity_admission:CapacityAdmission",
     "pools.keep": "sluice.policies.defaults:KeepPools",
     "release.input": "sluice.policies.defaults:ReleaseOnArrival",
-    "release.mrorder": "sluice.bootstrap.ordering:MrOrderMaker",
+    "release.mrorder": "sluice.bootstrap.ordering:PlannedMrOrder",
     "release.on-demand": "sluice.policies.on_demand:OnDemand",
     "tasks.dynamicmr": "sluice.policies.dynamicmr.policy:DynamicMR",
     "tasks.fair": "sluice.policies.fair:Fair",

@@ -1,11 +1,11 @@
-"""Admission under deadlines: a job is taken once its deadline can be promised, and is worth it.
+"""Admission under deadlines: a job is admitted if its deadline can be kept and is worth its cost.
 
-In rounds, an interval apart while anybody asks, all jobs that ask are looked at together; who comes
-after a pause is looked at at once. Who is taken gets the containers that its deadline takes
-(`promises`) until it ends: a container scheduler that keeps them for it keeps the deadline. Who
-finds no room is put off while a later round could still be in time, and refused when none could, or
-when its machines cost more than refusing it does. What is taken stays taken. Every no tells the
-change that would have made it a yes, the cheapest first.
+Rounds decide about all waiting jobs together, an interval apart; a job that arrives after a pause
+is decided at once. An admitted job has the containers that its deadline needs reserved until it
+ends (`promises`); a container scheduler that keeps them free keeps the deadline. A job that does
+not fit is deferred while a later round could still be in time. It is refused if none could, or if
+its machines cost more than refusing it does. An admitted job stays admitted. Every refusal names
+the changes that would have admitted the job, the cheapest first.
 Source: capacity spec, sections 1, 3.2 and 4.3.
 """
 
@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from sluice.core.protocols import Admit, Defer, Refuse
+from sluice.core.protocols import AdmissionPolicy, Admit, Defer, Refuse
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.settings import HeartbeatSettings
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
+from sluice.model.settings import number, whole, word
 from sluice.policies.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.container_needs import ContainerNeeds, container_needs
 
@@ -27,54 +29,51 @@ _RENTS = 10.0  # penalty for a job where none is told, in rents of its own (sect
 _NO_NODE = Reason(ReasonCode.NO_NODE)
 
 
-class CapacityAdmission:
-    """Takes jobs whose deadline it can promise.
-
-    interval_s: between rounds; 0 for a round whenever anything happens.  bound: low, avg or up,
-    how long jobs are taken to be.  takes_others: jobs without a deadline, or of unknown length,
-    are taken without a promise.  rent_usd: of a VM for the hour; None where nobody told, and then
-    every job is worth its VMs.  vm_containers: of one VM; None for those of a node.  penalty_usd:
-    for refusing a job of weight 1 that tells no penalty; None for ten times its rent.
-    heartbeat_s: of the nodes.
-    """
+class CapacityAdmission(AdmissionPolicy):
+    """Takes jobs whose deadline it can promise."""
 
     name = "capacity"
 
-    def __init__(
-        self,
-        *,
-        interval_s: float = 10.0,
-        bound: str = "up",
-        takes_others: bool = True,
-        rent_usd: float | None = None,
-        vm_containers: int | None = None,
-        penalty_usd: float | None = None,
-        heartbeat_s: float = 0.0,
-    ) -> None:
-        self._interval_s = interval_s
-        self._bound = bound
-        self._takes_others = takes_others
-        self._rent_usd = rent_usd
-        self._vm_containers = vm_containers
-        self._penalty_usd = penalty_usd
-        self._heartbeat_s = heartbeat_s
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(HeartbeatSettings):
+        """When it decides, and what jobs are worth. Source: capacity spec, sections 3 and 4.3."""
+
+        interval_s: float = number(
+            10.0, "seconds between rounds; 0 decides whenever anything happens"
+        )
+        bound: str = word(
+            "up", "estimate of job lengths; up keeps every promise", "low", "avg", "up"
+        )
+        without_deadline: str = word(
+            "take",
+            "what to do with jobs without a deadline, or of unknown lengths",
+            "take",
+            "refuse",
+        )
+        reserved_vm_usd: float | None = number(
+            None, "dollars for a VM and the hour, else those under `prices`; none takes what fits"
+        )
+        vm_containers: int | None = whole(
+            None, "containers of one VM; none for as many as a node has", low=1
+        )
+        penalty_usd: float | None = number(
+            None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
+        )
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        of = settings or self.Settings()
+        self._interval_s = of.interval_s
+        self._bound = of.bound
+        self._takes_others = of.without_deadline == "take"
+        self._rent_usd = of.reserved_vm_usd
+        self._vm_containers = of.vm_containers
+        self._penalty_usd = of.penalty_usd
+        self._heartbeat_s = of.heartbeat_s
         self._laws: dict[JobId, ContainerNeeds | None] = {}
         self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
         self._held_at_s = -math.inf
         self._rounds: list[dict[str, object]] = []
-
-    @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> CapacityAdmission:
-        """From the settings of a workload file."""
-        return cls(
-            interval_s=settings["interval_s"],
-            bound=settings["bound"],
-            takes_others=settings["without_deadline"] == "take",
-            rent_usd=settings["reserved_vm_usd"],
-            vm_containers=settings["vm_containers"],
-            penalty_usd=settings["penalty_usd"],
-            heartbeat_s=settings["heartbeat_s"],
-        )
 
     def round_at_s(self, now_s: float) -> float:
         return max(now_s, self._held_at_s + self._interval_s)

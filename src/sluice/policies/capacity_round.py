@@ -1,8 +1,8 @@
-"""One round of admission: who is taken, put off or refused, and what would have changed a no.
+"""One round of admission: which jobs are admitted, deferred or refused, and what would change a no.
 
-Jobs stand by falling worth of a container. Who fits into what is promised to nobody is taken; so
-what is taken is worth at most one job less than the best. Source: capacity spec, section 4.1, for
-jobs that cannot be divided, on the machines that there are.
+Jobs are ordered by the worth of one container, highest first. A job that fits into the unreserved
+containers is admitted. The admitted jobs are worth at most one job less than the best choice.
+Source: capacity spec, section 4.1, for jobs that cannot be divided, on the nodes of the cluster.
 """
 
 from __future__ import annotations

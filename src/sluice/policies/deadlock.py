@@ -1,11 +1,11 @@
 """The deadlock breaker: reduces that wait for a map must not hold every slot it could have.
 
-Where slots are lent, a node that is lost or a map that fails may leave a job with a map to start,
-all slots held by reduces, and these waiting for that very map. When no slot that a map could use
-has been free for a minute, such a job's youngest waiting reduce is ended, one in a borrowed slot if
-there is one. From then on the job's maps have the right of way, one at a time, until none waits.
+If slots are lent, a lost node or a failed map may leave a job with a map to start, while reduces
+that wait for this map hold all slots. If no slot that a map could use has been free for a minute,
+the job's youngest waiting reduce is killed, one in a borrowed slot if there is one. From then on
+the job's maps have priority, one at a time, until none waits.
 
-What is too narrow for a map is no free slot: a reduce of weight 7.5 leaves half of one of eight.
+Room that is too narrow for a map is not a free slot: a reduce of weight 7.5 leaves half of eight.
 Source: dynamicmr spec, section 6, erratum E12.
 """
 
@@ -17,14 +17,13 @@ from typing import Final
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.job_order import Named
 
 PATIENCE_S: Final = 60.0
 
@@ -36,7 +35,7 @@ _NUMBER: Final = "E12"
 class DeadlockBreaker(Decorator):
     """Ends a reduce where reduces and their maps wait for each other."""
 
-    def __init__(self, inner: Named, fractions: Fractions) -> None:
+    def __init__(self, inner: TaskPolicy, fractions: Fractions) -> None:
         super().__init__(inner)
         self._fractions = fractions
         # When a slot that such a task could use became free last, or was free.
@@ -47,13 +46,13 @@ class DeadlockBreaker(Decorator):
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
         self._state = state
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; what begins frees nothing."""
+        """As `AttemptObserver`; a start frees no slot."""
 
     def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; how far it is plays no part."""
+        """As `AttemptObserver`; progress is not used."""
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`: a slot has become free."""
@@ -91,8 +90,8 @@ class DeadlockBreaker(Decorator):
 
     # --- who must give way --------------------------------------------------------------------
 
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = super().look_at_s(state, now_s)
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().wake_at_s(state, now_s)
         if not state.startable or not state.running:
             return inner_s
         at_s = max(min(self._full_since_s.values()), self._checked_at_s) + PATIENCE_S

@@ -1,41 +1,34 @@
-"""A task policy around another: it hands everything on, and adds what it is for."""
+"""A task policy around another: it forwards every call, and subclasses add to some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sluice.core.entries import WHOLE_SLOTS, NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
-from sluice.core.protocols import Assignment, DividesSlots, EndsAttempts, HoldsBack, MindsAttempts
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.policies.job_order import Named
 
 
-class Decorator:
-    """Does what `inner` does. Subclasses override what they add to, and call this for the rest."""
+class Decorator(TaskPolicy):
+    """Does what `inner` does. A subclass overrides what it adds to, and calls `super()`."""
 
-    def __init__(self, inner: Named) -> None:
+    def __init__(self, inner: TaskPolicy) -> None:
+        super().__init__()
         self.inner = inner
-        self.name = inner.name
-        self.uses = inner.uses
-        # To ask a protocol takes ten times as long as to answer, so each is asked once.
-        self._slot_units = inner.slot_units if isinstance(inner, DividesSlots) else WHOLE_SLOTS
-        self._killer = inner if isinstance(inner, EndsAttempts) else None
-        self._holder = inner if isinstance(inner, HoldsBack) else None
-        self._minder = inner if isinstance(inner, MindsAttempts) else None
-
-    @property
-    def slot_units(self) -> SlotUnits:
-        """As in `DividesSlots`."""
-        return self._slot_units
+        if not self.name:
+            self.name = inner.name  # type: ignore[misc]  # what it decorates is what users name
 
     @property
     def reads_progress(self) -> bool:
-        """As in `MindsAttempts`."""
-        return self._minder is not None and self._minder.reads_progress
+        return self.inner.reads_progress
+
+    @property
+    def slot_units(self) -> SlotUnits:
+        return self.inner.slot_units
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
@@ -47,26 +40,26 @@ class Decorator:
         return self.inner.explain(phase, state, now_s)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        return () if self._killer is None else self._killer.kills(state, now_s)
+        return self.inner.kills(state, now_s)
 
-    def minds(self, state: ClusterState) -> bool:
-        return self._minder is not None and self._minder.minds(state)
-
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        return None if self._minder is None else self._minder.look_at_s(state, now_s)
+    def wants_offer(self, state: ClusterState) -> bool:
+        return self.inner.wants_offer(state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        return None if self._holder is None else self._holder.wake_at_s(state, now_s)
+        return self.inner.wake_at_s(state, now_s)
 
-    def can_run(self, kind: SlotKind, nodes: Sequence[Node]) -> bool:
-        """Whether a task of a kind could ever run on nodes like these, all their slots idle."""
-        if hasattr(self.inner, "can_run"):
-            return bool(self.inner.can_run(kind, nodes))
-        return any(node.slots(kind) for node in nodes)
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return self.inner.holds_back(state, now_s)
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        return self.inner.shortage(kind, nodes)
+
+    def report(self) -> Mapping[str, object]:
+        return self.inner.report()
 
 
 def earlier(one_s: float | None, other_s: float | None) -> float | None:
-    """The earlier of two instants, each of which may be never."""
+    """The earlier of two instants, each of which may be None for never."""
     if one_s is None or other_s is None:
         return other_s if one_s is None else one_s
     return min(one_s, other_s)

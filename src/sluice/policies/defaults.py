@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.core.entries import JobEntry
-from sluice.core.protocols import Admit, ReleaseOrder, Reservation
+from sluice.core.protocols import (
+    AdmissionPolicy,
+    Admit,
+    PoolPolicy,
+    ReleaseOrder,
+    ReleasePolicy,
+)
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
 
 
-class AdmitAll:
+class AdmitAll(AdmissionPolicy):
     """Takes every job."""
 
     name = "all"
@@ -19,7 +25,7 @@ class AdmitAll:
         return Admit()
 
 
-class ReleaseOnArrival:
+class ReleaseOnArrival(ReleasePolicy):
     """Sends each job to the cluster as it arrives, in the order of arrival."""
 
     name = "input"
@@ -33,15 +39,7 @@ class ReleaseOnArrival:
         return ReleaseOrder(order=waiting)
 
 
-class KeepPools:
+class KeepPools(PoolPolicy):
     """Leaves the set of machines alone."""
 
     name = "keep"
-
-    def reserve(
-        self,
-        waiting: Sequence[JobEntry],
-        state: ClusterState,
-        now_s: float,
-    ) -> Sequence[Reservation]:
-        return ()

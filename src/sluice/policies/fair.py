@@ -7,8 +7,8 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -18,8 +18,10 @@ from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
-from sluice.policies.job_order import Key, Pick, Place
+from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.settings import DelaySettings, FairSettings
 from sluice.policies.share_order import PoolShare, ShareOrder, job_place
+from sluice.policies.speculation import with_copies, with_kills
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -38,22 +40,34 @@ def balance_line(load: float, slots: int) -> int:
     return min(slots, math.ceil(min(load, 1.0) * slots - 1e-9))
 
 
-class Fair:
+def delay_of(settings: DelaySettings) -> DelayScheduling | None:
+    """The delay scheduling that settings ask for; None without any wait."""
+    if not (settings.node_wait_s or settings.rack_wait_s):
+        return None
+    return DelayScheduling(settings.node_wait_s, settings.rack_wait_s)
+
+
+class Fair(JobOrder):
     """Pools in the order of their shares; `delay` says how far from its data a job may run."""
 
-    name = "fair"
-    uses: Final = "typed slots"
-    has_pools: Final = True
+    name: ClassVar[str] = "fair"
+    Settings: ClassVar[type[Any]] = FairSettings
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> Self:
-        """From the settings of a workload file; without a wait there is no delay scheduling."""
-        waits = (settings.get("node_wait_s", 0.0), settings.get("rack_wait_s", 0.0))
-        return cls(DelayScheduling(*waits) if any(waits) else None)
+    def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
+        return with_kills(with_copies(cls(delay_of(settings)), settings), settings)
+
+    @property
+    def has_pools(self) -> bool:
+        return True
+
+    @property
+    def shares(self) -> ShareOrder:
+        return self.order
 
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
@@ -182,7 +196,7 @@ class Fair:
         share = self._share_with_work(pool, kind)
         return () if share is None else (share,)
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
         for share in self._shares(pool, kind):
@@ -224,12 +238,6 @@ class Fair:
                     yield Assignment(phase, kind, reason, tasks)
             # A task that runs again comes alone, so that less may have started than was given.
             room -= before - node.free[kind]
-
-    def copies_wanted(self, kind: SlotKind) -> int:
-        return 0
-
-    def pools_with_copies(self) -> list[PoolEntry]:
-        return []
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return None if self._delay is None else self._delay.wake_at_s(now_s)

@@ -7,8 +7,8 @@ has no meaning where a freed slot is refilled at once).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -16,31 +16,31 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.job_order import Key, Pick, Place
+from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.settings import FifoSettings
+from sluice.policies.speculation import with_copies, with_kills
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
 _TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
 
 
-class Fifo:
+class Fifo(JobOrder):
     """First released, first served, in typed slots."""
 
-    name = "fifo"
-    uses: Final = "typed slots"
-    has_pools: Final = False
+    name: ClassVar[str] = "fifo"
+    Settings: ClassVar[type[Any]] = FifoSettings
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
         self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
 
     @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> Fifo:
-        """From the settings of a workload file."""
-        return cls(by_heartbeat=settings.get("heartbeat_s", 0.0) > 0)
+    def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
+        made = cls(by_heartbeat=settings.heartbeat_s > 0)
+        return with_kills(with_copies(made, settings), settings)
 
     def attach(self, state: ClusterState) -> None:
-        """Needs no index beyond the state's own backlogs."""
         self._state = state
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
@@ -67,9 +67,6 @@ class Fifo:
     def begin(self, now_s: float) -> None:
         self._was_remote = False
 
-    def end(self, now_s: float) -> None:
-        """Nobody has waited."""
-
     def has_waiting(self, kind: SlotKind) -> bool:
         return self._state.backlogs[kind].first() is not None
 
@@ -92,7 +89,7 @@ class Fifo:
             self._was_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
         return Pick(phase, _FIRST)
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
         for phase in self._state.backlogs[kind].in_order():
@@ -110,15 +107,6 @@ class Fifo:
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return (job.release_seq,)
-
-    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        return None
-
-    def copies_wanted(self, kind: SlotKind) -> int:
-        return 0
-
-    def pools_with_copies(self) -> list[PoolEntry]:
-        return []
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         jobs = tasks = 0

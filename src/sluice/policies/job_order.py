@@ -1,25 +1,27 @@
-"""What a policy of turns offers to those who build on it: one task at a time, on demand.
+"""A task policy that orders jobs, and that other policies can ask for one task at a time.
 
-`Fair` and `Fifo` say whose turn it is; they are task policies by themselves, and others decide
-over them which slot a task takes (`dynamicmr`), or what runs twice (`late`). What was picked must
-be started: the line counts it as started when it is told.
+`Fair` and `Fifo` are job orders. Other policies build on one: they decide which slot a task takes
+(`dynamicmr`), or which task runs twice (`late`). A task that was picked must be started, because
+the order counts it as started.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason
-from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.share_order import ShareOrder
 
 Key = tuple[Any, ...]
 
 
 class Pick(NamedTuple):
-    """A phase whose turn it is, and why. copy_of: the attempt that is to run a second time."""
+    """The phase to serve next, and why. copy_of: the attempt to run a second time."""
 
     phase: PhaseEntry
     reason: Reason
@@ -27,35 +29,25 @@ class Pick(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a job stands in line: its pool among the pools, and itself among the pool's jobs."""
+    """The place of a job: of its pool among the pools, and its own among the pool's jobs."""
 
     pool: Key
     job: Key
 
 
-class Named(TaskPolicy, Protocol):
-    """A task policy that tells its name.
-
-    uses: what tasks take, "typed slots" of their own kind or "slots of either kind".
-    """
-
-    name: str
-
-    @property
-    def uses(self) -> str:
-        """As above."""
-
-
-@runtime_checkable
-class JobOrder(Named, Protocol):
-    """A task policy that can be asked for single tasks. A pool of None stands for all pools.
-
-    has_pools: whether jobs stand by pool first; else all stand in one line.
-    """
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JobOrder(TaskPolicy):
+    """A task policy that can be asked for single tasks. A pool of None means all pools."""
 
     @property
     def has_pools(self) -> bool:
-        """As above."""
+        """Whether jobs are ordered by pool first; otherwise all are in one queue."""
+        return False
+
+    @property
+    def shares(self) -> ShareOrder:
+        """The pools' shares of each kind of slot; only an order with pools has them."""
+        raise AssertionError("this order has no pools")
 
     def begin(self, now_s: float) -> None:
         """A node asks for work."""
@@ -65,11 +57,13 @@ class JobOrder(Named, Protocol):
 
     def has_waiting(self, kind: SlotKind) -> bool:
         """Whether a task of the kind waits that may start."""
+        raise AssertionError("each order of jobs has its own")
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
-        """Whether the node may take one more task in a slot of its kind, `more` tasks being wanted
-        beside those that wait and run.
+        """Whether the node may take one more task in a slot of its kind, if `more` tasks are
+        wanted in addition to those that wait and run.
         """
+        raise AssertionError("each order of jobs has its own")
 
     def pick(
         self,
@@ -78,32 +72,36 @@ class JobOrder(Named, Protocol):
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        """The first in line that may start a task of the kind on the node, its waits obeyed.
+        """The first in order that may start a task of the kind on the node, waits included.
 
-        before: nobody who stands behind this place is asked.
+        before: jobs behind this place are not asked.
         """
+        raise AssertionError("each order of jobs has its own")
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        """The first in line with a task whose input lies on the node."""
+        """The first in order with a task whose input is on the node."""
+        raise AssertionError("each order of jobs has its own")
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        """The first in line that has a task of the kind, wherever its input lies."""
+        """The first in order that has a task of the kind, wherever its input is."""
+        raise AssertionError("each order of jobs has its own")
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
-        """Where a pool stands for a kind of task, also when nothing of it waits; lower is first."""
+        """A pool's place for a kind of task, also if none of its tasks wait; lower is first."""
+        raise AssertionError("each order of jobs has its own")
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        """Where a job stands among those of its pool."""
+        """A job's place among those of its pool."""
+        raise AssertionError("each order of jobs has its own")
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        """Tasks of a kind that it would start where nothing waits: copies."""
+        """Second copies of tasks of a kind that it would start if no task waits."""
+        return 0
 
     def pools_with_copies(self) -> list[PoolEntry]:
-        """Pools of which a task may be worth a copy."""
-
-    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        """When work that was held back should be looked at again."""
+        """Pools that may have a task worth a copy."""
+        return []

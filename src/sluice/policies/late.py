@@ -1,17 +1,16 @@
 """LATE: a second copy of the task that would otherwise end last.
 
-A line of turns around another. When a job's turn comes and it has started all it can, a slow task
-of it may be copied, before the jobs behind it are asked; a `CopyGate` may say that tasks of those
-come first (see `sepb`). Who decorates nothing else is a task policy by itself, each kind of task in
-its own slots.
+An order of jobs around another. If a job is next and has started all its tasks, a slow task of it
+may be copied before the jobs behind it are asked. A `CopyGate` may put their tasks first (see
+`sepb`). Alone, it is a task policy in which each kind of task uses its own slots.
 
-Copies go to nodes that are not slow themselves, as long as few enough run, and never to the node
-of the first attempt; whether its data lie there plays no part. First to finish wins; the core ends
-the other. A reduce that still waits for maps is not slow, and gets none.
+Copies go to nodes that are not slow, while fewer than the limit run, and never to the node of the
+first attempt. Data locality is not considered. The first to finish wins; the core kills the other.
+A reduce that still waits for maps is not slow and gets no copy.
 
-Only phases that have started all they can are looked at, and one without a candidate not again
-before one of its attempts has told something or come of age: a heartbeat costs what has changed,
-not what runs.
+Only phases that have started all their tasks are checked. A phase without a candidate is checked
+again after one of its attempts has reported or is old enough. So a heartbeat costs what has
+changed, not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """
@@ -21,7 +20,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -30,9 +28,11 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.policies.decorator import Decorator
+from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.progress_rate import Paces, left_s, percentile
+from sluice.policies.settings import SpeculationSettings
+from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
 
@@ -41,30 +41,6 @@ _REDUCE: Final = SlotKind.REDUCE
 _KINDS: Final = (_MAP, _REDUCE)
 _CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
 _EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateLimits:
-    """Who is slow, and how many copies may run.
-
-    spec_cap: below 1 a share of all slots (but one copy at least), from 1 on a number of copies.
-    slow_task, slow_node: percentiles, 0 to 100.  min_age_s: younger attempts are not judged.
-    """
-
-    spec_cap: float = 0.1
-    slow_task: float = 25.0
-    slow_node: float = 25.0
-    min_age_s: float = 60.0
-
-    def copies_max(self, slots: int) -> int:
-        """How many copies may run where there are so many slots.
-
-        >>> LateLimits().copies_max(108), LateLimits(spec_cap=3).copies_max(108)
-        (10, 3)
-        """
-        if self.spec_cap >= 1:
-            return math.floor(self.spec_cap)
-        return max(1, math.floor(self.spec_cap * slots)) if self.spec_cap else 0
 
 
 class CopyGate(Protocol):
@@ -99,16 +75,20 @@ class AnyJob:
         return True
 
 
-class Late(Decorator):
-    """A line in which slow tasks stand for a second time, where their job's turn is."""
+class Late(JobOrder):
+    """An order of jobs in which a slow task is offered a second time, at its job's place."""
 
     def __init__(
-        self, inner: JobOrder, gate: CopyGate | None = None, limits: LateLimits | None = None
+        self,
+        inner: JobOrder,
+        gate: CopyGate | None = None,
+        settings: SpeculationSettings | None = None,
     ) -> None:
-        super().__init__(inner)
+        super().__init__()
+        self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
-        self._limits = limits or LateLimits()
+        self._limits = settings or SpeculationSettings()
         self._touched: dict[PhaseEntry, None] = {}
         self._started_all: dict[PhaseEntry, None] = {}
         self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}
@@ -125,23 +105,35 @@ class Late(Decorator):
 
     @property
     def has_pools(self) -> bool:
-        """As in `JobOrder`."""
         return self._line.has_pools
+
+    @property
+    def shares(self) -> ShareOrder:
+        return self._line.shares
 
     def attach(self, state: ClusterState) -> None:
         self._line.attach(state)
         self._state = state
         self._paces = Paces(state)
-        state.observers = (*state.observers, self)
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe(self)
+        state.observe_attempts(self)
         self._gate.attach(state, self._line)
 
-    def minds(self, state: ClusterState) -> bool:
+    def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
 
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        # The same instant whenever it is asked for, so that looks do not multiply.
-        return (math.floor(now_s / LOOK_S) + 1) * LOOK_S if state.running else None
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = self._line.wake_at_s(state, now_s)
+        if not state.running:
+            return inner_s
+        # The same instant whenever it is asked for, so that wake-ups do not multiply.
+        return earlier(inner_s, (math.floor(now_s / LOOK_S) + 1) * LOOK_S)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return self._line.holds_back(state, now_s)  # to look at what runs holds nothing back
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        return self._line.explain(phase, state, now_s)
 
     # --- what runs ----------------------------------------------------------------------------
 
@@ -241,10 +233,10 @@ class Late(Decorator):
             return first
         return copy
 
-    def pick_beside_data(
+    def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._line.pick_beside_data(node, kind, pool)
+        return self._line.pick_near_data(node, kind, pool)
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None

@@ -8,14 +8,16 @@ released before and never move again. Source: ordering spec, section 6.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.core.entries import JobEntry
-from sluice.core.protocols import ReleaseOrder
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
+from sluice.model.settings import SettingsGroup, number, whole, word
 from sluice.policies.rounds import Timing
 from sluice.policies.slot_counts import widths
 
@@ -31,7 +33,7 @@ class Round(NamedTuple):
     estimate_s: float
 
 
-class MrOrder:
+class MrOrder(ReleasePolicy):
     """Releases in rounds. engine: orders a round's jobs.  timing: calls the rounds.
 
     jobs_max: the most jobs of one round; None for all.
@@ -39,9 +41,33 @@ class MrOrder:
 
     name = "mrorder"
 
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(SettingsGroup):
+        """When rounds are held, and over which jobs. Source: ordering spec, section 6."""
+
+        policy: str = word(
+            "ati",
+            "when a round is held: at fixed times, at adaptive ones, or at enough waiting jobs",
+            "fti",
+            "ati",
+            "pnj",
+        )
+        interval_s: float = number(
+            10.0, "seconds between rounds, or the least of them", above=0.0, needs="policy=fti|ati"
+        )
+        jobs_min: int = whole(
+            2, "waiting jobs that call for a round (pnj)", low=1, high=1e6, needs="policy=pnj"
+        )
+        jobs_max: int | None = whole(None, "the most jobs that a round releases", low=1, high=1e6)
+        exact_jobs_max: int = whole(
+            7, "up to this many jobs the best order is searched", low=1, high=10
+        )
+        objective: str = word("makespan", "what a round minimises", "makespan", "tct")
+
     def __init__(
         self, *, engine: OrderingEngine, timing: Timing, jobs_max: int | None = None
     ) -> None:
+        super().__init__()
         self._engine = engine
         self._timing = timing
         self._jobs_max = jobs_max

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.protocols import ReleaseOrder
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.settings import SettingsGroup, word
 from sluice.policies.slot_counts import has_containers_only, widths
 
 # A heap of waiting jobs by rank, the order of submission at the end; who was released or killed
@@ -64,26 +64,30 @@ class _Room:
             self.free[self.reduce_kind] -= others
 
 
-class OnDemand:
-    """Holds jobs back until a slot would idle. objective: "makespan" ranks by Johnson's rule,
+class OnDemand(ReleasePolicy):
+    """Holds jobs back until a slot would idle. The objective "makespan" ranks by Johnson's rule,
     "tct" (total completion time) by the shortest job.
     """
 
     name = "on-demand"
 
-    def __init__(self, objective: str = "makespan") -> None:
-        self._is_for_tct = objective == "tct"
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(SettingsGroup):
+        """Source: ordering spec, section 10.5."""
+
+        objective: str = word(
+            "makespan", "what the rank of waiting jobs minimises", "makespan", "tct"
+        )
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        self._is_for_tct = self.settings.objective == "tct"
         self._works: dict[str, SlotWork] = {}
         self._slots = (0, 0)  # that jobs were ranked for
         self._ranked: set[str] = set()  # who was lined up
         self._mapping: _Line = []
         self._reducing: _Line = []  # who has no maps
         self._unphased: list[JobEntry] = []
-
-    @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> Self:
-        """From the settings of a workload file."""
-        return cls(settings.get("objective", "makespan"))
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float

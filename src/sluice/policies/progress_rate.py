@@ -1,7 +1,7 @@
-"""How fast attempts go, and how far nodes have come: what LATE judges stragglers by.
+"""Progress rates of attempts and progress of nodes, by which LATE finds stragglers.
 
-The rate of an attempt is its progress over the time in which it made it, as it was last told;
-that of a finished one is 1 / its length. A phase keeps the rates of all of them in order, so that
+The rate of an attempt is its last reported progress over the time that it took; the rate of a
+finished attempt is 1 / its length. A phase keeps the rates of all of them in order, so that
 a percentile is a look-up. Source: dynamicmr spec, sections 4 and 5.4, with erratum E16.
 """
 
@@ -114,7 +114,7 @@ class Paces:
         self.copies = 0
         self.changed: dict[PhaseEntry, None] = {}
         self._told: dict[Attempt, float] = {}
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""

@@ -39,7 +39,7 @@ class _PoolJobs:
         self.known: dict[JobEntry, tuple[Key, bool]] = {}
 
     def enter(self, job: JobEntry, place: Key, *, is_waiting: bool) -> None:
-        """A job stands there now."""
+        """Set the place of a job."""
         if self.known.get(job) == (place, is_waiting):
             return
         self.remove(job)
@@ -49,7 +49,7 @@ class _PoolJobs:
             insort(self.waiting, place)
 
     def remove(self, job: JobEntry) -> None:
-        """A job has left, or is about to stand elsewhere."""
+        """Remove a job that has left, or whose place changes."""
         place, was_waiting = self.known.pop(job, (None, False))
         if place is None:
             return
@@ -83,11 +83,11 @@ class _Standing:
         self.waiting = 0
 
     def touch(self, job: JobEntry) -> None:
-        """The job may stand elsewhere now."""
+        """The job's place may have changed."""
         self._touched[job] = None
 
     def settle(self) -> None:
-        """Work out anew where whoever was touched stands."""
+        """Update the places of the jobs that were touched."""
         pools: dict[PoolEntry, None] = {}
         for job in self._touched:
             pools[job.pool] = None
@@ -176,7 +176,7 @@ class PendingFirst:
         self._standings = {
             kind: _Standing(line, kind, counts_other=lends) for kind, lends in self._lends.items()
         }
-        state.observers = (*state.observers, self)
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""

@@ -195,7 +195,7 @@ class ShareOrder:
         self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
         self._counts: dict[PhaseEntry, _Count] = {}
-        state.observers = (*state.observers, self)
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """The phase changed; it is counted when somebody asks."""

@@ -1,8 +1,9 @@
-"""The kill rule: who takes over twice as long as those before is ended, and tried again.
+"""The kill rule: an attempt that runs over twice the mean of its phase is killed and retried.
 
-An attempt is ended when it has run longer than twice the mean of the finished attempts of its
-phase, of which there must be five; no task meets that twice. What a reduce has waited for maps is
-not counted, neither for it nor in the mean. Source: dynamicmr spec, section 5.4 (erratum E15).
+An attempt is killed if it has run longer than twice the mean of the finished attempts of its phase,
+of which there must be five. A task is killed once at most. The time that a reduce waits for maps is
+not counted, neither for the reduce nor in the mean.
+Source: dynamicmr spec, section 5.4 (erratum E15).
 
 For each phase one instant is kept at which its oldest attempt would be due; a phase is looked at
 only when that comes.
@@ -17,11 +18,11 @@ from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.policies.decorator import Decorator, earlier
-from sluice.policies.job_order import Named
 
 FINISHED_MIN: Final = 5
 TIMES_MEAN: Final = 2.0
@@ -51,9 +52,9 @@ class _Lengths:
 
 
 class SlowKill(Decorator):
-    """Ends what is far too slow, whatever `inner` starts."""
+    """Kills attempts of `inner` that are far too slow."""
 
-    def __init__(self, inner: Named) -> None:
+    def __init__(self, inner: TaskPolicy) -> None:
         super().__init__(inner)
         self._lengths: dict[PhaseEntry, _Lengths] = {}
         self._inputs_at_s: dict[PhaseEntry, float] = {}  # when what a phase reads was all there
@@ -62,13 +63,13 @@ class SlowKill(Decorator):
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
-    def minds(self, state: ClusterState) -> bool:
-        return bool(state.running) or super().minds(state)
+    def wants_offer(self, state: ClusterState) -> bool:
+        return bool(state.running) or super().wants_offer(state)
 
-    def look_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = super().look_at_s(state, now_s)
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().wake_at_s(state, now_s)
         if not self._due:
             return inner_s
         # It must have run longer than its limit, not as long.
@@ -101,7 +102,7 @@ class SlowKill(Decorator):
         self._plan(phase, lengths)
 
     def _phase_over(self, attempt: Attempt, lengths: _Lengths) -> None:
-        """What reads from it, counts its time from now on."""
+        """Phases that read from this one count their time from now on."""
         phase = attempt.phase
         for later in phase.needed_by:
             if later.has_inputs and not phase.job.has_ended:
@@ -113,7 +114,7 @@ class SlowKill(Decorator):
             self._inputs_at_s.pop(phase, None)
 
     def _from_s(self, attempt: Attempt) -> float:
-        """Since when its time counts."""
+        """From when the attempt's time counts."""
         return max(attempt.started_at_s, self._inputs_at_s.get(attempt.phase, 0.0))
 
     # --- who is due ---------------------------------------------------------------------------

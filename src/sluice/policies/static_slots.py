@@ -6,6 +6,8 @@ when it lends nothing. Source: dynamicmr spec, section 5.6.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sluice.core.entries import NodeEntry
 from sluice.policies.fair import Fair
 
@@ -13,7 +15,7 @@ from sluice.policies.fair import Fair
 class StaticSlots(Fair):
     """Fair shares of each kind of slot by itself."""
 
-    name = "static"
+    name: ClassVar[str] = "static"
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         return True

@@ -13,39 +13,40 @@ gets containers that are promised to nobody. Nothing is ever taken away to keep 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
+from sluice.model.settings import SettingsGroup, share
 
 _CONTAINER = SlotKind.CONTAINER
 _SHARE = Reason(ReasonCode.CONTAINER_SHARE)
 _OWN = Reason(ReasonCode.OWN_CONTAINER)
 
 
-class YarnLike:
-    """One pool of containers for all jobs. ramp: 0 to 1."""
+class YarnLike(TaskPolicy):
+    """One pool of containers for all jobs."""
 
     name = "yarn-like"
-    uses = "containers"
 
-    def __init__(self, ramp: float = 0.5) -> None:
-        self._ramp = ramp
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(SettingsGroup):
+        """Source: dynamicmr spec, section 5.6."""
 
-    @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> YarnLike:
-        """From the settings of a workload file."""
-        return cls(ramp=settings.get("ramp", 0.5))
+        ramp: float = share(
+            0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
+        )
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Ranking[JobEntry] = Ranking(_key)
-        state.observers = (*state.observers, self)
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """Keep the order of jobs in step."""
@@ -82,10 +83,16 @@ class YarnLike:
             return math.inf
         jobs, containers = self._state.active.values(), self._state.slots[_CONTAINER]
         share = containers * phase.job.job.weight / math.fsum(job.job.weight for job in jobs)
-        ramp = max(1, math.floor(self._ramp * share))
+        ramp_share: float = self.settings.ramp
+        ramp = max(1, math.floor(ramp_share * share))
         # Many small ramps must not add up to every container: one stays for the maps at least.
-        most = min(math.floor(self._ramp * containers), containers - 1)
+        most = min(math.floor(ramp_share * containers), containers - 1)
         return min(ramp, phase.running + most - sum(map(_running_early, jobs)))
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(node.slots(_CONTAINER) for node in nodes):
+            return None
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if phase.running >= self._limit(phase):

@@ -28,7 +28,6 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
-from sluice.core.protocols import HoldsBack, MindsAttempts
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
@@ -82,10 +81,9 @@ class Simulation:
             from sluice.simulation.contention import SharedNodes
 
             self._execution = SharedNodes(self._agenda, self._efforts, settings, self._state)
-        tasks = scheduler.policies.tasks
-        self._minder = tasks if isinstance(tasks, MindsAttempts) else None
+        self._tasks = scheduler.policies.tasks
         self._progress: ProgressReports | None = None
-        if self._minder is not None and self._minder.reads_progress:
+        if self._tasks.reads_progress:
             self._progress = ProgressReports(self._state, self._execution, self._untold)
         self._wakes = 0  # that stand on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
@@ -139,9 +137,7 @@ class Simulation:
     @property
     def _asks_for_work(self) -> bool:
         """Whether a node that speaks may be given something to do, or to end."""
-        if self._state.startable:
-            return True
-        return self._minder is not None and self._minder.minds(self._state)
+        return self._state.startable > 0 or self._tasks.wants_offer(self._state)
 
     def _is_stuck(self, now_s: float) -> bool:
         """Whether nodes ask for work for ever: all slots are held by what never ends."""
@@ -151,8 +147,7 @@ class Simulation:
         self._quiet_from_s = min(self._quiet_from_s, now_s)
         if now_s - self._quiet_from_s <= max(_PATIENCE_S, 3 * self._heartbeats.interval_s):
             return False
-        tasks = self._scheduler.policies.tasks
-        return not (isinstance(tasks, HoldsBack) and tasks.wake_at_s(self._state, now_s))
+        return not self._tasks.holds_back(self._state, now_s)
 
     # --- what happens -------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ class ProgressReports:
         self._execution = execution
         self._unreported = unreported
         self._running: dict[NodeId, dict[Attempt, None]] = {}
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""

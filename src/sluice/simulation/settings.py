@@ -1,63 +1,102 @@
-"""The simulator's knobs, with the defaults of the workload file's `settings:`."""
+"""Settings of the simulated world, each declared once.
+
+Sources: RAS spec, section 10 (contention; calibrated there, so publish the sensitivity with any
+result that rests on it); dynamicmr spec, sections 3 and 10 (locality, stragglers).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from sluice.core.settings import HeartbeatSettings, TimeoutSettings
 from sluice.model.errors import InvalidInput
+from sluice.model.settings import SettingKind, declared, number, share, whole, word
 
 HEARTBEAT_S_MIN = 0.001  # below, a run would consist of heartbeats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationSettings:
-    """How the simulated world behaves. Lengths in seconds, chances 0 to 1.
+@dataclass(frozen=True, kw_only=True)
+class SimulationSettings(HeartbeatSettings, TimeoutSettings):
+    """How the simulated world behaves."""
 
-    heartbeat_s: 0 refills a freed slot at once; above 0, nodes report at this interval, staggered.
-    jitter: every task's length is uniform within +- this share of its profile.
-    spread: "fixed", or the distribution that lengths are drawn from, of which `spread_cv` is the
-    coefficient of variation; the mean stays that of the profile.
-    p_slow, slow_factor: chance that an attempt is slow, and the range of how many times slower.
-    p_slow_node, slow_node_factor: chance that a node is slow, and how many times longer all work
-    takes there.
-    p_hang: chance that an attempt never ends; it is ended after `task_timeout_s` without progress.
-    replicas, rack_factor, remote_factor: copies of each input block, and how much longer a task
-    takes when its input is in its rack, or elsewhere. On where the cluster has racks.
-    node_mtbf_s, node_repair_s: mean time to a node's failure and of its repair; None for never.
-    losses_max: a simulation ends with Infeasible if a task is lost with its node more often.
-    task_failure: chance that an attempt fails, somewhere on its way.
-    contention: "none", or "shared" for node resources shared by the tasks on a node.
-    """
-
-    heartbeat_s: float = 0.0
-    jitter: float = 0.0
-    spread: str = "fixed"
-    spread_cv: float = 0.5
-    p_slow: float = 0.0
-    slow_factor: tuple[float, float] = (3.0, 6.0)
-    p_hang: float = 0.0
-    p_slow_node: float = 0.0
-    slow_node_factor: float = 1.5
-    task_timeout_s: float | None = 600.0
-    node_timeout_s: float = 600.0
-    replicas: int = 3
-    rack_factor: float = 1.3
-    remote_factor: float = 1.6
-    node_mtbf_s: float | None = None
-    node_repair_s: float | None = None
-    losses_max: int = 1000
-    task_failure: float = 0.0
-    contention: str = "none"
-    kappa_cpu: float = 0.1
-    kappa_io: float = 0.5
-    kappa_network: float = 0.0
-    kappa_memory: float = 2.0
-    peak: float = 1.25
-    thread_cpu: float = 50.0
-    fetch_bytes_per_s: float = 20e6
-    nic_bytes_per_s: float = 110e6
-    parallel_copies: int = 5
+    contention: str = word(
+        "none", "whether tasks on one node slow each other down", "none", "shared"
+    )
+    kappa_cpu: float = number(
+        0.1, "capacity lost as cpu is over-committed", high=1000.0, needs="contention=shared"
+    )
+    kappa_io: float = number(
+        0.5, "capacity lost as io is over-committed (seeks)", high=1000.0, needs="contention=shared"
+    )
+    kappa_network: float = number(
+        0.0, "capacity lost as the network is", high=1000.0, needs="contention=shared"
+    )
+    kappa_memory: float = number(
+        2.0, "speed lost as memory is (thrashing)", high=1000.0, needs="contention=shared"
+    )
+    peak: float = number(
+        1.25,
+        "the most a task's speed exceeds that of its profile",
+        above=0.0,
+        needs="contention=shared",
+    )
+    thread_cpu: float = number(
+        50.0, "the most cpu that one task can use, percent", above=0.0, needs="contention=shared"
+    )
+    fetch_bytes_per_s: float = number(
+        20e6, "the most that one reduce fetches", above=0.0, needs="contention=shared"
+    )
+    nic_bytes_per_s: float = number(
+        110e6, "what a node's network card carries", above=0.0, needs="contention=shared"
+    )
+    parallel_copies: int = whole(
+        5, "the most maps that one reduce fetches from at once", low=1, needs="contention=shared"
+    )
+    jitter: float = number(0.0, "0.15: each task's length is 15 % off at most", below=1.0)
+    spread: str = declared(
+        SettingKind.CHOICE,
+        "fixed",
+        "how task lengths are distributed; their mean stays that of the profile",
+        choices=("fixed", "exponential", "lognormal", "gamma"),
+    )
+    spread_cv: float = number(
+        0.5,
+        "coefficient of variation of that",
+        above=0.0,
+        high=100.0,
+        needs="spread=lognormal|gamma",
+    )
+    p_slow: float = share(0.0, "chance that an attempt is slow")
+    slow_factor: tuple[float, float] = declared(
+        SettingKind.SPAN,
+        (3.0, 6.0),
+        "how many times longer a slow attempt takes",
+        low=1.0,
+        needs="p_slow",
+    )
+    p_hang: float = share(0.0, "chance that an attempt never ends by itself")
+    p_slow_node: float = share(0.0, "chance that a node is slow, and all that runs on it")
+    slow_node_factor: float = number(
+        1.5, "how many times longer it takes there", low=1.0, needs="p_slow_node"
+    )
+    replicas: int = whole(3, "nodes that hold each block of input", low=1, high=1000)
+    rack_factor: float = number(1.3, "length of a map whose input is in its rack", low=1.0)
+    remote_factor: float = number(1.6, "length of a map whose input is in another", low=1.0)
+    node_mtbf_s: float | None = number(None, "mean seconds until a node fails", above=0.0)
+    node_repair_s: float | None = number(
+        None, "mean seconds until it is back", above=0.0, needs="node_mtbf_s"
+    )
+    node_timeout_s: float = number(
+        600.0, "seconds of silence that tell a lost node", above=0.0, needs="node_mtbf_s"
+    )
+    losses_max: int = whole(
+        1000,
+        "times that a task is lost with its node before the simulation ends",
+        low=1,
+        needs="node_mtbf_s",
+    )
+    task_failure: float = share(0.0, "chance that an attempt fails")
 
     def __post_init__(self) -> None:
         if 0 < self.heartbeat_s < HEARTBEAT_S_MIN:

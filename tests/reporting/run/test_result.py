@@ -10,7 +10,7 @@ from tests.runs import map_reduce, scheduler_of, totals
 from tests.strategies import clusters, job_lists
 
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
-from sluice.core.protocols import Refuse
+from sluice.core.protocols import AdmissionPolicy, Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
@@ -74,7 +74,7 @@ def test_a_job_that_never_ended_has_no_finish():
     json.dumps(document, allow_nan=False)
 
 
-class _RefuseAll:
+class _RefuseAll(AdmissionPolicy):
     def decide(self, job, state):
         return Refuse(Reason(ReasonCode.NO_NODE))
 

@@ -1,4 +1,4 @@
-"""Verbs that tell what happened, and why."""
+"""Commands that explain what happened, and why."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from sluice.cli import options as given
-from sluice.cli.answers import console, print_document, print_views, talk
+from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.given_workload import simulated_workload
+from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
 
 
@@ -43,7 +44,7 @@ def why(
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.why(job, **about.arguments, on_message=talk)
+    answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
@@ -86,7 +87,7 @@ def story(
     }  # fmt: skip
     workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.story(subject, **about.arguments, on_message=talk)
+    answer = api.story(subject, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:

@@ -12,7 +12,7 @@ from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload
-from sluice.cli.hints import talk_about
+from sluice.cli.hints import talk_about, talk_note
 
 if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
@@ -46,6 +46,7 @@ def simulate(
 
     workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, trace=trace, plot=plot)
+    notes: list[str] = []
     with simulation_bar() as on_progress:
         result = api.simulate(
             workload.source,
@@ -56,7 +57,10 @@ def simulate(
             seed=seed,
             lengths_from=lengths_from,
             on_progress=on_progress,
+            on_message=notes.append,
         )
+    for note in notes:
+        talk_note(note)
     files.write(result)
     if as_json:
         print_document(workload.noted(result.document()))
@@ -79,7 +83,7 @@ def compare(
         str,
         typer.Option(
             metavar="A,B,...",
-            help="Task policies to compare; RELEASE+TASKS also sets the release policy.",
+            help="Task policies: names, FILE.py:Class, or all; RELEASE+TASKS names both.",
         ),
     ] = "fifo,fair",
     seeds: given.Seeds = 10,
@@ -98,10 +102,18 @@ def compare(
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
+    notes: list[str] = []
     with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as on_progress:
         comparison = api.compare(
-            workload.source, names, seeds=seeds, settings=settings or [], on_progress=on_progress
+            workload.source,
+            names,
+            seeds=seeds,
+            settings=settings or [],
+            on_progress=on_progress,
+            on_message=notes.append,
         )
+    for note in notes:
+        talk_note(note)
     if plot is not None:
         from sluice.reporting.compare.chart import schedulers_chart
 

@@ -29,13 +29,13 @@ import orjson
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.setting import SettingKind, declared, number
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId, checked_id
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import SettingKind, declared, number
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "batsim"

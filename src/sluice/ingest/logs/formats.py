@@ -17,9 +17,9 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.options import options_of, settings_in
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
-from sluice.ingest.setting import Setting
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.settings import Setting
 
 AUTO = "auto"
 FILES_MAX = 100_000

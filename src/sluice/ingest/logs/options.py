@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from sluice.ingest.setting import Setting, setting_of
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.errors import InvalidInput
+from sluice.model.settings import Setting, setting_of
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.ingest.logs.names import printable
-from sluice.ingest.setting import number, whole
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -21,6 +20,7 @@ from sluice.model.lengths import ConstantLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
+from sluice.model.settings import number, whole
 
 _FLAG = "--from-log-set"
 _LEAST_S = 0.001

@@ -25,7 +25,6 @@ from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of
-from sluice.ingest.setting import SettingKind, declared, number, whole, word
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
@@ -33,6 +32,7 @@ from sluice.model.history import PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.settings import SettingKind, declared, number, whole, word
 from sluice.model.workload import Workload
 
 NOTES_MAX = 40

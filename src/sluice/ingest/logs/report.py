@@ -117,7 +117,7 @@ class Importer(Protocol):
     """A module of this room that reads one format.
 
     FORMAT: its name, as `--format` takes it.
-    Options: a frozen dataclass whose fields are made by `sluice.ingest.setting.declared`; NoOptions
+    Options: a frozen dataclass whose fields are made by `sluice.model.settings.declared`; NoOptions
         where there is nothing to choose.
     """
 

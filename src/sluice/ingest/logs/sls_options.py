@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.ingest.setting import SettingKind, declared, whole
+from sluice.model.settings import SettingKind, declared, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,13 +26,13 @@ from typing import NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.setting import SettingKind, declared, number, whole
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import SettingKind, declared, number, whole
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swf"

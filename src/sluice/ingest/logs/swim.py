@@ -29,12 +29,12 @@ from sluice.ingest.logs.options import check_options, settings_in
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report, Skipped
 from sluice.ingest.reading import read_source, source_name
-from sluice.ingest.setting import number, whole
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swim"

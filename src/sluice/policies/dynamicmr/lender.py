@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -33,8 +33,6 @@ class SlotLender(Decorator):
         self, line: JobOrder, cases: list[Case], fractions: Fractions, units: SlotUnits
     ) -> None:
         super().__init__(line)
-        self.name = "dhsa"
-        self.uses = "slots of either kind"
         self.line = line
         self.cases = cases
         self.fractions = fractions
@@ -58,13 +56,20 @@ class SlotLender(Decorator):
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         raise AssertionError("each way of lending has its own")
 
-    def can_run(self, kind: SlotKind, nodes: Sequence[Node]) -> bool:
-        """Whether a task of a kind could ever run on nodes like these, all their slots idle."""
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        """Nothing if a task may borrow a slot of the other kind; the fractions must allow it."""
         if any(node.slots(kind) for node in nodes):
-            return True
+            return None
         lent, needed = other(kind), self.units[kind]
         room = [node.slots(lent) * self.units[lent] for node in nodes]
-        return max(room) >= needed and whole(self.fractions.of(lent) * sum(room) / needed) >= 1
+        if max(room) >= needed and whole(self.fractions.of(lent) * sum(room) / needed) >= 1:
+            return None
+        fraction = f"pct_{lent.value}"
+        return SlotShortage(
+            f"{kind.value}_slots of the cluster is 0, and {fraction} and the slot weights leave no"
+            f" {lent.value} slot to borrow",
+            f"give the cluster {kind.value} slots, a greater {fraction} or larger nodes",
+        )
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """What the line says; where all slots of its kind are busy, also what it may borrow."""

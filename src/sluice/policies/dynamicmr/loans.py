@@ -34,7 +34,7 @@ class Loans:
         self.reduces_in_map_slots = 0
         self.ahead = 0
         self.back = 0
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -102,7 +102,7 @@ class Demand:
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
         self._known: dict[PhaseEntry, tuple[int, int]] = {}
         self._touched: dict[PhaseEntry, None] = {}
-        state.observers = (*state.observers, self)
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`: it is counted when somebody asks."""

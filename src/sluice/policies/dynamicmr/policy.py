@@ -6,9 +6,9 @@ lending, with prescheduling among its cases; around that the kill rule and the d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
+from sluice.model.settings import flag, number, share, whole, word
 from sluice.policies.deadlock import DeadlockBreaker
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
@@ -16,42 +16,68 @@ from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
 from sluice.policies.dynamicmr.pool_dependent import PoolDependent
 from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
-from sluice.policies.dynamicmr.prescheduling import LENT_MAX, with_prescheduling
+from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
-from sluice.policies.fair import Fair
+from sluice.policies.fair import Fair, delay_of
 from sluice.policies.fifo import Fifo
 from sluice.policies.job_order import JobOrder
+from sluice.policies.settings import FairSettings, FifoSettings
 from sluice.policies.speculation import with_copies, with_kills
 
 
 class DynamicMR(Decorator):
-    """Everything that the settings ask for, by its name in workload files."""
+    """All parts that the settings ask for."""
 
     name = "dynamicmr"
 
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(FairSettings, FifoSettings):
+        """What is lent, to whom, and in which order. Source: dynamicmr spec, section 3."""
+
+        mode: str = word(
+            "pi", "what lends slots: each kind as a whole, or the pools (dynamicmr)", "pi", "pd"
+        )
+        order: str = word("fair", "order of the jobs (dynamicmr)", "fair", "fifo")
+        pct_map: float = share(
+            1.0, "share of the unused map slots that reduces may use (dynamicmr)"
+        )
+        pct_reduce: float = share(
+            1.0, "share of the unused reduce slots that maps may use (dynamicmr)"
+        )
+        w_map: float = number(1.0, "weight of a map, against a reduce (dynamicmr)", above=0.0)
+        w_reduce: float = number(1.0, "weight of a reduce, against a map (dynamicmr)", above=0.0)
+        case5: str = word(
+            "at_once",
+            "when a map runs away from its data rather than leave a slot idle (dynamicmr, mode pd)",
+            "at_once",
+            "after_wait",
+            needs="mode=pd",
+        )
+        prescheduling: bool = flag(
+            "start maps near their data in slots beyond the balance line (dynamicmr)"
+        )
+        reduce_slots_lent_max: int = whole(
+            100_000, "reduce slots lent by prescheduling at most", needs="prescheduling"
+        )
+
     @classmethod
-    def build(cls, settings: Mapping[str, Any]) -> DynamicMR:
-        """From the settings of a workload file."""
-        fractions = Fractions(settings.get("pct_map", 1.0), settings.get("pct_reduce", 1.0))
+    def build(cls, settings: Settings) -> DynamicMR:
+        fractions = Fractions(settings.pct_map, settings.pct_reduce)
         lender = _lender(settings, fractions)
-        made = cls(DeadlockBreaker(with_kills(lender, settings), fractions))
-        made.name = cls.name
-        return made
+        return cls(DeadlockBreaker(with_kills(lender, settings), fractions))
 
 
-def _lender(settings: Mapping[str, Any], fractions: Fractions) -> SlotLender:
-    is_fifo = settings.get("order", "fair") == "fifo"
-    turns: JobOrder = Fifo.build(settings) if is_fifo else Fair.build(settings)
-    line = with_copies(turns, settings, fractions)
-    units = slot_units(settings.get("w_map", 1.0), settings.get("w_reduce", 1.0))
-    mode = settings.get("mode", "pi")
-    cases: list[Case] = own_and_borrowed(line, mode.upper())
-    if settings.get("prescheduling", False):
-        lent_max = settings.get("reduce_slots_lent_max", LENT_MAX)
-        cases = with_prescheduling(cases, line, fractions, lent_max)
-    if mode == "pi":
+def _lender(settings: DynamicMR.Settings, fractions: Fractions) -> SlotLender:
+    is_fifo = settings.order == "fifo"
+    by_heartbeat = settings.heartbeat_s > 0
+    order: JobOrder = Fifo(by_heartbeat=by_heartbeat) if is_fifo else Fair(delay_of(settings))
+    line = with_copies(order, settings, fractions)
+    units = slot_units(settings.w_map, settings.w_reduce)
+    cases: list[Case] = own_and_borrowed(line, settings.mode.upper())
+    if settings.prescheduling:
+        cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max)
+    if settings.mode == "pi":
         return PoolIndependent(line, cases, fractions, units)
     pools: PoolsInTurn = AllAsOne() if is_fifo else JointOrder(units)
-    is_at_once = settings.get("case5", "at_once") == "at_once"
-    away = AwayFromData(line, "PD 5") if is_at_once else None
+    away = AwayFromData(line, "PD 5") if settings.case5 == "at_once" else None
     return PoolDependent(line, cases, fractions, units, pools, away)

@@ -82,7 +82,7 @@ class PoolDependent(SlotLender):
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
-        self._pools.attach(state)
+        self._pools.attach(state, self.line)
 
     def turn(self, node: NodeEntry) -> NodeOffer:
         return _Turn(node, self)

@@ -14,7 +14,7 @@ from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
 from sluice.core.ranking import Ranking
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.job_order import Key
+from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.share_order import ShareOrder
 
 _MAP: Final = SlotKind.MAP
@@ -39,8 +39,8 @@ Placed = tuple[Key, int, Claimant]  # the number keeps claimants from being comp
 class PoolsInTurn(Protocol):
     """Whose turn it is among pools."""
 
-    def attach(self, state: ClusterState) -> None:
-        """Called once before the first event."""
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
+        """Called once before the first event. line: the order of jobs, attached already."""
 
     def in_order(self) -> Iterator[Placed]:
         """Those that can start something, with their places. Ask for no other order before this
@@ -98,10 +98,9 @@ class JointOrder:
         self._ranking: Ranking[JointShare] = Ranking(JointShare.key)
         self._joint: dict[PoolEntry, JointShare] = {}
 
-    def attach(self, state: ClusterState) -> None:
-        orders = [one for one in state.observers if isinstance(one, ShareOrder)]
-        self._order = orders[0]
-        state.observers = (*state.observers, self)
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
+        self._order = line.shares
+        state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""
@@ -123,7 +122,7 @@ class AllAsOne:
 
     pool: PoolEntry | None = None
 
-    def attach(self, state: ClusterState) -> None:
+    def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Needs no index."""
 
     def key(self) -> Key | None:

@@ -25,11 +25,9 @@ from sluice.policies.job_order import JobOrder
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
-LENT_MAX: Final = 100_000
-
 
 def with_prescheduling(
-    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int = LENT_MAX
+    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int
 ) -> list[Case]:
     """The cases with those of prescheduling among them: 1, P1, P2, 2, P3, 3, 4.
 
@@ -62,7 +60,7 @@ class ExtraSlot:
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
-        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("extra", turn.extra_map_slots))
@@ -86,7 +84,7 @@ class LentAhead:
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
-        pick = self._line.pick_beside_data(turn.node, _MAP, pool)
+        pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))

@@ -9,14 +9,14 @@ from statistics import fmean, median
 from typing import Any, Final
 
 from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import of_mapping
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.policies.job_order import Named
 from sluice.reproductions.charts import slots_chart
 from sluice.reproductions.dynamicmr.runs import DEFAULT_SLOTS, GENERATOR
 from sluice.reproductions.dynamicmr.workload import (
@@ -61,7 +61,7 @@ class Watched(Decorator):
     idle: the most slots that were left idle after an offer, with a startable task for each.
     """
 
-    def __init__(self, inner: Named, step_s: float = STEP_S) -> None:
+    def __init__(self, inner: TaskPolicy, step_s: float = STEP_S) -> None:
         super().__init__(inner)
         self._step_s = step_s
         self._running: Counter[tuple[PoolId, SlotKind]] = Counter()
@@ -72,7 +72,7 @@ class Watched(Decorator):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self._state = state
-        state.attempt_observers = (*state.attempt_observers, self)
+        state.observe_attempts(self)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         yield from self.inner.assign(node, state, now_s)
@@ -109,7 +109,7 @@ class Watched(Decorator):
 def watched(mode: str, seed: int) -> tuple[Watched, float]:
     """The policy of a mode ("pi" or "pd") after the three jobs, and their makespan in seconds."""
     settings: dict[str, Any] = {**SETTINGS, "mode": mode, "contention": "none"}
-    policy = Watched(DynamicMR.build(settings))
+    policy = Watched(DynamicMR.build(of_mapping(DynamicMR.Settings, settings)))
     state = simulated(worker_cluster(*DEFAULT_SLOTS), _jobs(), policy, settings, seed)
     return policy, makespan_s(state)
 

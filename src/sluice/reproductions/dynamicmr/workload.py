@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any, cast
+from typing import Any
 
 from sluice.api import simulate as api
 from sluice.api.simulate import Scheduling
@@ -155,8 +155,7 @@ def simulated(
     tasks: the name of a policy, or a new policy.  settings: by the names of a workload file.
     """
     workload = Workload(cluster=cluster, jobs=tuple(jobs), settings=settings)
-    # A policy object is passed through as it is.
-    how = Scheduling(tasks=cast("str", tasks), seed=seed)
+    how = Scheduling(tasks=tasks, seed=seed)
     return api.simulated(workload, how)[0].state
 
 

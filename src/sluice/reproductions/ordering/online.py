@@ -139,8 +139,8 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
     ways = {
         "ATI, makespan": mrorder(AdaptiveTimes, 10.0, "makespan"),
         "ATI, TCT": mrorder(AdaptiveTimes, 10.0, "tct"),
-        "on demand, makespan": lambda: OnDemand("makespan"),
-        "on demand, TCT": lambda: OnDemand("tct"),
+        "on demand, makespan": lambda: OnDemand(OnDemand.Settings(objective="makespan")),
+        "on demand, TCT": lambda: OnDemand(OnDemand.Settings(objective="tct")),
     }
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}

@@ -1,0 +1,230 @@
+"""Policy classes: ours by name, another package's by entry point, anybody's by FILE.py:Class.
+
+A policy may also be given as a class or an object, from Python. Whatever is wrong with a class that
+is not ours is an InvalidInput that names the class and what a policy must have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.model.settings import settings_of_class
+from sluice.policies import BUILT_IN
+
+_GROUP = "sluice.policies"
+_BASES: dict[str, tuple[type[Policy], str]] = {
+    "admission": (AdmissionPolicy, "decide"),
+    "release": (ReleasePolicy, "release"),
+    "tasks": (TaskPolicy, "assign"),
+    "pools": (PoolPolicy, "reserve"),
+}
+
+Spec = str | Policy | type[Policy]  # a name, FILE.py:Class, an object, or a class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenPolicy:
+    """A policy that a call names. made: the object itself where one was given.
+
+    label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
+    of its content.
+    """
+
+    kind: str
+    name: str
+    policy_class: type[Policy]
+    label: str
+    made: Policy | None = None
+    file: str = ""
+    sha256: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the class comes with Sluice."""
+        return self.policy_class.__module__.partition(".")[0] == "sluice"
+
+
+def policy_names(kind: str) -> list[str]:
+    """Names of the policies of a kind: admission, release, tasks or pools."""
+    names = set(BUILT_IN) | {entry.name for entry in metadata.entry_points(group=_GROUP)}
+    return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
+
+
+def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
+    """The policy that a name, a file and class, a class or an object stands for.
+
+    Raises InvalidInput with the nearest name, or with what is wrong with the class.
+    """
+    if not isinstance(spec, str):
+        given = spec if isinstance(spec, type) else type(spec)
+        _check_class(kind, given, f"class {given.__qualname__}")
+        made = None if isinstance(spec, type) else spec
+        return _chosen(kind, given, given.__qualname__, made=made)
+    if is_file_spec(spec):
+        return _from_file(kind, spec)
+    path = BUILT_IN.get(f"{kind}.{spec}") or _of_entry_point(kind, spec)
+    module, _, attribute = path.partition(":")
+    found = getattr(import_module(module), attribute)
+    _check_class(kind, found, path)
+    return ChosenPolicy(kind=kind, name=spec, policy_class=found, label=spec)
+
+
+def _chosen(kind: str, found: type[Policy], label: str, **more: Any) -> ChosenPolicy:  # noqa: ANN401  # fields of the result
+    name = found.name or _kebab(found.__name__)
+    chosen = ChosenPolicy(kind=kind, name=name, policy_class=found, label=label, **more)
+    if not chosen.is_ours and any(f"{each}.{name}" in BUILT_IN for each in _BASES):
+        raise InvalidInput(
+            f"the name {name!r} is that of a policy of Sluice",
+            where=label,
+            hint="give the class another `name`",
+        )
+    return chosen
+
+
+def _kebab(name: str) -> str:
+    """A class name as the name of a policy.
+
+    >>> _kebab("ShortestRemaining")
+    'shortest-remaining'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def _check_class(kind: str, found: object, label: str) -> None:
+    base, method = _BASES[kind]
+    if not isinstance(found, type):
+        raise InvalidInput(f"this is not a class but {found!r:.60}", where=label)
+    if not issubclass(found, base):
+        raise InvalidInput(
+            f"the class is not a {base.__name__}",
+            where=label,
+            hint=f"derive the class from sluice.core.protocols.{base.__name__}",
+        )
+    if getattr(found, method) is getattr(base, method) and kind != "pools":
+        raise InvalidInput(
+            f"the class has no method {method}()",
+            where=label,
+            hint=f"define {method}(), see sluice.core.protocols.{base.__name__}",
+        )
+    settings_of_class(found.Settings)
+
+
+def _of_entry_point(kind: str, name: str) -> str:
+    """Where another package keeps a policy that it offers under our entry point group."""
+    for entry in metadata.entry_points(group=_GROUP):
+        if entry.name == f"{kind}.{name}":
+            return entry.value
+    hint = suggestion(name, policy_names(kind))
+    if name.endswith(".py"):
+        hint = f"name the class in the file, as in {name}:MyPolicy"
+    raise InvalidInput(f"{name!r} is no known policy", where=f"--{kind}", hint=hint)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def is_file_spec(spec: object) -> bool:
+    """Whether it is FILE.py:Class."""
+    return isinstance(spec, str) and ".py:" in spec
+
+
+def absolute_spec(spec: str) -> str:
+    """FILE.py:Class with the file's resolved path; any other name as it is."""
+    if not is_file_spec(spec):
+        return spec
+    path, _, attribute = spec.rpartition(":")
+    return f"{Path(path).expanduser().resolve()}:{attribute}"
+
+
+def check_unchanged(chosen: Iterable[ChosenPolicy], recorded: object, run_id: str) -> None:
+    """Refuse to decide again with other code than that of a recorded run.
+
+    recorded: the digest of each policy file, by its path.
+    """
+    known = recorded if isinstance(recorded, Mapping) else {}
+    for one in chosen:
+        if one.file and known.get(one.file) != one.sha256:
+            raise InvalidInput(
+                f"{one.file} has changed since run {run_id} began",
+                where=f"--{one.kind}",
+                hint="restore the file, or start a new run",
+            )
+
+
+def _from_file(kind: str, spec: str) -> ChosenPolicy:
+    path, _, attribute = spec.rpartition(":")
+    file = Path(path).expanduser().resolve()
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        what = "no such file" if not file.exists() else f"it cannot be read: {error}"
+        raise InvalidInput(
+            what, where=f"--{kind} {spec}", hint="the path is relative to the working directory"
+        ) from None
+    sha256 = hashlib.sha256(content).hexdigest()
+    module = _module(path, file, content, sha256)
+    found = getattr(module, attribute, None)
+    if found is None:
+        base = _BASES[kind][0]
+        own = [one for one in vars(module).values() if _is_defined_in(one, base, module)]
+        raise InvalidInput(
+            f"the file has no class {attribute!r}",
+            where=path,
+            hint=suggestion(attribute, [one.__name__ for one in own]) if own else
+            f"define a class derived from sluice.core.protocols.{base.__name__}",
+        )  # fmt: skip
+    _check_class(kind, found, spec)
+    return _chosen(kind, found, spec, file=str(file), sha256=sha256)
+
+
+def _is_defined_in(one: object, base: type, module: ModuleType) -> bool:
+    return isinstance(one, type) and issubclass(one, base) and one.__module__ == module.__name__
+
+
+def _module(path: str, file: Path, content: bytes, sha256: str) -> ModuleType:
+    """The file as a module; loaded once for each content. Raises InvalidInput with the line."""
+    name = f"sluice_policy_file.{file.stem}_{sha256[:16]}"
+    if name in sys.modules and sys.modules[name].__file__ == str(file):
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = str(file)
+    try:
+        code = compile(content, str(file), "exec")
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise InvalidInput(
+            f"the file is not valid Python: {error.args[0]}", where=path + line
+        ) from None
+    # Type hints of the module's classes are looked up there, and so are modules next to the file.
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.parent))
+    try:
+        exec(code, vars(module))  # noqa: S102  # to run the user's policy is what was asked for
+    except Exception as error:
+        del sys.modules[name]
+        raise InvalidInput(
+            f"the file raised {type(error).__name__}: {error}",
+            where=f"{path}{_line_in(error, file)}",
+        ) from error
+    finally:
+        sys.path.remove(str(file.parent))
+    return module
+
+
+def _line_in(error: Exception, file: Path) -> str:
+    """The last line of a file that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+    return f", line {lines[-1]}" if lines else ""

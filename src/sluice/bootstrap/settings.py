@@ -1,0 +1,165 @@
+"""Collects what can be set from its owners, and finds out which settings have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, fields
+from functools import cache
+from typing import Any
+
+from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
+from sluice.core.protocols import NoSettings, Policy
+from sluice.core.settings import CoreSettings, HeartbeatSettings
+from sluice.engines.settings import TaskLimitSettings
+from sluice.ingest.settings import Declarations, Settings, resolve_settings
+from sluice.model.errors import InvalidInput
+from sluice.model.settings import Setting, setting_of, settings_of_class
+from sluice.policies import BUILT_IN
+from sluice.policies.settings import DelaySettings
+from sluice.simulation.settings import SimulationSettings
+
+KINDS = ("tasks", "release", "admission")
+
+
+@cache
+def _general_fields() -> Mapping[str, Field[Any]]:
+    """Fields that a key without a prefix sets: the drivers', and those of our task policies."""
+    tasks = [
+        chosen_policy("tasks", name.removeprefix("tasks.")).policy_class.Settings
+        for name in BUILT_IN
+        if name.startswith("tasks.")
+    ]
+    groups: list[Any] = [
+        HeartbeatSettings, CoreSettings, DelaySettings, *tasks, SimulationSettings,
+        TaskLimitSettings,
+    ]  # fmt: skip
+    found: dict[str, Field[Any]] = {}
+    for group in groups:
+        for one in fields(group):
+            found.setdefault(one.name, one)
+    return found
+
+
+@cache
+def general_settings() -> Mapping[str, Setting]:
+    """Settings that a key without a prefix sets, by name."""
+    return {name: setting_of(one) for name, one in _general_fields().items()}
+
+
+def _own(policy_class: type[Policy]) -> Mapping[str, Setting]:
+    """Settings that a policy declares itself, and shares with no other."""
+    if policy_class.Settings is NoSettings:
+        return {}
+    shared = _general_fields()
+    declared = settings_of_class(policy_class.Settings)
+    found = {one.name: one for one in fields(policy_class.Settings)}
+    return {
+        name: setting for name, setting in declared.items() if shared.get(name) is not found[name]
+    }
+
+
+def declarations(chosen: Iterable[ChosenPolicy] = ()) -> Declarations:
+    """What can be set. chosen: policies of this call, beyond those that have a name."""
+    by_name = {one.name: one for one in chosen}
+    known = {kind: policy_names(kind) for kind in KINDS}
+
+    def own(policy: str) -> Mapping[str, Setting]:
+        if policy in by_name:
+            return _own(by_name[policy].policy_class)
+        found: dict[str, Setting] = {}
+        for kind, names in known.items():
+            if policy in names:
+                found |= _own(chosen_policy(kind, policy).policy_class)
+        return found
+
+    names = {name for names in known.values() for name in names}
+    return Declarations(
+        general=general_settings(), policies=tuple(sorted(names | by_name.keys())), own=own
+    )
+
+
+def resolved_settings(
+    file_settings: Mapping[str, object],
+    overrides: Mapping[str, object] | Iterable[str] = (),
+    chosen: Sequence[ChosenPolicy] = (),
+) -> Settings:
+    """The settings of a file, then overrides, over the defaults. Raises InvalidInput."""
+    seen: dict[str, ChosenPolicy] = {}
+    for one in chosen:
+        other = seen.setdefault(one.name, one)
+        if other.policy_class is not one.policy_class and other.kind == one.kind:
+            raise InvalidInput(
+                f"{other.label} and {one.label} are both named {one.name!r}",
+                where=f"--{one.kind}",
+                hint="give one of the classes another `name`",
+            )
+    return resolve_settings(file_settings, overrides, declarations(chosen))
+
+
+# --- settings without an effect -------------------------------------------------------------------
+
+
+def settings_notes(
+    settings: Settings, chosen: Sequence[ChosenPolicy], *, is_live: bool = False
+) -> list[str]:
+    """A sentence for each setting that this call sets to no effect.
+
+    chosen: the policies that decide.  is_live: whether a real run is meant, not a simulation.
+    """
+    return [
+        note
+        for key in settings.overrides
+        if (note := _note(key, settings, chosen, is_live=is_live)) is not None
+    ]
+
+
+def _note(
+    key: str, settings: Settings, chosen: Sequence[ChosenPolicy], *, is_live: bool
+) -> str | None:
+    prefix, _, name = key.rpartition(".")
+    if prefix and prefix not in {one.name for one in chosen}:
+        return f"`{key}` has no effect without {_flags(prefix)}"
+    readers = [
+        (policy, kind)
+        for policy, kind in _readers(chosen, is_live=is_live)
+        if (not prefix or policy == prefix) and any(one.name == name for one in fields(kind))
+    ]
+    if not readers:
+        return _unread(key, name, is_live=is_live)
+    needs = []
+    for policy, kind in readers:
+        declared = settings_of_class(kind)[name]
+        if declared.is_met(settings.of(kind, policy)):
+            return None
+        needs.append(declared.needs)
+    return f"`{key}` has no effect without `{needs[0].replace('|', ' or ')}`"
+
+
+def _readers(chosen: Sequence[ChosenPolicy], *, is_live: bool) -> Iterator[tuple[str, Any]]:
+    """Classes of settings that this call reads, each with the policy that it reads them for."""
+    for one in chosen:
+        if one.policy_class.Settings is not NoSettings:
+            yield one.name, one.policy_class.Settings
+        if one.kind == "tasks":
+            yield one.name, CoreSettings
+            yield one.name, TaskLimitSettings if is_live else SimulationSettings
+
+
+def _unread(key: str, name: str, *, is_live: bool) -> str:
+    if is_live and any(one.name == name for one in fields(SimulationSettings)):
+        return f"`{key}` has no effect on a real run; it only counts for the predicted makespan"
+    if not is_live and any(one.name == name for one in fields(TaskLimitSettings)):
+        return f"`{key}` has no effect in a simulation; it limits the attempts of a real run"
+    owners = [
+        policy
+        for policy in policy_names("tasks")
+        if name in settings_of_class(chosen_policy("tasks", policy).policy_class.Settings)
+    ]
+    *first, last = owners
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"`{key}` has no effect without `--tasks` {listed}"
+
+
+def _flags(policy: str) -> str:
+    kinds = [kind for kind in KINDS if policy in policy_names(kind)]
+    return " or ".join(f"`--{kind} {policy}`" for kind in kinds) or f"the policy `{policy}`"

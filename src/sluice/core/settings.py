@@ -1,0 +1,36 @@
+"""Settings of the core, and those that the core's drivers and policies share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.model.settings import SettingsGroup, number, share, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeartbeatSettings(SettingsGroup):
+    """How often nodes report."""
+
+    heartbeat_s: float = number(
+        0.0, "seconds between heartbeats of a node; at 0 a freed slot is refilled at once"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeoutSettings(SettingsGroup):
+    """When an attempt without progress is ended."""
+
+    task_timeout_s: float | None = number(
+        600.0,
+        "seconds without progress after which an attempt is ended",
+        above=0.0,
+        may_be_none=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreSettings(SettingsGroup):
+    """What the scheduler itself reads; see `core.scheduler.Rules`."""
+
+    slowstart: float = share(1.0, "share of a job's maps done before its reduces may start")
+    failures_max: int = whole(4, "failures of one task that fail its job", low=1, high=1000)

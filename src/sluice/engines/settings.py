@@ -1,0 +1,33 @@
+"""Settings of real runs. Source: engines spec, section 8 (limits of real attempts)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.core.settings import TimeoutSettings
+from sluice.engines.base import Limits
+from sluice.model.settings import number, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskLimitSettings(TimeoutSettings):
+    """Limits of each attempt; one that exceeds a limit is ended and has failed."""
+
+    task_wall_s: float | None = number(
+        None, "seconds after which a real attempt is ended", above=0.0
+    )
+    task_output_bytes_max: int | None = whole(
+        None, "bytes that a real attempt may write", low=1, high=2.0**60
+    )
+    task_memory_bytes_max: int | None = whole(
+        None, "bytes of memory that a real attempt may use", low=1, high=2.0**60
+    )
+
+    def limits(self) -> Limits:
+        """The limits as the driver takes them."""
+        return Limits(
+            idle_s=self.task_timeout_s,
+            wall_s=self.task_wall_s,
+            output_bytes=self.task_output_bytes_max,
+            memory_bytes=self.task_memory_bytes_max,
+        )

@@ -1,0 +1,205 @@
+"""Checks the answers of policies from outside the package.
+
+A guard stands around such a policy. What the policy raises, or answers wrongly, becomes an
+InvalidInput that names the policy, the base class and the method. Policies of the package need no
+guard: a wrong answer of theirs is a bug and raises as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sluice.core.checks import WrongDecision, check_assignment
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import (
+    AdmissionPolicy,
+    Admit,
+    Assignment,
+    Defer,
+    Policy,
+    Refuse,
+    ReleaseOrder,
+    ReleasePolicy,
+    TaskPolicy,
+)
+from sluice.core.reasons import Reason
+from sluice.core.state import ClusterState
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.job import Job
+from sluice.policies.decorator import Decorator
+
+T = TypeVar("T")
+
+
+class _Checker:
+    """Calls methods of one policy. label: what messages call the policy."""
+
+    def __init__(self, label: str, base: type[Policy]) -> None:
+        self.label = label
+        self.base = base.__name__
+
+    def call(self, method: str, ask: Callable[[], T]) -> T:
+        """The answer; what the policy raises becomes an InvalidInput."""
+        try:
+            return ask()
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self.raised(method, error) from error
+
+    def raised(self, method: str, error: Exception) -> InvalidInput:
+        """The error for an exception, with the line that it came from."""
+        trace, last = error.__traceback__, None
+        while trace is not None:
+            last, trace = trace, trace.tb_next
+        line = f" (line {last.tb_lineno} of {last.tb_frame.f_code.co_filename})" if last else ""
+        return self.wrong(method, f"raised {type(error).__name__}: {error}{line}")
+
+    def wrong(self, method: str, what: str, hint: str = "") -> InvalidInput:
+        """The error for a wrong answer."""
+        return InvalidInput(f"{self.base}.{method} {what}", where=f"policy {self.label}", hint=hint)
+
+    def is_a(self, method: str, answer: object, *kinds: type[Any]) -> None:
+        """Raise unless the answer is of one of the kinds."""
+        if not isinstance(answer, kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise self.wrong(method, f"returned {answer!r:.80}", f"return a value of type {names}")
+
+    def listed(self, method: str, answer: Iterable[T], item: type[Any]) -> Iterator[T]:
+        """The items of an answer, one at a time; each must be of the kind."""
+        given: object = answer
+        if not isinstance(given, Iterable):
+            hint = f"return or yield values of type {item.__name__}; none is `()`"
+            raise self.wrong(method, f"returned {answer!r:.80}", hint)
+        walk = iter(answer)
+        while True:
+            try:
+                one = next(walk)
+            except StopIteration:
+                return
+            except SluiceError:
+                raise
+            except Exception as error:
+                raise self.raised(method, error) from error
+            if not isinstance(one, item):
+                hint = f"yield values of type {item.__name__}"
+                raise self.wrong(method, f"gave {one!r:.80}", hint)
+            yield one
+
+
+class GuardedTasks(Decorator):
+    """A task policy whose answers are checked."""
+
+    def __init__(self, inner: TaskPolicy, label: str) -> None:
+        super().__init__(inner)
+        self._checker = _Checker(label, TaskPolicy)
+
+    def attach(self, state: ClusterState) -> None:
+        self._checker.call("attach", lambda: self.inner.attach(state))
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        checker = self._checker
+        answer = checker.call("assign", lambda: self.inner.assign(node, state, now_s))
+        for assignment in checker.listed("assign", answer, Assignment):
+            checker.is_a("assign", assignment.phase, PhaseEntry)
+            try:
+                check_assignment(assignment, node, state.units)
+            except WrongDecision as error:
+                what = f"gave an assignment that cannot start: {error}"
+                raise checker.wrong("assign", what) from error
+            except Exception as error:
+                raise checker.raised("assign", error) from error
+            yield assignment
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        reason = self._checker.call("explain", lambda: self.inner.explain(phase, state, now_s))
+        self._checker.is_a("explain", reason, Reason)
+        return reason
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        answer = self._checker.call("kills", lambda: self.inner.kills(state, now_s))
+        if answer == ():
+            return
+        for one in self._checker.listed("kills", answer, tuple):
+            pair: tuple[object, ...] = one
+            if len(pair) != 2 or one[0] not in state.running or not isinstance(pair[1], Reason):  # noqa: PLR2004  # a pair
+                what = f"gave {one!r:.80}, which is not a running attempt's key and a Reason"
+                raise self._checker.wrong("kills", what)
+            yield one
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return bool(self._checker.call("wants_offer", lambda: self.inner.wants_offer(state)))
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        at_s = self._checker.call("wake_at_s", lambda: self.inner.wake_at_s(state, now_s))
+        given: object = at_s
+        if given is not None and not isinstance(given, int | float):
+            what = f"returned {at_s!r:.80}"
+            raise self._checker.wrong("wake_at_s", what, "return seconds, or None")
+        return at_s
+
+    def report(self) -> Mapping[str, object]:
+        return _reported(self._checker, self.inner)
+
+
+class GuardedRelease(ReleasePolicy):
+    """A release policy whose answers are checked."""
+
+    def __init__(self, inner: ReleasePolicy, label: str) -> None:
+        super().__init__()
+        self.inner = inner
+        self._checker = _Checker(label, ReleasePolicy)
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        checker = self._checker
+        answer = checker.call("release", lambda: self.inner.release(waiting, state, now_s))
+        checker.is_a("release", answer, ReleaseOrder)
+        order = tuple(checker.listed("release", answer.order, JobEntry))
+        twice = len(set(order)) < len(order)
+        if twice or any(entry.job_id not in state.waiting for entry in order):
+            raise checker.wrong("release", "released a job twice, or one that does not wait")
+        return ReleaseOrder(order, answer.wake_at_s)
+
+    def report(self) -> Mapping[str, object]:
+        return _reported(self._checker, self.inner)
+
+
+class GuardedAdmission(AdmissionPolicy):
+    """An admission policy whose answers are checked."""
+
+    def __init__(self, inner: AdmissionPolicy, label: str) -> None:
+        super().__init__()
+        self.inner = inner
+        self._checker = _Checker(label, AdmissionPolicy)
+
+    def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
+        answer = self._checker.call("decide", lambda: self.inner.decide(job, state))
+        self._checker.is_a("decide", answer, Admit, Defer, Refuse)
+        return answer
+
+    def round_at_s(self, now_s: float) -> float | None:
+        return self._checker.call("round_at_s", lambda: self.inner.round_at_s(now_s))
+
+    def report(self) -> Mapping[str, object]:
+        return _reported(self._checker, self.inner)
+
+
+def _reported(checker: _Checker, inner: Policy) -> Mapping[str, object]:
+    answer = checker.call("report", inner.report)
+    checker.is_a("report", answer, Mapping)
+    return answer
+
+
+def guarded(policy: Policy, label: str) -> Policy:
+    """The policy with a guard around it. label: what messages call it."""
+    if isinstance(policy, TaskPolicy):
+        return GuardedTasks(policy, label)
+    if isinstance(policy, ReleasePolicy):
+        return GuardedRelease(policy, label)
+    if isinstance(policy, AdmissionPolicy):
+        return GuardedAdmission(policy, label)
+    return policy

@@ -1,0 +1,84 @@
+"""Settings that several task policies share. A policy's own `Settings` derives from them.
+
+Sources: dynamicmr spec, sections 3, 5.1, 5.4 and 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+from sluice.core.settings import HeartbeatSettings
+from sluice.model.settings import SettingsGroup, flag, number, share, word
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelaySettings(SettingsGroup):
+    """How long a job waits for a node near its data; see `DelayScheduling`."""
+
+    node_wait_s: float = number(0.0, "seconds a job waits for a node that holds its input")
+    rack_wait_s: float = number(0.0, "seconds it then waits for a rack that holds its input")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeculationSettings(SettingsGroup):
+    """Second copies of slow tasks, and the kill rule; see `late`, `sepb` and `slow_kill`."""
+
+    speculation: str = word(
+        "none", "second copies of slow tasks (fifo, fair, static, dynamicmr)", "none", "late"
+    )
+    spec_cap: float = number(
+        0.1,
+        "copies that run at once: below 1 a share of all slots, from 1 on their number",
+        needs="speculation=late",
+    )
+    slow_task: float = number(
+        25.0, "percentile of rates below which a task is slow", high=100.0, needs="speculation=late"
+    )
+    slow_node: float = number(
+        25.0, "percentile below which a node gets no copies", high=100.0, needs="speculation=late"
+    )
+    min_age_s: float = number(60.0, "seconds before an attempt is judged", needs="speculation=late")
+    kill_slow: bool = flag("kill attempts that run over twice the mean of their phase")
+    sepb: float = share(
+        0.0, "share of all jobs whose waiting tasks come before copies", needs="speculation=late"
+    )
+    sepb_pool: float = share(
+        0.0,
+        "share of the pool's jobs whose waiting tasks come before copies",
+        needs="sepb_mode=pool",
+    )
+    sepb_mode: str = word(
+        "global",
+        "whether sepb (all jobs) or sepb_pool (jobs of the pool) holds",
+        "global",
+        "pool",
+        needs="speculation=late",
+    )
+
+    def completed(self, given: frozenset[str]) -> Self:
+        """A share of SEPB asks for copies by itself, unless `speculation` was set."""
+        if "speculation" in given or not (self.sepb or self.sepb_pool):
+            return self
+        return replace(self, speculation="late")
+
+    def copies_max(self, slots: int) -> int:
+        """How many copies may run at once on that many slots.
+
+        >>> SpeculationSettings().copies_max(108), SpeculationSettings(spec_cap=3).copies_max(108)
+        (10, 3)
+        """
+        if self.spec_cap >= 1:
+            return math.floor(self.spec_cap)
+        return max(1, math.floor(self.spec_cap * slots)) if self.spec_cap else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FifoSettings(SpeculationSettings, HeartbeatSettings):
+    """Settings of `fifo`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairSettings(SpeculationSettings, DelaySettings):
+    """Settings of `fair` and `static`."""
