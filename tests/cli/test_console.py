@@ -178,7 +178,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, home):
         command, cwd=tmp_path, env=os.environ | PLAIN,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        wait_for(lambda: "first of 1 tasks" in sluice_process("story", "words", cwd=tmp_path).out)
+        wait_for(lambda: "map begins" in sluice_process("story", "words", cwd=tmp_path).out)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
 

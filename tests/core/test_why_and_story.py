@@ -161,9 +161,9 @@ def test_a_jobs_story_tells_all_that_mattered_in_order():
         (1.0, "map task 0 failed on n1"),
         (1.5, "map task 2 done"),
         (2.5, "deadline missed"),
-        (5.0, "map ends, all 3 tasks done"),
-        (5.0, "reduce begins on n1, first of 1 tasks"),
-        (6.0, "reduce ends, all 1 tasks done"),
+        (5.0, "map ends, all tasks done"),
+        (5.0, "reduce begins on n1"),
+        (6.0, "reduce ends"),
         (6.0, "job done"),
     ] == lines
 
@@ -198,7 +198,7 @@ def test_a_nodes_story_tells_its_work_and_its_losses():
     told = story("n1", state)
 
     assert [
-        (0.0, "a: map begins here, first of 2 attempts", "first job in line with a task to start"),
+        (0.0, "a: map begins here, first of 2 attempts", "first job in the queue with a task that can start"),
         (1.0, "lost, with 2 running tasks", "no heartbeat"),
     ] == list(told.lines)
 

@@ -403,9 +403,9 @@ def test_why_and_story_tell_what_admission_said():
     simulation.run()
     told = [(line.at_s, line.what) for line in story("second", scheduler.state).lines]
 
-    assert "free of promises" in answer.detail
+    assert "not reserved" in answer.detail
     assert 8 == dict(answer.reason.numbers)["slots"]
-    assert (0.0, "put off") in told
+    assert (0.0, "deferred") in told
     assert "admitted" in [what for _, what in told]
 
 

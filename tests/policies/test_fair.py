@@ -190,7 +190,7 @@ def test_it_tells_how_many_pools_stand_before():
     scheduler = offered(Fair(), jobs)  # two to p, one to q
 
     assert "all 3 map slots are busy" == told(scheduler, "b")
-    assert "its pool runs 2 tasks while 1 pools come first" == told(scheduler, "a")
+    assert "its pool runs 2 tasks and 1 pool is ahead of it" == told(scheduler, "a")
 
 
 @no_recount

@@ -161,7 +161,7 @@ def test_it_tells_that_all_containers_are_busy():
 def test_it_tells_how_many_jobs_stand_before():
     scheduler, _ = offered(map_reduce("a", 9), map_reduce("b", 9), containers=3)
 
-    assert "it runs 2 containers while 1 jobs come first" == told(scheduler, "a")
+    assert "it runs 2 containers and 1 job is ahead of it" == told(scheduler, "a")
     assert "all 3 container slots are busy" == told(scheduler, "b")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ def run(
 def _committed(workload: Workload, done: LiveRun) -> dict[JobId, str]:
     """Where the output of each job is that succeeded and was committed, by job."""
     return {
-        job.job_id: str(Path(job.run.folder, job.run.output))
+        job.job_id: os.path.normpath(Path(job.run.folder, job.run.output))
         for job in workload.jobs
         if job.run is not None
         and done.result.jobs[job.job_id].state is JobState.DONE

@@ -105,7 +105,7 @@ Tasks = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Task policy: which task starts on a free slot.",
+        help="Task policy: a name, or FILE.py:Class.",
         rich_help_panel=_POLICIES,
     ),
 ]

@@ -198,7 +198,7 @@ class JobEntry:
         self.finished_at_s = _NEVER
         self.reason = ""
         self.promised = 0  # containers that are its own until it ends
-        self.verdict: Reason | None = None  # why it was put off or refused
+        self.verdict: Reason | None = None  # why it was deferred or refused
         self.decisions: list[tuple[float, str, Reason]] = []  # of admission; see `decided`
 
     @property

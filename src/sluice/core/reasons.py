@@ -1,20 +1,26 @@
-"""Why a decision was taken: a small vocabulary and the numbers behind it.
+"""The reason for a decision: a code and the numbers behind it.
 
 Every launch, kill, refusal and wait carries a `Reason`, so that `sluice why` and `sluice story`
-can explain a run without guessing afterwards.
+can explain a run exactly.
 """
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
+_ONE = re.compile(r"(?<![\d.,])1 (job|task|pool|container|map|reduce)s\b")
+_ONE_ARE = re.compile(
+    r"((?<![\d.,])1 (?:job|task|pool|container)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
+)
+
 
 class ReasonCode(Enum):
-    """The field's causes, each with the sentence people read; `{name}` is filled from numbers."""
+    """The causes, each with the text for people; `{name}` is filled in from the numbers."""
 
     # Why a task was started where it was.
-    FIRST_IN_LINE = "first job in line with a task to start"
+    FIRST_IN_LINE = "first job in the queue with a task that can start"
     BELOW_MIN_SHARE = "its pool was below its minimum share"
     LOWEST_SHARE = "its pool had the least running work for its weight"
     CONTAINER_SHARE = "its job had the fewest running containers for its weight"
@@ -27,11 +33,11 @@ class ReasonCode(Enum):
     )
     DATA_IGNORED = "case {case}: a {slot} slot would have idled, so it runs away from its data"
     EXTRA_SLOT = (
-        "case {case}: its data lie on this node, which had {extra:.0f} map slots idle"
+        "case {case}: its data is on this node, which had {extra:.0f} map slots idle"
         " beyond its balance line"
     )
     LENT_AHEAD = (
-        "case {case}: it runs in a borrowed reduce slot, because its data lie on this node;"
+        "case {case}: it runs in a borrowed reduce slot, because its data is on this node;"
         " {lent:.0f} were lent for that reason before, {most:.0f} may be"
     )
     LENT_BACK = (
@@ -43,7 +49,7 @@ class ReasonCode(Enum):
         " its rate was below the {percentile:g}th percentile of its phase"
     )
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
-    OWN_CONTAINER = "its job ran fewer containers than it was promised"
+    OWN_CONTAINER = "its job ran fewer containers than are reserved for it"
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
     JOB_ENDED = "its job had ended"
@@ -56,13 +62,13 @@ class ReasonCode(Enum):
         "case {case}: it held a slot and waited for a {kind} of its own job,"
         " which had found none for {waited_s:.0f} s"
     )
-    # Why a job waits, or was turned away.
+    # Why a job waits, or was refused.
     NOT_RELEASED = "the release policy holds it back"
-    DEFERRED = "admission was put off"
+    DEFERRED = "admission was deferred"
     REFUSED = "admission refused it"
-    AWAITS_ROUND = "admission decides in rounds, and its next one is to come"
-    NO_DEADLINE = "it has no deadline, and only jobs with one are taken"
-    NO_LENGTHS = "nobody knows how long its tasks take"
+    AWAITS_ROUND = "admission decides in rounds, and waits for the next one"
+    NO_DEADLINE = "it has no deadline, and only jobs with a deadline are accepted"
+    NO_LENGTHS = "the lengths of its tasks are unknown"
     DEADLINE_TOO_SOON = (
         "all {slots:.0f} containers would take {least_s:.0f} s for it, and its deadline leaves"
         " {left_s:.0f} s; {change}"
@@ -71,10 +77,10 @@ class ReasonCode(Enum):
         "refusing it costs ${penalty_usd:.2f} and its {vms:.2f} VMs ${rent_usd:.2f}; {change}"
     )
     CAPACITY_PROMISED = (
-        "its deadline takes {containers:.0f} containers, and {free:.0f} of {slots:.0f} are free of"
-        " promises; {change}"
+        "its deadline needs {containers:.0f} containers, and {free:.0f} of {slots:.0f} are not"
+        " reserved; {change}"
     )
-    PROMISED = "{containers:.0f} containers are its own until it ends"
+    PROMISED = "{containers:.0f} containers are reserved for it until it ends"
     NO_NODE = "no node is up"
     NO_SLOT_KIND = "no node has a {kind} slot"
     SLOTS_BUSY = "all {slots:.0f} {kind} slots are busy"
@@ -82,22 +88,22 @@ class ReasonCode(Enum):
         "all {slots:.0f} {kind} slots are busy, and {lent:.0f} of at most {lendable:.0f} {kind}s"
         " run in borrowed {other} slots"
     )
-    BEHIND_IN_LINE = "{ahead:.0f} jobs stand before it in line, {tasks:.0f} tasks"
-    POOL_OVER_SHARE = "its pool runs {running:.0f} tasks while {pools:.0f} pools come first"
-    JOB_OVER_SHARE = "it runs {running:.0f} containers while {jobs:.0f} jobs come first"
-    CONTAINERS_PROMISED = "the free containers are promised to {jobs:.0f} jobs"
+    BEHIND_IN_LINE = "{ahead:.0f} jobs ({tasks:.0f} tasks) are ahead of it in the queue"
+    POOL_OVER_SHARE = "its pool runs {running:.0f} tasks and {pools:.0f} pools are ahead of it"
+    JOB_OVER_SHARE = "it runs {running:.0f} containers and {jobs:.0f} jobs are ahead of it"
+    CONTAINERS_PROMISED = "the free containers are reserved for {jobs:.0f} jobs"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
-    BARRIER = "{left:.0f} tasks of the phase before are not done"
+    BARRIER = "{left:.0f} tasks of the previous phase are not done"
     NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
-    ALL_RUNNING = "nothing waits: its last {running:.0f} tasks are running"
+    ALL_RUNNING = "no task waits: its last {running:.0f} tasks are running"
     ENDED = "it has ended"
 
 
 class Reason(NamedTuple):
-    """A code and its numbers, in the order they are told."""
+    """A code and its numbers, in the order of the text."""
 
     code: ReasonCode
     numbers: tuple[tuple[str, float | str], ...] = ()
@@ -107,5 +113,12 @@ class Reason(NamedTuple):
 
         >>> Reason(ReasonCode.SLOTS_BUSY, (("slots", 57), ("kind", "map"))).text()
         'all 57 map slots are busy'
+        >>> Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", 1), ("tasks", 24))).text()
+        '1 job (24 tasks) is ahead of it in the queue'
         """
-        return self.code.value.format_map(dict(self.numbers))
+        return _agreeing(self.code.value.format_map(dict(self.numbers)))
+
+
+def _agreeing(text: str) -> str:
+    """The text with nouns and verbs that agree with a count of 1."""
+    return _ONE_ARE.sub(r"\1 is", _ONE.sub(r"1 \1", text))

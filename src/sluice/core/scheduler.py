@@ -340,7 +340,7 @@ class Scheduler:
             entry.decided(self.state.now_s, "admitted", answer.reason)
             return
         if not isinstance(answer, Refuse):
-            entry.decided(self.state.now_s, "put off", answer.reason)
+            entry.decided(self.state.now_s, "deferred", answer.reason)
         entry.verdict = answer.reason
         entry.reason = answer.reason.text()
         if isinstance(answer, Refuse):

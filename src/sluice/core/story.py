@@ -1,7 +1,7 @@
-"""What happened to a job, a task or a node, in order of time.
+"""The events of a job, a task or a node, in order of time.
 
-A story is made of the attempts that the state keeps, so it needs no log of its own. What left no
-trace in an attempt (a node that was lost while idle) is not told.
+A story is built from the attempts in the state, so it needs no log of its own. An event without a
+trace in an attempt (the loss of an idle node) is not part of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OUTCOMES = {
 
 
 class StoryLine(NamedTuple):
-    """One thing that happened. why: the reason or the detail, "" where there is nothing to add."""
+    """One event. why: the reason or the detail, or "" if there is none."""
 
     at_s: float
     what: str
@@ -52,19 +52,19 @@ class Story:
 
 
 def story(subject: str, state: ClusterState) -> Story:
-    """The story of a job, of a task ("job/phase/task") or of a node, whichever bears the id.
+    """The story of the job, the task ("job/phase/task") or the node with this id.
 
-    Raises InvalidInput where none does.
+    Raises InvalidInput if there is none.
     """
     job = state.jobs.get(JobId(subject))
     if job is not None:
-        return _told(subject, "job", _job_lines(job, state))
+        return _sorted_story(subject, "job", _job_lines(job, state))
     node = state.nodes.get(NodeId(subject))
     if node is not None:
-        return _told(subject, "node", _node_lines(node, state))
+        return _sorted_story(subject, "node", _node_lines(node, state))
     found = _task_named(subject, state)
     if found is not None:
-        return _told(subject, "task", _task_lines(*found, state))
+        return _sorted_story(subject, "task", _task_lines(*found, state))
     raise InvalidInput(
         f"there is no job, node or task {subject!r}",
         where="story",
@@ -72,8 +72,8 @@ def story(subject: str, state: ClusterState) -> Story:
     )
 
 
-def _told(subject: str, kind: str, lines: Iterable[StoryLine]) -> Story:
-    """Sorting keeps lines of one instant in the order in which they were told."""
+def _sorted_story(subject: str, kind: str, lines: Iterable[StoryLine]) -> Story:
+    """The lines sorted by time; those of one instant keep their order."""
     ordered = sorted(
         (line for line in lines if not math.isnan(line.at_s)), key=lambda line: line.at_s
     )
@@ -124,11 +124,12 @@ def _phase_lines(phase: PhaseEntry, attempts: list[Attempt]) -> Iterator[StoryLi
     if not attempts:
         return
     first = min(attempts, key=lambda attempt: attempt.started_at_s)
-    what = f"{phase.name} begins on {first.node.node_id}, first of {phase.tasks} tasks"
+    of = f", first of {phase.tasks} tasks" if phase.tasks > 1 else ""
+    what = f"{phase.name} begins on {first.node.node_id}{of}"
     yield StoryLine(first.started_at_s, what, first.launch.reason.text())
     if phase.is_done:
         ends = [a.finished_at_s for a in attempts if a.state is AttemptState.DONE]
-        yield StoryLine(max(ends), f"{phase.name} ends, all {phase.tasks} tasks done")
+        yield StoryLine(max(ends), f"{phase.name} ends{', all tasks done' * (phase.tasks > 1)}")
 
 
 def _mishap_lines(attempt: Attempt) -> Iterator[StoryLine]:
@@ -144,7 +145,7 @@ def _mishap_lines(attempt: Attempt) -> Iterator[StoryLine]:
 
 
 def tasks_text(attempt: Attempt) -> str:
-    """Which tasks an attempt stands for: "map task 3", or "map tasks 0 to 7"."""
+    """The tasks of an attempt: "map task 3", or "map tasks 0 to 7"."""
     first, tasks = attempt.launch.key.task, attempt.launch.tasks
     if tasks == 1:
         return f"{attempt.phase.name} task {first}"
@@ -152,7 +153,7 @@ def tasks_text(attempt: Attempt) -> str:
 
 
 def ending_text(attempt: Attempt) -> str:
-    """Why an attempt ended otherwise than well; "" where nobody said."""
+    """Why an attempt did not succeed; "" if no reason was given."""
     if attempt.detail or attempt.kill_reason is None:
         return attempt.detail
     return attempt.kill_reason.text()
@@ -216,7 +217,8 @@ def _work_lines(attempts: list[Attempt]) -> Iterator[StoryLine]:
     for phase, group in groups.items():
         first = min(group, key=lambda attempt: attempt.started_at_s)
         tasks = sum(attempt.launch.tasks for attempt in group)
-        what = f"{phase.job_id}: {phase.name} begins here, first of {tasks} attempts"
+        tasks_here = f"{tasks} attempts" if tasks > 1 else "1 attempt"
+        what = f"{phase.job_id}: {phase.name} begins here, first of {tasks_here}"
         yield StoryLine(first.started_at_s, what, first.launch.reason.text())
 
 
@@ -227,7 +229,7 @@ def _loss_lines(attempts: list[Attempt]) -> Iterator[StoryLine]:
             when = (attempt.finished_at_s, attempt.detail)
             losses[when] = losses.get(when, 0) + attempt.launch.tasks
     for (at_s, detail), tasks in losses.items():
-        yield StoryLine(at_s, f"lost, with {tasks} running tasks", detail)
+        yield StoryLine(at_s, f"lost, with {tasks} running task{'s' * (tasks > 1)}", detail)
 
 
 def _named_for_job(attempt: Attempt) -> Iterator[StoryLine]:

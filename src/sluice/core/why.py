@@ -1,7 +1,7 @@
-"""Why a job waits: read off the state, guessed nowhere.
+"""Why a job waits, read from the state.
 
-Asked from the outside in: what keeps a job from running is its admission, its release, the phases
-before, the nodes, and last the task policy, which alone knows whose turn it is.
+The causes are checked from the outside in: admission, release, earlier phases, nodes, and last
+the task policy, which alone knows the order of the jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sluice.model.job import SlotKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseWait:
-    """Where one phase stands. reason: why its tasks wait; None once all are done."""
+    """The progress of one phase. reason: why its tasks wait; None once all are done."""
 
     phase: str
     tasks: int
@@ -44,10 +44,10 @@ class PhaseWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a job is where it is, at `at_s`.
+    """The state of a job at `at_s`, and the reason.
 
-    reason: what holds back the job, or else its first phase that is not done.
-    detail: what the policy said when it put the job off or refused it, or why the job failed.
+    reason: why the job waits, or else why its first unfinished phase waits.
+    detail: the policy's text when it deferred or refused the job, or why the job failed.
     """
 
     job_id: JobId
@@ -82,8 +82,8 @@ def _reason_document(reason: Reason | None) -> dict[str, object]:
 def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
     """Why the job waits, or that it runs or has ended.
 
-    policy: the task policy at work, which is asked about phases that could start.
-    Raises InvalidInput where there is no such job.
+    policy: the task policy; it explains phases that could start.
+    Raises InvalidInput if there is no such job.
     """
     job = state.jobs.get(JobId(job_id))
     if job is None:
@@ -105,7 +105,7 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
 
 
 def _job_reason(job: JobEntry) -> Reason | None:
-    """What holds back the whole job; None where it has been released and has not ended."""
+    """Why the whole job waits; None if it is released and has not ended."""
     if job.state is JobState.REFUSED:
         return Reason(ReasonCode.REFUSED, _numbers(job))
     if job.has_ended:
@@ -118,7 +118,7 @@ def _job_reason(job: JobEntry) -> Reason | None:
 
 
 def _numbers(job: JobEntry) -> tuple[tuple[str, float | str], ...]:
-    """The numbers behind what admission said."""
+    """The numbers of the admission decision."""
     return () if job.verdict is None else job.verdict.numbers
 
 
@@ -149,9 +149,9 @@ def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) ->
 
 
 def _lacks_slots(kind: SlotKind, state: ClusterState) -> bool:
-    """Whether nothing of this kind can ever start: the slots are all of other kinds.
+    """Whether no task of this kind can ever start: all slots are of other kinds.
 
-    A policy may run such tasks in slots of another kind; it then has done so already.
+    A policy may run such tasks in slots of another kind; then it has already done so.
     """
     if state.slots[kind] or not state.slots[SlotKind.CONTAINER]:
         return False

@@ -32,8 +32,8 @@ def test_a_waiting_job_shows_the_jobs_ahead_of_it():
     scheduler = half_way()
     text = printed(why_text(why("J2", scheduler.state, scheduler.policies.tasks)))
 
-    assert "J2 waits at 0 s, because 1 jobs stand before it in line, 2 tasks." in text
-    assert "4 tasks of the phase before are not done" in text
+    assert "J2 waits at 0 s, because 1 job (2 tasks) is ahead of it in the queue." in text
+    assert "4 tasks of the previous phase are not done" in text
 
 
 def test_a_running_job_shows_its_tasks():
