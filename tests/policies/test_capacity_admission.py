@@ -371,7 +371,7 @@ def test_full_promises_are_told_with_every_change_that_would_do():
     """A later deadline, more machines, a higher penalty: each alone is enough, and less is not."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
     job = asking("a", penalty_usd=40.0, deadline_s=60.0)
-    options = {"containers": 12, "rent_usd": 1.0, "vm_containers": 1}
+    options = {"containers": 12, "reserved_vm_usd": 1.0, "vm_containers": 1}
     reason = refused(job, rival, **options)
     enough = dict(reason.numbers)
 

