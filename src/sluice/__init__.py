@@ -1,7 +1,7 @@
 """Sluice: which jobs to admit, what to rent, in which order to release, and where each task runs.
 
 The verbs of the command line are functions here. What is asked for is imported when it is asked
-for, so that `import sluice` costs nothing; `__init__.pyi` tells the types.
+for, so that `import sluice` costs nothing; `__init__.pyi` has the types.
 
 >>> import sluice
 >>> workload = sluice.parse_workload(

@@ -198,7 +198,11 @@ def test_a_nodes_story_tells_its_work_and_its_losses():
     told = story("n1", state)
 
     assert [
-        (0.0, "a: map begins here, first of 2 attempts", "first job in the queue with a task that can start"),
+        (
+            0.0,
+            "a: map begins here, first of 2 attempts",
+            "first job in the queue with a task that can start",
+        ),
         (1.0, "lost, with 2 running tasks", "no heartbeat"),
     ] == list(told.lines)
 

@@ -221,7 +221,7 @@ class SettingsGroup:
 # --- declaring a field ----------------------------------------------------------------------------
 
 
-def declared(kind: SettingKind, default: object, meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # it stands for a value of any field's type
+def declared(kind: SettingKind, default: object, meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # the default of a field of any type
     """A field that declares a setting; limits are the other fields of `Setting`."""
     return field(default=default, metadata={"kind": kind, "meaning": meaning, **limits})
 

@@ -1,4 +1,4 @@
-"""SLS SYNTH: a workload told by distributions, drawn job by job.
+"""SLS SYNTH: a workload given by distributions, drawn job by job.
 
 A description has workloads with weights; a workload has a queue, classes of jobs with weights, and
 the times at which jobs come. A job is drawn so: a workload, an instant, a class, whether it has a
@@ -10,7 +10,7 @@ deadline (by the chance of a reservation), then for each kind of task how many a
     {"discrete": [1, 2], "weights": [3, 1]} one of these
     mtasks_avg, mtasks_stddev, ...          the older spelling: log-normal
 
-A standard deviation of 0 stands for a sixth of the mean, as in SLS. Instants fall on whole seconds
+A standard deviation of 0 means a sixth of the mean, as in SLS. Instants fall on whole seconds
 of a stretch between two entries of `time_distribution`; the last entry is an instant. Sources of
 the meaning: Hadoop's Scheduler Load Simulator page, "SYNTH", and its SynthTraceJobProducer.
 """
@@ -63,7 +63,7 @@ class _Workload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synth:
-    """A description that can be drawn from. `skip` of `synth_of` was told what it lacks."""
+    """A valid description. `synth_of` has reported its missing parts to `skip`."""
 
     workloads: tuple[_Workload, ...]
     pick_workload: Draw
@@ -71,7 +71,7 @@ class Synth:
     def jobs(self, count: int, seed: int, unit_s: float) -> tuple[Job, ...]:
         """So many jobs in the order of their coming, always the same for a seed.
 
-        unit_s: what task times are told in.  Jobs that are drawn without a task are left out.
+        unit_s: unit of task times.  Jobs that are drawn without a task are left out.
         Raises Unreadable where they have more tasks than can be listed.
         """
         arrivals, contents = random.Random(f"{seed} arrivals"), random.Random(f"{seed} contents")
@@ -103,7 +103,7 @@ class Synth:
 def _phases(
     job_class: _JobClass, draw: random.Random, unit_s: float, tasks_max: int
 ) -> tuple[Phase, ...]:
-    """Kinds of tasks that are drawn at least once; reduces follow what stands before them."""
+    """Kinds of tasks that are drawn at least once; reduces follow the kinds before them."""
     phases: list[Phase] = []
     for tasks in job_class.tasks:
         count = round(tasks.count(draw))
@@ -133,25 +133,25 @@ def _deadline_s(job_class: _JobClass, draw: random.Random) -> float | None:
 
 
 def synth_of(description: Members, skip: Callable[[str], None]) -> Synth:
-    """The distributions of a description; classes that cannot be drawn are skipped, and told.
+    """The distributions of a description; classes that cannot be drawn are skipped and reported.
 
     Raises Unreadable where none is left.
     """
     workloads, weights = [], []
     for index, one in enumerate(items(description.get("workloads"))):
-        told = members(one)
+        fields = members(one)
         try:
-            workloads.append(_workload(told, skip))
-            weights.append(_weight(told, "workload_weight"))
+            workloads.append(_workload(fields, skip))
+            weights.append(_weight(fields, "workload_weight"))
         except Unreadable as error:
-            skip(f"workload {index + 1} {text(told.get('workload_name'))!r}: {error}")
+            skip(f"workload {index + 1} {text(fields.get('workload_name'))!r}: {error}")
             workloads = workloads[: len(weights)]
     return Synth(workloads=tuple(workloads), pick_workload=_pick(weights, "workload"))
 
 
-def _workload(told: Members, skip: Callable[[str], None]) -> _Workload:
+def _workload(fields: Members, skip: Callable[[str], None]) -> _Workload:
     classes, weights = [], []
-    for index, one in enumerate(items(told.get("job_classes"))):
+    for index, one in enumerate(items(fields.get("job_classes"))):
         job_class = members(one)
         name = text(job_class.get("class_name"))[:100] or f"class_{index + 1}"
         try:
@@ -161,17 +161,17 @@ def _workload(told: Members, skip: Callable[[str], None]) -> _Workload:
         except Unreadable as error:
             skip(f"job class {name!r}: {error}")
     return _Workload(
-        queue=text(told.get("queue_name")) or "default",
+        queue=text(fields.get("queue_name")) or "default",
         classes=tuple(classes),
         pick_class=_pick(weights, "job class"),
-        submission_s=_submission_s(told),
+        submission_s=_submission_s(fields),
     )
 
 
-def _job_class(told: Members, name: str) -> _JobClass:
-    if "tasks" not in told:
-        told = _todays(told)
-    tasks = [members(one) for one in items(told.get("tasks"))]
+def _job_class(fields: Members, name: str) -> _JobClass:
+    if "tasks" not in fields:
+        fields = _todays(fields)
+    tasks = [members(one) for one in items(fields.get("tasks"))]
     if not tasks:
         raise Unreadable("no tasks")
     return _JobClass(
@@ -184,26 +184,26 @@ def _job_class(told: Members, name: str) -> _JobClass:
             )
             for one in tasks
         ),
-        duration_s=_sample(told, "duration", 0.0),
-        deadline_factor=_sample(told, "deadline_factor", 0.0),
-        reservation=_sample(told, "reservation", 0.0),
+        duration_s=_sample(fields, "duration", 0.0),
+        deadline_factor=_sample(fields, "deadline_factor", 0.0),
+        reservation=_sample(fields, "reservation", 0.0),
     )
 
 
-def _todays(told: Members) -> Members:
+def _todays(fields: Members) -> Members:
     """A class in the older spelling, in today's."""
 
     def pair(name: str) -> Members:
-        return {"val": told.get(f"{name}_avg", 0), "std": told.get(f"{name}_stddev", 0)}
+        return {"val": fields.get(f"{name}_avg", 0), "std": fields.get(f"{name}_stddev", 0)}
 
     return {
         "duration": pair("dur"),
         "deadline_factor": pair("deadline_factor"),
-        "reservation": {"val": told.get("chance_of_reservation", 0)},
+        "reservation": {"val": fields.get("chance_of_reservation", 0)},
         "tasks": [
             {"type": kind, "count": pair(f"{kind[0]}tasks"), "time": pair(f"{kind[0]}time")}
             for kind in ("map", "reduce")
-            if f"{kind[0]}tasks_avg" in told
+            if f"{kind[0]}tasks_avg" in fields
         ],
     }
 
@@ -211,8 +211,8 @@ def _todays(told: Members) -> Members:
 def _sample(owner: Members, name: str, default: float | None = None) -> Draw:
     if name not in owner and default is not None:
         return lambda _: default
-    told = owner.get(name)
-    form = told if isinstance(told, dict) else {"val": told}
+    fields = owner.get(name)
+    form = fields if isinstance(fields, dict) else {"val": fields}
     if "discrete" in form:
         return _discrete(form, name)
     mean = _number(form.get("val"), name)
@@ -236,8 +236,8 @@ def _discrete(form: Members, name: str) -> Draw:
     return lambda draw: values[int(pick(draw))]
 
 
-def _submission_s(told: Members) -> Draw:
-    entries = [members(one) for one in items(told.get("time_distribution"))]
+def _submission_s(fields: Members) -> Draw:
+    entries = [members(one) for one in items(fields.get("time_distribution"))]
     starts = [_number(one.get("time"), "time_distribution") for one in entries]
     pick = _pick([_weight(one, "weight") for one in entries], "time_distribution")
     lengths = [max(0, int(b) - int(a)) for a, b in pairwise(starts)] + [0]
@@ -273,6 +273,9 @@ def _number(value: object, name: str) -> float:
     if not 0 <= value <= _NUMBER_MAX:
         # JSON has integers of any size, which `:g` cannot format: it makes a float of them first.
         is_huge = isinstance(value, int) and abs(value) > _NUMBER_MAX
-        told = f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}" if is_huge else f"{value:g}"
-        raise Unreadable(f"{name} is {told}, not from 0 to {_NUMBER_MAX:g}")
+        below = f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}"
+        shown = below if is_huge else f"{value:g}"
+            f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}" if is_huge else f"{value:g}"
+        )
+        raise Unreadable(f"{name} is {shown}, not from 0 to {_NUMBER_MAX:g}")
     return float(value)

@@ -71,7 +71,7 @@ def _file(run: RecordedRun) -> str:
 
 
 def _tail(path: str, width_max: int) -> str:
-    """The end of a path, which is what tells files apart."""
+    """The end of a path, which distinguishes files."""
     return path if len(path) <= width_max else f"…{path[1 - width_max :]}"
 
 
@@ -90,11 +90,11 @@ def _leftover_table(rows: Sequence[Mapping[str, object]]) -> Table:
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("path", no_wrap=True)
     for row in shown:
-        told = row["bytes"]
-        assert isinstance(told, int)
+        size_bytes = row["bytes"]
+        assert isinstance(size_bytes, int)
         table.add_row(
             plain_text(str(row["kind"])),
-            plain_text(size(told)),
+            plain_text(size(size_bytes)),
             plain_text(_tail(str(row["path"]), _PATH_WIDTH)),
         )
     return table
