@@ -273,9 +273,7 @@ def _number(value: object, name: str) -> float:
     if not 0 <= value <= _NUMBER_MAX:
         # JSON has integers of any size, which `:g` cannot format: it makes a float of them first.
         is_huge = isinstance(value, int) and abs(value) > _NUMBER_MAX
-        below = f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}"
-        shown = below if is_huge else f"{value:g}"
-            f"{'below -' if value < 0 else 'above '}{_NUMBER_MAX:g}" if is_huge else f"{value:g}"
-        )
+        side = "below -" if value < 0 else "above "
+        shown = f"{side}{_NUMBER_MAX:g}" if is_huge else f"{value:g}"
         raise Unreadable(f"{name} is {shown}, not from 0 to {_NUMBER_MAX:g}")
     return float(value)
