@@ -263,8 +263,8 @@ def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
 @pytest.mark.parametrize(
     ("schedulers", "told"),
     [
-        ([object()], "object is not the name of a scheduler"),
-        (["fifo", b"fair"], "bytes is not the name"),
+        ([object()], "class object: the class is not derived from TaskPolicy"),
+        (["fifo", b"fair"], "class bytes: the class is not derived"),
         ("fifo", "str is not a list of schedulers"),
         (7, "int is not a list"),
         (None, "NoneType is not a list"),
@@ -274,7 +274,7 @@ def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
     with pytest.raises(InvalidInput, match=told) as caught:
         sluice.compare(path, schedulers, seeds=1)
 
-    assert '["fifo", "mrorder+fifo"]' in str(caught.value)
+    assert "--schedulers" == caught.value.where or "Derive the class" in caught.value.hint
 
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "plan", "capacity", "order", "validate"])
@@ -290,9 +290,9 @@ def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"tasks": object()}, "object is not a policy"),
-        ({"release": 7}, "int is not a policy"),
-        ({"admission": None}, "NoneType is not a policy"),
+        ({"tasks": object()}, "class object: the class is not derived"),
+        ({"release": 7}, "class int: the class is not derived"),
+        ({"admission": None}, "class NoneType: the class is not derived"),
         ({"settings": 7}, "settings are neither"),
         ({"settings": [7]}, "settings are neither"),
     ],

@@ -99,7 +99,7 @@ def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeyp
         for name in ("format", "jobs", "tasks", "input_bytes", "shuffle_bytes", "output_bytes")
     )
     assert 0 == file["new"]
-    assert any("no profile is made" in note for note in file["notes"])
+    assert any("there are no profiles" in note for note in file["notes"])
     assert {} == document("profiles")["profiles"]
 
 

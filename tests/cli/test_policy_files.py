@@ -153,12 +153,12 @@ def test_why_and_story_take_a_policy_file():
     ("spec", "fragments"),
     [
         ("none.py:Mine", ["--tasks none.py:Mine: no such file"]),
-        ("my.py", ["'my.py' is no known policy", "my.py:MyPolicy"]),
+        ("my.py", ["unknown policy 'my.py'", "my.py:MyPolicy"]),
         ("my.py:Mien", ["my.py: the file has no class 'Mien'", "Mine"]),
         ("syntax.py:Mine", ["syntax.py, line 2: the file is not valid Python"]),
         ("raises.py:Mine", ["raises.py, line 1: the file raised ZeroDivisionError"]),
-        ("my.py:NotOne", ["my.py:NotOne: the class is not a TaskPolicy", "TaskPolicy"]),
-        ("my.py:AtOnce", ["my.py:AtOnce: the class is not a TaskPolicy"]),
+        ("my.py:NotOne", ["my.py:NotOne: the class is not derived from TaskPolicy", "TaskPolicy"]),
+        ("my.py:AtOnce", ["my.py:AtOnce: the class is not derived from TaskPolicy"]),
         ("my.py:WHY", ["my.py:WHY", "not a class"]),
         ("my.py:Lazy", ["my.py:Lazy: the class has no method assign()"]),
         ("my.py:Fifo", ["my.py:Fifo: the name 'fifo' is that of a policy of Sluice"]),
@@ -188,10 +188,10 @@ def test_a_wrong_explanation_is_refused():
 @pytest.mark.parametrize(
     ("setting", "fragment"),
     [
-        ("mine.decai=1", "Perhaps mine.decay was meant"),
+        ("mine.decai=1", "Did you mean mine.decay?"),
         ("mine.decay=2", "decay is 2. Give a number from 0 to 1"),
         ("mine.newest_first=maybe", "newest_first is 'maybe'. Give true or false"),
-        ("decay=0.5", "decay is no known setting"),
+        ("decay=0.5", "unknown setting decay"),
     ],
 )
 def test_its_settings_are_checked(setting, fragment):
@@ -280,7 +280,7 @@ def test_a_class_takes_its_settings_and_an_object_has_them():
 
 
 def test_a_wrong_object_is_refused():
-    for wrong, fragment in ((object(), "object: the class is not a TaskPolicy"), (Admit, "Admit")):
+    for wrong, fragment in ((object(), "object: the class is not derived from TaskPolicy"), (Admit, "Admit")):
         with pytest.raises(package.InvalidInput, match=fragment):
             package.simulate("jobs.yaml", tasks=wrong)
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from tests.cli.terminal import sluice, sluice_process
-from tests.estimate.made_runs import World, draws, settings
+from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.store.profiles import Profiles
 
@@ -41,7 +41,7 @@ def history():
     here, rng = settings(slots=(1, 2), sizes_mb=(40,)), draws(1)
     with Profiles.open() as profiles:
         for name in (NAME, LONG):
-            profiles.add(World(noise=0.1).runs(here, rng, profile=name))
+            profiles.add(MachineModel(noise=0.1).runs(here, rng, profile=name))
 
 
 COMMANDS = [

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from tests.cli.terminal import sluice
-from tests.estimate.made_runs import World, draws, settings
+from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.cli.answers import console, talk
 from sluice.store.profiles import Profiles
@@ -41,7 +41,9 @@ def test_what_a_task_wrote_is_escaped_for_people_and_exact_for_programs(tmp_path
 def test_an_imported_name_is_escaped_in_tables(tmp_path):
     name = f"{RED}etl{TITLE}"
     with Profiles.open() as profiles:
-        profiles.add(World().runs(settings(slots=(1, 2), sizes_mb=(40,)), draws(1), profile=name))
+        profiles.add(
+            MachineModel().runs(settings(slots=(1, 2), sizes_mb=(40,)), draws(1), profile=name)
+        )
 
     for words in (["profiles"], ["profiles", name], ["calibrate"]):
         answer = sluice(*words)

@@ -13,7 +13,9 @@ from tests.live.recorded_lives import lives_of
 from tests.skips import required
 
 KILLS_MAX_PER_RUN = 6
-RENAMINGS = 7  # of the driver of the third job alone: journal, its head, four part files, output
+# Of the driver of the third job alone: the record of the run and its copy in the staging folder,
+# the journal and its head, four part files, the output.
+RENAMINGS = 9
 
 pytestmark = pytest.mark.timeout(600)
 

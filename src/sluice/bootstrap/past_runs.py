@@ -27,6 +27,7 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
     if run_id is None:
         latest = runs.latest(on_message)
         if latest is None:
+            _raise_if_unreadable(runs)
             raise InvalidInput(
                 "no run is recorded yet", where="--run", hint="run a workload first, or give --file"
             )
@@ -41,6 +42,13 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
     if isinstance(found, UnreadableRun):
         raise found.unreadable()
     return found
+
+
+def _raise_if_unreadable(runs: Runs) -> None:
+    """Raise the error of the newest run, if there are runs and none can be read."""
+    for run in reversed(runs.listed()):
+        if isinstance(run, UnreadableRun):
+            raise run.unreadable()
 
 
 def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:

@@ -108,7 +108,7 @@ def _check_class(kind: str, found: object, label: str) -> None:
         raise InvalidInput(f"this is not a class but {found!r:.60}", where=label)
     if not issubclass(found, base):
         raise InvalidInput(
-            f"the class is not a {base.__name__}",
+            f"the class is not derived from {base.__name__}",
             where=label,
             hint=f"derive the class from sluice.core.protocols.{base.__name__}",
         )
@@ -129,7 +129,7 @@ def _of_entry_point(kind: str, name: str) -> str:
     hint = suggestion(name, policy_names(kind))
     if name.endswith(".py"):
         hint = f"name the class in the file, as in {name}:MyPolicy"
-    raise InvalidInput(f"{name!r} is no known policy", where=f"--{kind}", hint=hint)
+    raise InvalidInput(f"unknown policy {name!r}", where=f"--{kind}", hint=hint)
 
 
 # --- files ----------------------------------------------------------------------------------------

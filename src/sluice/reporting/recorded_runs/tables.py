@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ROWS_MAX = 100
-_FILE_WIDTH, _PATH_WIDTH, _JOB_WIDTH, _OUTPUT_WIDTH = 14, 44, 24, 34
+_FILE_WIDTH, _PATH_WIDTH, _JOB_WIDTH, _OUTPUT_WIDTH = 10, 44, 24, 34
 _STYLES = {
     RunState.FINISHED: "green",
     RunState.FAILED: "red",
