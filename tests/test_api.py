@@ -274,7 +274,7 @@ def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
     with pytest.raises(InvalidInput, match=told) as caught:
         sluice.compare(path, schedulers, seeds=1)
 
-    assert "--schedulers" == caught.value.where or "Derive the class" in caught.value.hint
+    assert "--schedulers" == caught.value.where or "derive the class" in caught.value.hint
 
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "plan", "capacity", "order", "validate"])
