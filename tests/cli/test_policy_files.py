@@ -280,7 +280,10 @@ def test_a_class_takes_its_settings_and_an_object_has_them():
 
 
 def test_a_wrong_object_is_refused():
-    for wrong, fragment in ((object(), "object: the class is not derived from TaskPolicy"), (Admit, "Admit")):
+    for wrong, fragment in (
+        (object(), "object: the class is not derived from TaskPolicy"),
+        (Admit, "Admit"),
+    ):
         with pytest.raises(package.InvalidInput, match=fragment):
             package.simulate("jobs.yaml", tasks=wrong)
 
