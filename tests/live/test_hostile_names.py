@@ -39,7 +39,7 @@ def test_no_id_becomes_a_path_or_an_option(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"inside"}
     assert {path.name for path in place.folder.iterdir()} == {"home", "in", "jobs.json", "out"}
     for job_id in ("-rf", "../../../escape", "[red]x[/red]"):
-        assert "first job in line" in place.story(job_id)
+        assert "first job in the queue" in place.story(job_id)
 
 
 def test_paths_are_taken_as_they_stand(tmp_path):
