@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.runs import even_nodes, map_reduce, scheduler_of, totals
+from tests.skips import required
 
 import sluice
 from sluice.api.sources import settings_of
@@ -77,7 +78,7 @@ def test_validate_gives_back_the_workload_or_complains(path):
 
 
 def test_the_schema_is_json_and_knows_the_file(path):
-    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema = required("jsonschema")
     schema = json.loads(json.dumps(sluice.schema()))
     document = {
         "version": 1,

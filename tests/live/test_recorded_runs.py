@@ -240,7 +240,9 @@ def test_a_damaged_run_that_would_be_resumed_says_how_to_go_on(place, how):
     assert place.run("--resume")[0] == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can give a folder to another user; .ci/run runs it as root"
+)
 def test_a_run_of_another_user_blocks_nothing(place):
     """Such as one that was started with sudo. Root without its capabilities is a user as others."""
     let_go(place)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from tests.skips import skip
 from tests.store.histories import past_run
 
 from sluice.model.errors import InvalidInput, StoreCorrupt
@@ -148,7 +149,7 @@ def run_without_rights(program):
     command = [sys.executable, "-c", program]
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
-            pytest.skip("root may read and write everything, and setpriv is not here to change it")
+            skip("root may read and write everything, and setpriv is not installed to change that")
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
     house = Path(__file__).parents[2]
     environ = os.environ | {"PYTHONPATH": f"{house}:{house / 'src'}"}

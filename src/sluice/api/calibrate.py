@@ -30,7 +30,7 @@ def calibrate(
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
-    on_progress: is told each profile's name before its turn.
+    on_progress: called with each profile's name before it is calibrated.
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:

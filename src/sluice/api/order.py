@@ -50,8 +50,8 @@ def order(
     seconds: for exact, search and auto; 10 unless told, or none where evaluations are limited.
     evaluations: orders to look at; with the same seed they lead to the same answer.
     map_slots, reduce_slots: instead of those of the workload's cluster.
-    on_message: is told what could not be looked up of former runs.
-    on_progress: is told what is under way.
+    on_message: called with a note if measurements of past runs could not be read.
+    on_progress: called with the name of each step as it starts.
     All jobs count as submitted at 0. Raises InvalidInput naming job and field.
 
     >>> import sluice

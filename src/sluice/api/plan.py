@@ -60,7 +60,7 @@ def plan(
     rents: reserved, on-demand, spot.
     single_wave: "exact" takes a phase that fits its slots for as long as its longest task.
     io_model: "merge" charges the merging of spills.  seed: of random searches for buffers.
-    on_message: is told what could not be looked up of former runs.
+    on_message: called with a note if measurements of past runs could not be read.
     Raises InvalidInput naming job and field.
 
     >>> import sluice
@@ -222,7 +222,7 @@ def _rents(names: Sequence[str]) -> tuple[Rent, ...]:
 
 
 def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
-    """The options that the words of --tune stand for."""
+    """The options that the words of --tune select."""
     known = [*_TASKS, *_BUFFERS]
     for word in words:
         _known("--tune", word, known)
@@ -230,7 +230,9 @@ def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
         both = [word for word in kind if word in words]
         if len(both) > 1:
             raise InvalidInput(
-                f"{both[1]} is given beside {both[0]}", where="--tune", hint="give one of the two"
+                f"{both[1]} cannot be combined with {both[0]}",
+                where="--tune",
+                hint="give one of the two",
             )
     tasks = next((_TASKS[word] for word in _TASKS if word in words), TaskTuning.FIXED)
     buffers = next((_BUFFERS[word] for word in _BUFFERS if word in words), BufferTuning.DEFAULT)

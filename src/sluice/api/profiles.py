@@ -31,8 +31,8 @@ def import_logs(
     A run that is known already is kept once, as the log tells it that tells most.
     format: "auto" tells by content.  settings: options of formats, "key=value".
     store: path or URL of the profile store, by default the account's own.
-    on_progress: is told each path before its turn, and each log after it was read.
-    Of several paths one that cannot be used is told in the result, and the others are imported.
+    on_progress: called with each path before it is read, and with each log after it was read.
+    A path that cannot be used is listed in the result; the other paths are imported.
     Raises InvalidInput where no path can be used, for an unknown format or option.
     """
     if not paths:

@@ -145,7 +145,7 @@ def _simulated(
 def _recorded(
     trace: str | Path | None, cluster: Cluster, world: SimulationSettings
 ) -> Recorded | None:
-    """Recorded lengths; where distance costs time, as they would be beside the task's input."""
+    """Recorded task lengths; with a distance cost, the lengths next to the task's input."""
     if trace is None:
         return None
     factors = {"rack": world.rack_factor, "any": world.remote_factor}
@@ -207,7 +207,7 @@ def _check_list(schedulers: object) -> None:
 def _schedulers(
     spec: Spec,
 ) -> Iterator[tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]]]:
-    """The schedulers that one item of a list stands for, each with the name of its row."""
+    """The schedulers that one item of a list names, each with the name of its row."""
     if spec == "all":
         for name in bootstrap.policy_names("tasks"):
             yield name, Scheduling(name).chosen()

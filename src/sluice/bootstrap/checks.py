@@ -21,9 +21,9 @@ ENTRIES_MAX = 2 * 10**7  # what a simulation keeps of attempts; each takes half 
 def check_simulable(
     workload: Workload, scheduler: Scheduler, settings: SimulationSettings, *, has_lengths: bool
 ) -> None:
-    """Refuse what no simulation can tell of, or not within a machine's memory.
+    """Refuse what cannot be simulated, or not within a machine's memory.
 
-    has_lengths: recorded lengths are given beside the workload.
+    has_lengths: whether recorded lengths are given with the workload.
     Raises InvalidInput naming job and field.
     """
     cluster = workload.required_cluster()

@@ -45,7 +45,7 @@ class LastPredictionError:
 def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
     """The workload, its real jobs with all their tasks, and with lengths as far as runs tell them.
 
-    on_message: is told where the profile store cannot be read.
+    on_message: called with a note if the profile store cannot be read.
     Raises InvalidInput where a job's input or commands are not there.
     """
     jobs = [job if job.run is None else _laid_out(job) for job in workload.jobs]

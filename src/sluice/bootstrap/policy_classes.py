@@ -63,7 +63,7 @@ def policy_names(kind: str) -> list[str]:
 
 
 def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
-    """The policy that a name, a file and class, a class or an object stands for.
+    """The policy that a name, a file and class, a class or an object selects.
 
     Raises InvalidInput with the nearest name, or with what is wrong with the class.
     """

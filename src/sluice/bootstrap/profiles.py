@@ -119,11 +119,11 @@ def nearest_profile(name: str, names: Sequence[str]) -> str:
 
 
 def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
-    """The jobs, with lengths where they had none and the store tells them.
+    """The jobs, with the measured task lengths of past runs where they had none.
 
-    By the profile that a job names; else by the newest run of a job of the same id and commands
-    that ended well, in which every phase was measured.  tell: is told where the store cannot be
-    read; then no lengths are known.
+    Lengths come from the profile that a job names, otherwise from the newest successful run of a
+    job with the same id and commands in which every phase was measured.
+    on_message: called with a note if the store cannot be read; no lengths are added then.
     """
     wanted = list(jobs)
     if not any(map(_is_open, wanted)):
@@ -165,10 +165,10 @@ def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:
 
 
 def past_gaps(jobs: Iterable[Job], on_message: OnMessage) -> Gaps:
-    """The time between tasks in former runs of these jobs; none where there are no such runs.
+    """The time between tasks in past runs of these jobs; zero without such runs.
 
-    It is the engine's rather than a job's, so that all runs tell of it together.
-    on_message: is told where the store cannot be read; then nothing is known.
+    The engine causes this time, not a job, so it is estimated from all runs together.
+    on_message: called with a note if the store cannot be read; the result is then empty.
     """
     try:
         from sluice.store.profiles import Profiles
@@ -189,7 +189,7 @@ def learn(
 ) -> None:
     """Keep what the jobs of a real run took. A second time changes nothing.
 
-    on_message: is told where the store does not take it; the run is none the worse for it.
+    on_message: called with a note if the store cannot be written; the run itself is unaffected.
     """
     runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster)
     if not runs:

@@ -52,7 +52,7 @@ def encode(event: Event) -> str:
 
 
 def decode(line: str | bytes) -> Event:
-    """The event that a line stands for. Raises InvalidInput where it stands for none.
+    """The event that a line encodes. Raises InvalidInput if it encodes none.
 
     >>> decode('{"is":"Tick","at_s":1.5}')
     Tick(at_s=1.5)

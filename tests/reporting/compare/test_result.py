@@ -3,6 +3,7 @@
 import pytest
 from tests.reporting.run.run_results import paper_jobs, result_of
 from tests.runs import even_nodes, map_reduce, totals
+from tests.skips import required
 
 import sluice
 from sluice.model.prices import Prices
@@ -132,7 +133,7 @@ def test_deadlines_met_are_counted_run_by_run():
 
 
 def test_a_frame_has_a_row_for_each_scheduler():
-    pandas = pytest.importorskip("pandas")
+    pandas = required("pandas")
     table = compared({"a": runs_of(1), "b": runs_of(2)}, workload(ONE_MAP))
     frame = table.to_frame()
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import skips
 from tests.reporting.run.run_results import paper_jobs, paper_result, result_of, stormy_result
 from tests.runs import map_reduce, scheduler_of, totals
 from tests.strategies import clusters, job_lists
@@ -127,7 +128,7 @@ def test_measured_profiles_are_next_to_predictions():
 
 
 def test_frames_hold_the_trace_and_the_jobs():
-    pytest.importorskip("pandas")
+    skips.required("pandas")
     result = stormy_result()
 
     assert len(list(result.trace())) == len(result.to_frame())
