@@ -98,7 +98,7 @@ def test_equal_rates_are_not_below_each_other():
     trackers.submit(map_reduce("j", 10))
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches[:-1]:
-        at_s = 100.0 + 0.1 * launch.key.task
+        at_s = 129.0 + 0.1 * launch.key.task
         trackers.tell(launch, at_s, at_s / 130.0)
     trackers.finish(launches[-1], 130.0)
 
