@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sluice.core.checks import WrongDecision, check_assignment
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import (
     AdmissionPolicy,
@@ -116,6 +116,12 @@ class GuardedTasks(Decorator):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         reason = self._checker.call("explain", lambda: self.inner.explain(phase, state, now_s))
         self._checker.is_a("explain", reason, Reason)
+        return reason
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        checker, inner = self._checker, self.inner
+        reason = checker.call("explain_copy", lambda: inner.explain_copy(attempt, state, now_s))
+        checker.is_a("explain_copy", reason, Reason)
         return reason
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:

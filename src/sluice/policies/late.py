@@ -8,10 +8,6 @@ Copies go to nodes that are not slow, while fewer than the limit run, and never 
 first attempt. Data locality is not considered. The first to finish wins; the core kills the other.
 A reduce that still waits for maps is not slow and gets no copy.
 
-An attempt is judged from `min_age_s` on. By default that is three times the mean length of its
-phase's finished attempts, at least 1 s and at most the 60 s of the source: a task that hangs among
-tasks of a second is copied within a few seconds.
-
 Only phases that have started all their tasks are checked. A phase without a candidate is checked
 again after one of its attempts has reported, and every 3 s, because an attempt that hangs does
 not report. So a heartbeat costs what has changed, not what runs.
@@ -22,31 +18,33 @@ Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, Protocol
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
+from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.copy_reasons import (
+    CAN_BE_COPIED,
+    attempt_reason,
+    cap_reason,
+    phase_reason,
+    rate_reason,
+)
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
-from sluice.policies.progress_rate import ProgressRates, left_s, rate_at
+from sluice.policies.progress_rate import left_s, rate_at
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two checks of all phases
-AGE_S_MAX: Final = 60.0  # of an attempt before it is judged, unless `min_age_s` is set
-AGE_S_MIN: Final = 1.0
-AGE_TIMES_MEAN: Final = 3.0
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _KINDS: Final = (_MAP, _REDUCE)
-_CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
-_EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
 
 
 class CopyGate(Protocol):
@@ -98,7 +96,7 @@ class Late(JobOrder):
         self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
-        self._limits = settings or SpeculationSettings()
+        self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
         self._touched: dict[PhaseEntry, None] = {}
         self._started_all: dict[PhaseEntry, None] = {}
@@ -124,7 +122,7 @@ class Late(JobOrder):
     def attach(self, state: ClusterState) -> None:
         self._line.attach(state)
         self._state = state
-        self._rates = ProgressRates(state)
+        self._limits = CopyLimits(self._settings, state)
         state.observe(self)
         self._gate.attach(state, self._line)
 
@@ -144,6 +142,35 @@ class Late(JobOrder):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self._line.explain(phase, state, now_s)
 
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        phase = attempt.phase
+        reason = (
+            attempt_reason(attempt)
+            or phase_reason(phase)
+            or rate_reason(attempt, self._limits, now_s)
+            or cap_reason(self._limits)
+        )
+        if reason is None and not self._gate.allows(phase.job, phase.kind):
+            return Reason(ReasonCode.OTHERS_FIRST)
+        return reason or self._room_reason(attempt) or Reason(ReasonCode.COPY_DUE)
+
+    def _room_reason(self, attempt: Attempt) -> Reason | None:
+        """The reason in the nodes that may run a copy, or in their slots."""
+        kind = attempt.phase.kind
+        others = [n for n in self._state.nodes.values() if n.is_up and n is not attempt.node]
+        if not others:
+            return Reason(ReasonCode.NO_OTHER_NODE)
+        fast = [node for node in others if not self._limits.is_slow(node)]
+        if not fast:
+            return Reason(ReasonCode.NODES_SLOW, (("percentile", self._settings.slow_node),))
+        kinds = _KINDS if kind in self._borrowers else (kind,)
+        if not any(node.free[slot] for node in fast for slot in kinds):
+            return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
+        # How much a node lends beyond its own slots has limits of its own, which are not checked.
+        if len(kinds) == 1 and not any(self._line.has_room(node, kind, 1) for node in fast):
+            return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
+        return None
+
     # --- running attempts ---------------------------------------------------------------------
 
     def touch(self, phase: PhaseEntry) -> None:
@@ -152,8 +179,8 @@ class Late(JobOrder):
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a candidate now."""
-        self._touched.update(self._rates.changed)
-        self._rates.changed.clear()
+        self._touched.update(self._limits.rates.changed)
+        self._limits.rates.changed.clear()
         for phase in self._touched:
             if _has_started_all(phase):
                 self._started_all[phase] = None
@@ -169,18 +196,10 @@ class Late(JobOrder):
 
     def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
         """Check a phase if its oldest attempt may be judged."""
-        rates = self._rates.phases.get(phase)
+        rates = self._limits.rates.phases.get(phase)
         oldest = None if rates is None else next(iter(rates.running), None)
-        if oldest is not None and oldest.started_at_s + self._age_s(phase) <= now_s:
+        if oldest is not None and oldest.started_at_s + self._limits.age_s(phase) <= now_s:
             self._awake[phase.kind][phase] = None
-
-    def _age_s(self, phase: PhaseEntry) -> float:
-        """The running time from which on attempts of a phase are judged."""
-        if self._limits.min_age_s is not None:
-            return self._limits.min_age_s
-        rates = self._rates.phases.get(phase)
-        mean_s = math.inf if rates is None else rates.mean_s
-        return min(AGE_S_MAX, max(AGE_S_MIN, AGE_TIMES_MEAN * mean_s))
 
     # --- in order -----------------------------------------------------------------------------
 
@@ -211,13 +230,13 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        if not self._awake[kind] or not self._has_room_for_copies():
+        if not self._awake[kind] or not self._limits.allows_more:
             return 0
         # Otherwise a waiting task could take the room that is meant for the copy.
         return 0 if any(self._line.has_waiting(waiting) for waiting in _KINDS) else 1
 
     def pools_with_copies(self) -> list[PoolEntry]:
-        if not self._has_room_for_copies():
+        if not self._limits.allows_more:
             return []
         phases = (phase for kind in _KINDS for phase in self._awake[kind])
         return list(dict.fromkeys(phase.job.pool for phase in phases))
@@ -256,16 +275,12 @@ class Late(JobOrder):
 
     # --- copies -------------------------------------------------------------------------------
 
-    def _has_room_for_copies(self) -> bool:
-        slots = self._state.slots
-        return self._rates.copies < self._limits.copies_max(slots[_MAP] + slots[_REDUCE])
-
     def _copy(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
         """The first job in order that has a slow task, and that task."""
-        if not self._has_room_for_copies():
+        if not self._limits.allows_more:
             return None
         if self._is_slow is None:
-            self._is_slow = self._rates.nodes.is_slow(node, self._limits.slow_node)
+            self._is_slow = self._limits.is_slow(node)
         if self._is_slow:
             return None
         if kind not in self._lined_up:
@@ -294,16 +309,16 @@ class Late(JobOrder):
 
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""
-        rates = self._rates.phases[phase].at(self._now_s)
-        bound = self._bound(phase, rates)
-        youngest_s = self._now_s - self._age_s(phase)
+        rates = self._limits.rates.phases[phase].at(self._now_s)
+        bound = self._limits.bound(phase, rates)
+        youngest_s = self._now_s - self._limits.age_s(phase)
         slow = [
             attempt
             for attempt, rate in rates.items()
             if rate < bound
             and attempt.started_at_s <= youngest_s
             and attempt.tasks == 1
-            and attempt.state in _CAN_BE_COPIED
+            and attempt.state in CAN_BE_COPIED
             and attempt.key.task not in phase.copies
         ]
         if not slow:
@@ -319,11 +334,6 @@ class Late(JobOrder):
             default=None,
         )
 
-    def _bound(self, phase: PhaseEntry, rates: Mapping[Attempt, float]) -> float:
-        """The rate below which an attempt is slow. rates: of the running ones."""
-        known = self._rates.phases[phase]
-        return known.percentile(rates.values(), self._limits.slow_task) * _EQUAL
-
     def _reason(self, attempt: Attempt) -> Reason:
         to_go_s = left_s(attempt, rate_at(attempt, self._now_s), self._now_s)
         left = "unlimited time" if math.isinf(to_go_s) else f"{max(0.0, to_go_s):.0f} s"
@@ -332,7 +342,7 @@ class Late(JobOrder):
             (
                 ("case", self._gate.number),
                 ("left", left),
-                ("percentile", self._limits.slow_task),
+                ("percentile", self._settings.slow_task),
             ),
         )
 
