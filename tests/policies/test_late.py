@@ -210,7 +210,7 @@ def test_slow_nodes_and_waiting_jobs_are_reasons_too():
     trackers, _ = with_straggler((6, 0), (4, 0), (1, 0), tasks=10, slow_node=100.0)
     assert ReasonCode.NODES_SLOW is no_copy(trackers)
 
-    gated, _ = with_straggler((4, 0), (6, 0), tasks=10, sepb=1.0)
+    gated, _ = with_straggler((4, 0), (6, 0), tasks=10, sepb=1.0, order="fifo")
     gated.submit(map_reduce("k", 1), at_s=100.0)
     assert ReasonCode.OTHERS_FIRST is no_copy(gated)
 

@@ -1,7 +1,7 @@
 """Checks the answers of policies from outside the package.
 
-A guard stands around such a policy. What the policy raises, or answers wrongly, becomes an
-InvalidInput that names the policy, the base class and the method. Policies of the package need no
+A guard wraps such a policy. An exception or a wrong answer of the policy becomes an InvalidInput
+that names the policy, the base class and the method. Policies of the package need no
 guard: a wrong answer of theirs is a bug and raises as it is.
 """
 
