@@ -108,7 +108,7 @@ class ReasonCode(Enum):
     AWAITS_INPUT = "it waits for {left:.0f} tasks of the previous phase"
     OWN_TASKS_FIRST = "its job still has {waiting:.0f} {kind} tasks to start"
     TOO_YOUNG = "it is judged when it has run for {age_s:.1f} s (min_age_s)"
-    COPIES_AT_CAP = "spec_cap allows {most:.0f} copies at once, and {copies:.0f} are running"
+    COPIES_AT_CAP = "as many copies run as spec_cap allows: {most:.0f}"
     NOT_SLOW = (
         "its rate of {rate:.3g} per second is not below {bound:.3g}, the {percentile:g}th"
         " percentile of its phase (slow_task)"

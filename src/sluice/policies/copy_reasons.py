@@ -64,5 +64,4 @@ def cap_reason(limits: CopyLimits) -> Reason | None:
     """The reason in the number of copies."""
     if limits.allows_more:
         return None
-    numbers = (("most", limits.copies_max), ("copies", limits.rates.copies))
-    return Reason(ReasonCode.COPIES_AT_CAP, numbers)
+    return Reason(ReasonCode.COPIES_AT_CAP, (("most", limits.copies_max),))
