@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 
 from sluice.model.errors import InvalidInput
 
+ENGINE = "engine"  # key of the configuration: the engine of a run, where a source has several
+# Formats that describe the same jobs, with the same ids.
+_SAME_JOBS = {"jhist": "mapreduce", "rumen": "mapreduce"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTask:
@@ -98,6 +102,16 @@ class PastRun:
     slots: Mapping[str, int] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """The kind of log and the engine; runs of different origin are not compared.
+
+        The history files of MapReduce and their Rumen form describe the same jobs.
+        """
+        kind = _SAME_JOBS.get(self.source, self.source)
+        engine = self.configuration.get(ENGINE)
+        return kind if engine is None else f"{kind}/{engine}"
 
     @property
     def input_bytes(self) -> int:

@@ -101,9 +101,9 @@ def import_(
     Example: sluice import /var/log/hadoop/done --format jhist
     """
     from sluice.api import profiles as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import progress_lines
 
-    with spinner("importing") as on_progress:
+    with progress_lines("importing") as on_progress:
         imported = api.import_logs(
             paths, format=format_, settings=settings or [], store=store, on_progress=on_progress
         )

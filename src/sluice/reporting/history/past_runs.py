@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
-from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.model.history import ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
@@ -33,6 +33,7 @@ class RunFacts:
 
     run_id: str
     started_at_s: float
+    engine: str
     machine_type: str
     slots: Mapping[str, int]
 
@@ -90,7 +91,7 @@ def _past_run(
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
         slots=dict(facts.slots),
-        configuration=_configuration(entry.job),
+        configuration={ENGINE: facts.engine, **_configuration(entry.job)},
     )
 
 
