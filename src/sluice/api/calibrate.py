@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, OnProgress, calibration
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
@@ -34,6 +34,7 @@ def calibrate(
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:
+        name = known_profile(name, profiles)
         histories = {known: profiles.runs(known) for known in profiles.names()}
     return calibrate_runs(
         histories, name=name, leave_out=leave_out, level=level, on_progress=on_progress

@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from sluice.core.state import ClusterState
 from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
@@ -108,6 +108,32 @@ def _no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
         where=where,
         hint=nearest_profile(name, names),
     )
+
+
+@overload
+def known_profile(name: str, profiles: Profiles) -> str: ...
+
+
+@overload
+def known_profile(name: None, profiles: Profiles) -> None: ...
+
+
+@overload
+def known_profile(name: str | None, profiles: Profiles) -> str | None: ...
+
+
+def known_profile(name: str | None, profiles: Profiles) -> str | None:
+    """The profile that a user names, see `Profiles.profile_named`; None for None.
+
+    Raises InvalidInput, with the nearest name, if there is none.
+    """
+    if name is None:
+        return None
+    found = profiles.profile_named(name)
+    if found is None:
+        hint = nearest_profile(name, profiles.names())
+        raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
+    return found
 
 
 def nearest_profile(name: str, names: Sequence[str]) -> str:

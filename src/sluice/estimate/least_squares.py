@@ -116,7 +116,7 @@ class CurveSystem:
         counts, places = np.unique([one.tasks for one in self.settings], return_inverse=True)
         per_count = np.eye(len(counts))[places]  # maps each setting to the row of its task count
         mask = self.kept[:, :, None] * per_count  # axes (fold, setting, count)
-        present: NDArray[np.bool_] = mask.any(axis=1)
+        present = np.asarray(mask.any(axis=1))
         one = self.inverse[:, None, :, None]
         sums, squares = (one * mask).sum(2), (one**2 * mask).sum(2)
         rows = sums / np.where(present, squares, 1.0)

@@ -17,6 +17,24 @@ ENGINE = "engine"  # key of the configuration: the engine of a run, where a sour
 _SAME_JOBS = {"jhist": "mapreduce", "rumen": "mapreduce"}
 
 
+def job_kind(source: str) -> str:
+    """The kind of job that a log format describes; a job id is unique within it.
+
+    >>> job_kind("rumen") == job_kind("jhist"), job_kind("spark")
+    (True, 'spark')
+    """
+    return _SAME_JOBS.get(source, source)
+
+
+def sources_of(kind: str) -> tuple[str, ...]:
+    """The log formats that describe a kind of job.
+
+    >>> sources_of("mapreduce"), sources_of("spark")
+    (('jhist', 'rumen'), ('spark',))
+    """
+    return tuple(one for one, described in _SAME_JOBS.items() if described == kind) or (kind,)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTask:
     """One successful attempt. Instants are seconds since the run was submitted.
@@ -88,6 +106,7 @@ class PastRun:
     slots: how many tasks could run concurrently, by kind of phase, if known.
     machine_type: the machine type, if known.  configuration: settings that affect the speed.
     notes: one sentence for each value that the log lacks, with the value used instead.
+    name: the name of the job or application in the log, if the profile has another name.
     """
 
     run_id: str
@@ -102,6 +121,7 @@ class PastRun:
     slots: Mapping[str, int] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    name: str | None = None
 
     @property
     def origin(self) -> str:
@@ -109,7 +129,7 @@ class PastRun:
 
         The history files of MapReduce and their Rumen form describe the same jobs.
         """
-        kind = _SAME_JOBS.get(self.source, self.source)
+        kind = job_kind(self.source)
         engine = self.configuration.get(ENGINE)
         return kind if engine is None else f"{kind}/{engine}"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import cast
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.options import options_of, settings_in
+from sluice.ingest.logs.options import options_of, rules_in, settings_in, without_rules
+from sluice.ingest.logs.profile_names import RULE, ProfileRules
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
@@ -71,8 +72,8 @@ def read_log(
     Raises InvalidInput where it cannot be read, has an unknown format, or no usable content.
     """
     log = _log_path(path)
-    given = options or {}
-    check_options(given, format)
+    check_options(options or {}, format)
+    rules, given = ProfileRules(rules_in(options or {})), without_rules(options or {})
     importer = _importer_for(log, format)
     report = Report()
     chosen = options_of(importer.Options, given, f"options of {importer.FORMAT}")
@@ -80,7 +81,7 @@ def read_log(
     return LogRead(
         path=str(path),
         format=importer.FORMAT,
-        runs=contents.runs,
+        runs=tuple(map(rules.renamed, contents.runs)),
         skipped=report.skipped,
         skipped_count=report.skipped_count,
         notes=contents.notes,
@@ -154,7 +155,10 @@ def check_options(given: Mapping[str, object], name: str) -> None:
     """Raise InvalidInput for an option that no such format has, or would take so.
 
     Checked before anything is read, so that a typing error is not reported as many broken logs.
+    Rules for names of profiles are options of every format.
     """
+    ProfileRules(rules_in(given))
+    given = without_rules(given)
     known = option_settings(name) if given else {}
     for key, value in given.items():
         if key not in known:
@@ -162,9 +166,15 @@ def check_options(given: Mapping[str, object], name: str) -> None:
             raise InvalidInput(
                 f"{key[:80]!r} is not an option of {whose}",
                 where="options",
-                hint=suggestion(key, tuple(known)) if known else "leave it out",
+                hint=_nearest_option(key, known),
             )
         _check_value(known[key], value)
+
+
+def _nearest_option(key: str, known: Mapping[str, object]) -> str:
+    if key == RULE:
+        return "to name profiles, write profile='regex -> name'"
+    return suggestion(key, tuple(known)) if known else "leave it out"
 
 
 def _check_value(meanings: Iterable[Setting], value: object) -> None:

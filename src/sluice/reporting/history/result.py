@@ -251,6 +251,7 @@ def _run_document(stored: StoredRun) -> dict[str, object]:
     return {
         "id": run.run_id,
         "source": run.source,
+        "name": run.name or run.profile,
         "phases": [
             _phase_document(phase, lengths)
             for phase, lengths in zip(run.phases, stored.lengths, strict=True)
