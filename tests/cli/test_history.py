@@ -131,6 +131,29 @@ def test_of_several_logs_those_that_can_be_used_are(trace, small):
     assert ["sort", "words"] == list(document("profiles")["profiles"])
 
 
+def test_a_folder_import_names_the_files_that_are_not_logs(trace, tmp_path):
+    """They do not change the exit code: people keep notes next to logs."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "log.jsonl").write_text((tmp_path / trace).read_text())
+    (tmp_path / "logs" / "NOTES.txt").write_text("of last week\n")
+    told = document("import", "logs")
+    answer = sluice("import", "./logs")
+
+    assert [("logs/NOTES.txt", None), ("logs/log.jsonl", "sluice")] == [
+        (file["path"], file["format"]) for file in told["files"]
+    ]
+    assert 0 == answer.code
+    assert "NOTES.txt  –" in answer.out
+    assert "not recognised as a log: NOTES.txt" in answer.out
+
+
+def test_a_named_file_that_is_not_a_log_is_a_no(trace, tmp_path):
+    (tmp_path / "NOTES.txt").write_text("of last week\n")
+    files = document("import", trace, "NOTES.txt", code=1)["files"]
+
+    assert ["sluice", None] == [file["format"] for file in files]
+
+
 def test_a_run_that_no_store_could_hold_is_skipped_and_the_others_are_kept(trace, monkeypatch):
     monkeypatch.setattr("sluice.store.profiles.rows.KEY_LENGTH_MAX", 4)
     monkeypatch.setattr("sluice.ingest.logs.trace.FORMAT", "sl")
@@ -145,7 +168,9 @@ def test_a_folder_is_walked(trace, tmp_path):
     (tmp_path / trace).rename(tmp_path / "logs" / "old" / "a.jsonl")
     (tmp_path / "logs" / "README").write_text("no log")
 
-    assert ["logs/old/a.jsonl"] == [file["path"] for file in document("import", "logs")["files"]]
+    files = document("import", "logs")["files"]
+
+    assert ["logs/README", "logs/old/a.jsonl"] == [file["path"] for file in files]
 
 
 # --- profiles -------------------------------------------------------------------------------------

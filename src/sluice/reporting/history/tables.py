@@ -35,8 +35,13 @@ def imported_views(imported: Imported) -> Iterator[RenderableType]:
     for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
         yield plain_text(note, "dim")
     for log in imported.logs:
-        if log.skipped_count:
+        if log.skipped_count and log.is_log:
             yield from _skipped_lines(log)
+    others = [PurePath(log.path).name for log in imported.logs if not log.is_log]
+    if others:
+        more = f" and {count(len(others) - ROWS_MAX)} more" if len(others) > ROWS_MAX else ""
+        names = ", ".join(others[:ROWS_MAX])
+        yield plain_text(f"not recognised as a log: {names}{more}", "yellow")
 
 
 def _import_table(imported: Imported) -> Table:
@@ -49,7 +54,7 @@ def _import_table(imported: Imported) -> Table:
     for log in shown:
         table.add_row(
             name_cell(PurePath(log.path).name or log.path),
-            plain_text(log.format, "" if log.is_read else "red"),
+            plain_text(log.format or NOTHING, "" if log.is_read or not log.is_log else "red"),
             plain_text(count(log.jobs)),
             plain_text(count(log.tasks) if log.tasks else NOTHING),
             plain_text(size(log.input_bytes) if log.input_bytes else NOTHING),
