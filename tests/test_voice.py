@@ -33,7 +33,6 @@ PENDING = frozenset(
         "policies",
         "policies/dynamicmr",
         "simulation",
-        "store/profiles",
         *(
             f"docs/decisions/{name}.md"
             for name in (
