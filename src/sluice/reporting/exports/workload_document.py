@@ -1,7 +1,8 @@
 """A workload as the document of its file, also if it comes from logs or from a program.
 
 Reading the document gives the same workload, except for names: a file numbers its nodes, so that
-`host` becomes `host-1`, and it calls phases map and reduce. A file has no source and no notes.
+`host` becomes `host-1`, and it calls the phases of map-reduce jobs map and reduce. A file has no
+source and no notes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SLOTS = ("map_slots", "reduce_slots", "containers")
 def workload_document(workload: Workload) -> dict[str, Any]:
     """The document, without keys that have their default.
 
-    Raises InvalidInput, with the job, for a job of many stages: a file cannot express it.
+    Raises InvalidInput, with the job, for phases that a file cannot express.
 
     >>> import sluice
     >>> workload_document(
