@@ -2,6 +2,7 @@
 
 from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
+from sluice.api.diagnosis import explain as explain
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
 from sluice.api.order import order as order
