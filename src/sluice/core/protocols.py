@@ -180,6 +180,10 @@ class TaskPolicy(Policy):
         """Why the startable phase has waiting tasks now."""
         return Reason(ReasonCode.NOT_CHOSEN, (("policy", self.name or type(self).__name__),))
 
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        """Why no second copy of the running attempt's task starts now."""
+        return Reason(ReasonCode.NO_COPIES, (("policy", self.name or type(self).__name__),))
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Attempts to end now; asked before work is assigned."""
         return ()

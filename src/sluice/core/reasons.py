@@ -98,6 +98,30 @@ class ReasonCode(Enum):
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
+    # Why a running attempt gets no second copy.
+    COPIES_OFF = "speculation is off; speculation=late copies slow tasks"
+    NO_COPIES = "policy {policy} copies no tasks"
+    BEING_KILLED = "it is being killed"
+    IS_COPY = "it is the second copy"
+    HAS_COPY = "its second copy, attempt {attempt:.0f}, runs on {node}"
+    COUNTED_TOGETHER = "it stands for {alike:.0f} tasks that all take the same time"
+    AWAITS_INPUT = "it waits for {left:.0f} tasks of the previous phase"
+    OWN_TASKS_FIRST = "its job still has {waiting:.0f} {kind} tasks to start"
+    TOO_YOUNG = "it is judged when it has run for {age_s:.1f} s (min_age_s)"
+    COPIES_AT_CAP = "as many copies run as spec_cap allows: {most:.0f}"
+    NOT_SLOW = (
+        "its rate of {rate:.3g} per second is not below {bound:.3g}, the {percentile:g}th"
+        " percentile of its phase (slow_task)"
+    )
+    OTHERS_FIRST = "waiting tasks of other jobs come first (sepb)"
+    NO_OTHER_NODE = "no other node is up"
+    NODES_SLOW = (
+        "every other node is below the {percentile:g}th percentile of the progress of nodes"
+        " (slow_node)"
+    )
+    NO_SLOT_FOR_COPY = "no node that may run a copy has a free slot for a {kind}"
+    COPY_AT_LINE = "every node that may run a copy is at its balance line for {kind} tasks"
+    COPY_DUE = "a copy starts at the next decision"
     ALL_RUNNING = "no task waits: its last {running:.0f} tasks are running"
     ENDED = "it has ended"
 

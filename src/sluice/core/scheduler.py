@@ -287,7 +287,10 @@ class Scheduler:
         for node in nodes:
             self._offer(node)
             if not (state.startable or wants_offer):
-                return  # no task waits for the clock
+                break
+        # What has just started may need another look, although nothing ran before.
+        if not (state.startable or self._tasks.wants_offer(state)):
+            return  # no task waits for the clock
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
@@ -38,6 +38,9 @@ class Decorator(TaskPolicy):
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain(phase, state, now_s)
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        return self.inner.explain_copy(attempt, state, now_s)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)

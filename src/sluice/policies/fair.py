@@ -231,7 +231,7 @@ class Fair(JobOrder):
         return job_place(job, kind)
 
     def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
-        """All at once what one by one would give, where nothing tells tasks apart."""
+        """All tasks at once, where tasks are alike: the same as one by one."""
         while room > 0 and self.order.first(kind) is not None:
             before = node.free[kind]
             alone = self.order.first_alone(kind, room)
@@ -272,7 +272,7 @@ class Fair(JobOrder):
 
 
 def _is_behind(phase: PhaseEntry, share: PoolShare, place: Place) -> bool:
-    """Whether a phase of a pool stands behind a place in line."""
+    """Whether a phase of a pool is behind a place in the order."""
     return share.place() == place.pool and job_place(phase.job, phase.kind) > place.job
 
 

@@ -1,4 +1,4 @@
-"""What both ways of lending share: the line they build on, the counts, and how waiting is told."""
+"""The common part of both ways of lending: the order of jobs, the counts, and the reasons."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class SlotLender(Decorator):
 
 
 def own_and_borrowed(line: JobOrder, mode: str) -> list[Case]:
-    """Cases 1 to 4, told as those of a mode: "PI" or "PD"."""
+    """Cases 1 to 4, named after a mode: "PI" or "PD"."""
     return [
         OwnSlot(line, _MAP, f"{mode} 1"),
         OwnSlot(line, _REDUCE, f"{mode} 2"),
