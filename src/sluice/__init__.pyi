@@ -10,7 +10,9 @@ from sluice.api.plan import plan as plan
 from sluice.api.profile_run import profile_run as profile_run
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs
+from sluice.api.profiles import merge_profiles as merge_profiles
 from sluice.api.profiles import profiles as profiles
+from sluice.api.profiles import rename_profile as rename_profile
 from sluice.api.run import run as run
 from sluice.api.runs import clean_runs as clean_runs
 from sluice.api.runs import runs as runs
