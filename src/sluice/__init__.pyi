@@ -7,6 +7,8 @@ from sluice.api.explain import story as story
 from sluice.api.explain import why as why
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
+from sluice.api.pools import pair_costs as pair_costs
+from sluice.api.pools import pools as pools
 from sluice.api.profile_run import profile_run as profile_run
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs

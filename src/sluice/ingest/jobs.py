@@ -10,6 +10,7 @@ from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
 from sluice.ingest.phases import check_total, map_reduce_phases, tasks_wanted
 from sluice.ingest.shell_syntax import shell_word
 from sluice.ingest.stages import stages_of
+from sluice.ingest.vm_pools import predictions_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
@@ -45,6 +46,8 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             buffer=None if shape.buffer is None else _buffer(shape.buffer),
             profile=shape.profile,
             run=None if shape.run is None else _run(shape, shape.run, folder),
+            predictions=predictions_of(shape),
+            customer=shape.customer,
         )
     except InvalidInput as error:
         raise _refusal(error) from None

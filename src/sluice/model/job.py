@@ -16,6 +16,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.vm_pools import Prediction
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
@@ -121,6 +122,7 @@ class Job:
     phases: may be empty only if `run` is given; the number of input splits then sets the tasks.
     penalty_usd: cost of refusing the job; None if the file gives none.
     driver_s: work outside tasks, before the first phase may start: start-up, planning, commit.
+    predictions: run times on clusters of VMs, for `pools`.  customer: who owns the job.
     """
 
     job_id: JobId
@@ -135,6 +137,8 @@ class Job:
     profile: str | None = None
     run: RunSpec | None = None
     driver_s: float = 0.0
+    predictions: tuple[Prediction, ...] = ()
+    customer: str | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.job_id!r}"

@@ -12,6 +12,7 @@ from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
+from sluice.model.vm_pools import VmPools
 
 JOBS_MAX = 10**6
 
@@ -23,7 +24,7 @@ class Workload:
     cluster: None if the file has none; some commands do not need it.
     pools: the named pools, in file order; a job without a named pool has a pool of its own.
     prices, limits, vm: input of `plan`; None if the file has none.
-    classes, capacity_prices: input of `capacity`.
+    classes, capacity_prices: input of `capacity`.  vm_pools: input of `pools`.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
     notes: for a workload made from logs, what the logs lack and which values are used instead.
@@ -37,6 +38,7 @@ class Workload:
     vm: VmShape | None = None
     classes: tuple[JobClass, ...] = ()
     capacity_prices: CapacityPrices | None = None
+    vm_pools: VmPools | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."

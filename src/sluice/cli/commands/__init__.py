@@ -14,6 +14,7 @@ from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
+from sluice.cli.commands import pools
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -27,6 +28,7 @@ __all__ = [
     "explain",
     "order",
     "plan",
+    "pools",
     "profiles",
     "reproduce",
     "run",

@@ -66,7 +66,8 @@ def _phases(job: Job) -> dict[str, Any]:
 
 
 def _check_shape(job: Job) -> None:
-    if not job.phases and job.run is None and job.profile is None:
+    is_known = job.run is not None or job.profile is not None or job.predictions
+    if not job.phases and not is_known:
         raise InvalidInput(
             "its tasks are not known", where=f"job {job.job_id!r}", hint="give its phases"
         )
@@ -80,7 +81,7 @@ def _check_shape(job: Job) -> None:
 
 
 def _about(job: Job) -> Iterator[tuple[str, Any]]:
-    """Map output, buffers and commands."""
+    """Map output, buffers, commands and predictions."""
     if job.map_output is not None and (job.is_map_reduce or not job.phases):
         yield "map_output", {"bytes": job.map_output.bytes, "records": job.map_output.records}
     if job.buffer is not None:
@@ -89,6 +90,18 @@ def _about(job: Job) -> Iterator[tuple[str, Any]]:
         yield "run", _run(job.run)
         if job.run.reduces_wanted is not None and not job.phases:
             yield "reduces", {"tasks": job.run.reduces_wanted}
+    if job.predictions:
+        yield "predictions", _predictions(job)
+    if job.customer is not None:
+        yield "customer", job.customer
+
+
+def _predictions(job: Job) -> dict[str, dict[str, float]]:
+    """Seconds by VM type and number of VMs."""
+    made: dict[str, dict[str, float]] = {}
+    for one in job.predictions:
+        made.setdefault(one.vm_type, {})[str(one.vms)] = one.time_s
+    return made
 
 
 # --- phases ---------------------------------------------------------------------------------------

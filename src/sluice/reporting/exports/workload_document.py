@@ -7,6 +7,7 @@ source and no notes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import job_document, lengths_document
 
@@ -48,7 +50,27 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "settings": _settings(workload),
     }
     document |= {name: part for name, part in parts.items() if part}
+    if workload.vm_pools is not None:
+        document |= _vm_pools(workload.vm_pools)
     document["jobs"] = [job_document(job) for job in workload.jobs]
+    return document
+
+
+def _vm_pools(pools: VmPools) -> dict[str, Any]:
+    document = _differing(
+        pools, VmPools(), ("server_units", "servers", "boot_s", "prediction_error")
+    )
+    if pools.vm_types:
+        document["vm_types"] = [
+            {"id": one.type_id, "units": one.units, "vms": one.vms} for one in pools.vm_types
+        ]
+    if math.isfinite(pools.bound_s):
+        document["windows"] = {"bound_s": pools.bound_s}
+    if pools.reconfigure is not None:
+        document["reconfigure"] = {
+            name.replace("keeps_", "keep_"): value
+            for name, value in _differing(pools.reconfigure, ReconfigureRule()).items()
+        }
     return document
 
 
