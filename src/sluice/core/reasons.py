@@ -49,6 +49,7 @@ class ReasonCode(Enum):
         " its rate was below the {percentile:g}th percentile of its phase"
     )
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
+    JOB_SLOT = "its job had the lowest utility ({utility:.2f}) of those with a free job slot here"
     OWN_CONTAINER = "its job ran fewer containers than are reserved for it"
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
@@ -97,6 +98,22 @@ class ReasonCode(Enum):
     NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
+    AWAITS_CYCLE = "the next control cycle is at {at_s:g} s, and it takes part from then on"
+    RESOURCE_SHORT = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+    )
+    RESOURCE_SHORT_FOR_GOAL = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+        " and its goal at {goal_at_s:g} s needs {needed:.0f}"
+    )
+    GOAL_PAST = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; its goal at {goal_at_s:g} s has"
+        " passed, and it has {slots:.0f} of the {needed:.0f} {kind} slots that it could use"
+    )
+    GOAL_YIELDS = (
+        "its goal at {goal_at_s:g} s cannot be met, so it yields to jobs whose goal can; it has"
+        " {slots:.0f} {kind} slots, and {resource} is short on {short:.0f} of {nodes:.0f} nodes"
+    )
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
     # Why a running attempt gets no second copy.
     COPIES_OFF = "speculation is off; speculation=late copies slow tasks"

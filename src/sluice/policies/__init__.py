@@ -18,6 +18,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.dynamicmr": "sluice.policies.dynamicmr.policy:DynamicMR",
     "tasks.fair": "sluice.policies.fair:Fair",
     "tasks.fifo": "sluice.policies.fifo:Fifo",
+    "tasks.ras": "sluice.policies.ras.policy:Ras",
     "tasks.static": "sluice.policies.static_slots:StaticSlots",
     "tasks.yarn-like": "sluice.policies.yarn_like:YarnLike",
 }
