@@ -14,6 +14,7 @@ from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
+from sluice.cli.commands import share
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -31,6 +32,7 @@ __all__ = [
     "reproduce",
     "run",
     "runs",
+    "share",
     "simulate",
     "workload",
 ]
