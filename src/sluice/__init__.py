@@ -46,6 +46,7 @@ _HOMES = {
     "run": "sluice.api.run",
     "runs": "sluice.api.runs",
     "schema": "sluice.api.workload",
+    "share": "sluice.api.share",
     "show_run": "sluice.api.runs",
     "simulate": "sluice.api.simulate",
     "story": "sluice.api.explain",

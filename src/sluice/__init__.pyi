@@ -19,6 +19,7 @@ from sluice.api.run import run as run
 from sluice.api.runs import clean_runs as clean_runs
 from sluice.api.runs import runs as runs
 from sluice.api.runs import show_run as show_run
+from sluice.api.share import share as share
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
 from sluice.api.sources import load_workload as load_workload

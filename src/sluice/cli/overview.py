@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sluice.api.sources import settings_of
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.queues import inner_queues
 from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
 
@@ -150,7 +151,7 @@ def _bounded(warnings: list[str]) -> tuple[str, ...]:
 
 
 def _warnings(workload: Workload) -> Iterator[str]:
-    if not workload.jobs:
+    if not (workload.jobs or workload.members or workload.classes):
         yield "there are no jobs"
     yield from _idle_pools(workload)
     if workload.cluster is not None:
@@ -171,7 +172,7 @@ def _minimum_shares(workload: Workload, cluster: Cluster) -> Iterator[str]:
 
 
 def _idle_pools(workload: Workload) -> Iterator[str]:
-    used = {job.pool for job in workload.jobs}
+    used = {job.pool for job in workload.jobs} | inner_queues(workload.queues)
     for pool in workload.pools:
         if pool.pool_id not in used:
             yield f"no job is in pool {pool.pool_id!r}"

@@ -24,6 +24,9 @@ class ReasonCode(Enum):
     BELOW_MIN_SHARE = "its pool was below its minimum share"
     LOWEST_SHARE = "its pool had the least running work for its weight"
     CONTAINER_SHARE = "its job had the fewest running containers for its weight"
+    # Long-term sharing in a tree of queues.
+    OWED = "{queue} was owed {owed}"
+    LEAST_USED = "{queue} had used the least for its weight among the queues with waiting tasks"
     # The cases of DynamicMR, by the numbers of its spec (sections 5.2 to 5.5).
     OWN_SLOT = "case {case}: a {slot} slot was free within the node's balance line, and {order}"
     BORROWED_SLOT = (
@@ -93,6 +96,13 @@ class ReasonCode(Enum):
     POOL_OVER_SHARE = "its pool runs {running:.0f} tasks and {pools:.0f} pools are ahead of it"
     JOB_OVER_SHARE = "it runs {running:.0f} containers and {jobs:.0f} jobs are ahead of it"
     CONTAINERS_PROMISED = "the free containers are reserved for {jobs:.0f} jobs"
+    USED_MORE = "{queue} used {over} more than it paid for; {next} is owed {owed}"
+    USED_MORE_THAN_NEXT = "{queue} used {over} more than it paid for; {next}, the next, {owed} more"
+    OWED_LESS = "it is the turn of {next}; {queue} is owed {over}"
+    RUNS_MORE = "{queue} runs {running} units, more for its weight than {next}, the next"
+    RIVAL_BELOW_MIN = "{next} is below its minimum share of {units} units"
+    QUEUE_AT_MAX = "{queue} is at its maximum share of {units} units"
+    EARLIER_FIRST = "{jobs:.0f} jobs of {queue} arrived before it"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the previous phase are not done"
     NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"

@@ -15,6 +15,7 @@ from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
 from sluice.cli.commands import pools
+from sluice.cli.commands import share
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -33,6 +34,7 @@ __all__ = [
     "reproduce",
     "run",
     "runs",
+    "share",
     "simulate",
     "workload",
 ]
