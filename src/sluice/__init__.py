@@ -28,6 +28,7 @@ _HOMES = {
     "clean_runs": "sluice.api.runs",
     "capacity": "sluice.api.capacity",
     "compare": "sluice.api.simulate",
+    "fairness": "sluice.api.fairness",
     "forget": "sluice.api.profiles",
     "import_logs": "sluice.api.profiles",
     "load_workload": "sluice.api.sources",

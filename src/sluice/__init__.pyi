@@ -4,6 +4,7 @@ from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
+from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
 from sluice.api.profile_run import profile_run as profile_run
