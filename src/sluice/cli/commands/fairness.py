@@ -14,6 +14,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
+from sluice.model.errors import InvalidInput
 
 
 @app.command()
@@ -25,6 +26,10 @@ def fairness(
         ),
     ] = None,
     *,
+    all_runs: Annotated[
+        bool,
+        typer.Option("--all-runs", help="Join all recorded runs, without the time between them."),
+    ] = False,
     file: given.OfFile = None,
     from_log: given.FromLog = None,
     from_log_format: given.FromLogFormat = None,
@@ -65,10 +70,20 @@ def fairness(
     }  # fmt: skip
     workload = simulated_workload("fairness", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=None, simulation=simulation)
+    if all_runs and (run is not None or workload is not None):
+        raise InvalidInput(
+            "it is given together with a run or a workload",
+            where="--all-runs",
+            hint="give one of them",
+        )
     files = Files.checked(workload.kept if workload else "-", plot=plot)
     arguments = {name: value for name, value in about.arguments.items() if name != "at_s"}
     result = api.fairness(
-        **arguments, period_s=period_s, misreports=misreports, on_message=talk_note
+        **arguments,
+        all_runs=all_runs,
+        period_s=period_s,
+        misreports=misreports,
+        on_message=talk_note,
     )
     if plot is not None:
         files.save(result.plot())

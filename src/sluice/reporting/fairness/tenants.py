@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry
@@ -61,6 +61,32 @@ def tenant_use(
         capacity=float(cluster.slots(SlotKind.CONTAINER) or len(cluster.nodes)),
         cpu_s=cpu_s,
         ends_at_s=max((use.finished_at_s for use in uses), default=now_s),
+    )
+
+
+def joined(uses: Sequence[TenantUse]) -> TenantUse:
+    """Several runs one after the other. Weights and containers are those of the newest run.
+
+    A tenant that the newest run does not have keeps the weight of the last run that had it.
+    """
+    tasks: list[TaskUse] = []
+    weights: dict[str, float] = {}
+    cpu_s: dict[str, float] = {}
+    offset_s = 0.0
+    for use in uses:
+        for name, ready_s, start_s, end_s, units in use.tasks:
+            times = (ready_s + offset_s, start_s + offset_s, end_s + offset_s)
+            tasks.append(TaskUse(name, *times, units))
+        weights |= use.weights
+        for name, one_s in use.cpu_s.items():
+            cpu_s[name] = cpu_s.get(name, 0.0) + one_s
+        offset_s += use.ends_at_s
+    return TenantUse(
+        tasks=tuple(tasks),
+        weights=weights,
+        capacity=uses[-1].capacity,
+        cpu_s=cpu_s,
+        ends_at_s=offset_s,
     )
 
 
