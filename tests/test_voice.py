@@ -28,10 +28,6 @@ PENDING = frozenset(
         "bootstrap",
         "core",
         "engines",
-        "engines/agent",
-        "engines/mapreduce",
-        "policies",
-        "policies/dynamicmr",
         "simulation",
         "store/profiles",
         *(

@@ -139,7 +139,7 @@ def response_lower_s(job: Job, cluster: Cluster) -> float:
         # Fetching may overlap the phase before, so that only the work itself is sure to follow.
         length_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
         ends_s.append(begins_s + length_s * max(1.0, phase.tasks / slots))
-    return max(ends_s, default=0.0)
+    return job.driver_s + max(ends_s, default=0.0)
 
 
 # --- warnings ---------------------------------------------------------------------------------
@@ -179,6 +179,8 @@ def _idle_pools(workload: Workload) -> Iterator[str]:
 
 
 def _missing_slots(workload: Workload, cluster: Cluster) -> Iterator[str]:
+    if any(node.containers for node in cluster.nodes):
+        return  # tasks of all kinds run in containers
     for kind in _TYPED:
         jobs = [job for job in workload.jobs if any(p.kind is kind for p in job.phases)]
         if jobs and not cluster.slots(kind):

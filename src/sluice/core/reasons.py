@@ -52,6 +52,7 @@ class ReasonCode(Enum):
         " its rate was below the {percentile:g}th percentile of its phase"
     )
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
+    JOB_SLOT = "its job had the lowest utility ({utility:.2f}) of those with a free job slot here"
     OWN_CONTAINER = "its job ran fewer containers than are reserved for it"
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
@@ -107,7 +108,47 @@ class ReasonCode(Enum):
     NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
+    AWAITS_CYCLE = "the next control cycle is at {at_s:g} s, and it takes part from then on"
+    RESOURCE_SHORT = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+    )
+    RESOURCE_SHORT_FOR_GOAL = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+        " and its goal at {goal_at_s:g} s needs {needed:.0f}"
+    )
+    GOAL_PAST = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; its goal at {goal_at_s:g} s has"
+        " passed, and it has {slots:.0f} of the {needed:.0f} {kind} slots that it could use"
+    )
+    GOAL_YIELDS = (
+        "its goal at {goal_at_s:g} s cannot be met, so it yields to jobs whose goal can; it has"
+        " {slots:.0f} {kind} slots, and {resource} is short on {short:.0f} of {nodes:.0f} nodes"
+    )
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
+    # Why a running attempt gets no second copy.
+    COPIES_OFF = "speculation is off; speculation=late copies slow tasks"
+    NO_COPIES = "policy {policy} copies no tasks"
+    BEING_KILLED = "it is being killed"
+    IS_COPY = "it is the second copy"
+    HAS_COPY = "its second copy, attempt {attempt:.0f}, runs on {node}"
+    COUNTED_TOGETHER = "it stands for {alike:.0f} tasks that all take the same time"
+    AWAITS_INPUT = "it waits for {left:.0f} tasks of the previous phase"
+    OWN_TASKS_FIRST = "its job still has {waiting:.0f} {kind} tasks to start"
+    TOO_YOUNG = "it is judged when it has run for {age_s:.1f} s (min_age_s)"
+    COPIES_AT_CAP = "as many copies run as spec_cap allows: {most:.0f}"
+    NOT_SLOW = (
+        "its rate of {rate:.3g} per second is not below {bound:.3g}, the {percentile:g}th"
+        " percentile of its phase (slow_task)"
+    )
+    OTHERS_FIRST = "waiting tasks of other jobs come first (sepb)"
+    NO_OTHER_NODE = "no other node is up"
+    NODES_SLOW = (
+        "every other node is below the {percentile:g}th percentile of the progress of nodes"
+        " (slow_node)"
+    )
+    NO_SLOT_FOR_COPY = "no node that may run a copy has a free slot for a {kind}"
+    COPY_AT_LINE = "every node that may run a copy is at its balance line for {kind} tasks"
+    COPY_DUE = "a copy starts at the next decision"
     ALL_RUNNING = "no task waits: its last {running:.0f} tasks are running"
     ENDED = "it has ended"
 

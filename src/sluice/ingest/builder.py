@@ -36,6 +36,7 @@ from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
 from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of
+from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
@@ -85,6 +86,7 @@ class WorkloadBuilder:
             members=_sharers(shape),
             limits=_limits(shape),
             vm=None if shape.cluster is None else vm_of(shape.cluster),
+            vm_pools=vm_pools_of(shape),
             settings={**admission_settings(rents), **(shape.settings or {})},
             source=self._document.source,
             folder=self._folder,
@@ -123,6 +125,7 @@ class WorkloadBuilder:
             self._jobs(self._raw_jobs(self._members()), (), ())
             self._refuse()
         self._found += islice(complaints_about(shape, self._declarations), SORTED_MAX)
+        self._found += islice(vm_pools_faults(shape), SORTED_MAX)
         return shape
 
     def _cluster(self, shape: WorkloadShape) -> Cluster | None:

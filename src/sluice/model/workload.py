@@ -14,6 +14,7 @@ from sluice.model.machines import VmShape
 from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.queues import Queue
+from sluice.model.vm_pools import VmPools
 
 JOBS_MAX = 10**6
 
@@ -25,7 +26,7 @@ class Workload:
     cluster: None if the file has none; some commands do not need it.
     pools: the named pools, in file order; a job without a named pool has a pool of its own.
     prices, limits, vm: input of `plan`; None if the file has none.
-    classes, capacity_prices: input of `capacity`.
+    classes, capacity_prices: input of `capacity`.  vm_pools: input of `pools`.
     capacity, members: input of `share`; None and empty if the file has none.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
@@ -40,6 +41,7 @@ class Workload:
     vm: VmShape | None = None
     classes: tuple[JobClass, ...] = ()
     capacity_prices: CapacityPrices | None = None
+    vm_pools: VmPools | None = None
     capacity: float | None = None
     members: tuple[Member, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)

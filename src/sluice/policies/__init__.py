@@ -19,6 +19,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.dynamicmr": "sluice.policies.dynamicmr.policy:DynamicMR",
     "tasks.fair": "sluice.policies.fair:Fair",
     "tasks.fifo": "sluice.policies.fifo:Fifo",
+    "tasks.ras": "sluice.policies.ras.policy:Ras",
     "tasks.karma": "sluice.policies.ltyarn.peers:Karma",
     "tasks.ltrf": "sluice.policies.ltyarn.peers:LongTerm",
     "tasks.ltyarn": "sluice.policies.ltyarn.policy:LtYarn",

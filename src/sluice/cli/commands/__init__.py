@@ -14,6 +14,7 @@ from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
+from sluice.cli.commands import pools
 from sluice.cli.commands import share
 from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
@@ -30,6 +31,7 @@ __all__ = [
     "fairness",
     "order",
     "plan",
+    "pools",
     "profiles",
     "reproduce",
     "run",

@@ -1,11 +1,13 @@
 """A workload as the document of its file, also if it comes from logs or from a program.
 
 Reading the document gives the same workload, except for names: a file numbers its nodes, so that
-`host` becomes `host-1`, and it calls phases map and reduce. A file has no source and no notes.
+`host` becomes `host-1`, and it calls the phases of map-reduce jobs map and reduce. A file has no
+source and no notes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.queues import Queue
 from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import job_document, lengths_document
 
@@ -28,7 +31,7 @@ _SLOT_LIMITS = ("map_slots_min", "reduce_slots_min", "map_slots_max", "reduce_sl
 def workload_document(workload: Workload) -> dict[str, Any]:
     """The document, without keys that have their default.
 
-    Raises InvalidInput, with the job, for a job of many stages: a file cannot express it.
+    Raises InvalidInput, with the job, for phases that a file cannot express.
 
     >>> import sluice
     >>> workload_document(
@@ -55,7 +58,27 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "settings": _settings(workload),
     }
     document |= {name: part for name, part in parts.items() if part}
+    if workload.vm_pools is not None:
+        document |= _vm_pools(workload.vm_pools)
     document["jobs"] = [job_document(job) for job in workload.jobs]
+    return document
+
+
+def _vm_pools(pools: VmPools) -> dict[str, Any]:
+    document = _differing(
+        pools, VmPools(), ("server_units", "servers", "boot_s", "prediction_error")
+    )
+    if pools.vm_types:
+        document["vm_types"] = [
+            {"id": one.type_id, "units": one.units, "vms": one.vms} for one in pools.vm_types
+        ]
+    if math.isfinite(pools.bound_s):
+        document["windows"] = {"bound_s": pools.bound_s}
+    if pools.reconfigure is not None:
+        document["reconfigure"] = {
+            name.replace("keeps_", "keep_"): value
+            for name, value in _differing(pools.reconfigure, ReconfigureRule()).items()
+        }
     return document
 
 
