@@ -29,7 +29,6 @@ PENDING = frozenset(
         "core",
         "engines",
         "simulation",
-        "store/profiles",
         *(
             f"docs/decisions/{name}.md"
             for name in (

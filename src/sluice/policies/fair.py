@@ -25,6 +25,7 @@ from sluice.policies.speculation import with_copies, with_kills
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 _BESIDE: Final = Locality.NODE
 _new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
@@ -77,8 +78,13 @@ class Fair(JobOrder):
         if not state.told_apart:
             yield from self._assign_alike(node, _MAP, maps)
             yield from self._assign_alike(node, _REDUCE, reduces)
+            yield from self._assign_alike(node, _CONTAINER, self._room(node, _CONTAINER))
             return
         self.begin(now_s)
+        containers = self._room(node, _CONTAINER)
+        while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
+            containers -= 1
+            yield _new(Assignment, (pick[0], _CONTAINER, pick[1], 1, None, None))
         while maps > 0 or reduces > 0:
             is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
             kind = _MAP if is_map else _REDUCE

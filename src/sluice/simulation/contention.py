@@ -19,6 +19,7 @@ from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.efforts import Efforts
+from sluice.simulation.execution import WorkGate
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.shared_node import Pace, SharedNode, settle_all
 from sluice.simulation.sharing import Load
@@ -31,7 +32,12 @@ class SharedNodes:
     hears_each_task = True
 
     def __init__(
-        self, agenda: Agenda, efforts: Efforts, settings: SimulationSettings, state: ClusterState
+        self,
+        agenda: Agenda,
+        efforts: Efforts,
+        settings: SimulationSettings,
+        state: ClusterState,
+        gate: WorkGate | None = None,
     ) -> None:
         self._agenda = agenda
         self._efforts = efforts
@@ -42,7 +48,7 @@ class SharedNodes:
         self._touched: dict[SharedNode, None] = {}
         self._runs: dict[AttemptKey, Run] = {}
         self.abandoned: set[AttemptKey] = set()
-        self._shuffle = Shuffle(efforts, settings, self._work)
+        self._shuffle = Shuffle(efforts, settings, self._work, gate)
 
     def begin(self, launch: Launch, now_s: float) -> None:
         key = launch.key
@@ -83,6 +89,10 @@ class SharedNodes:
 
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
         self._shuffle.task_done(phase, now_s)
+        settle_all(self._touched, now_s)
+
+    def resume(self, node_id: NodeId | None, now_s: float) -> None:
+        self._shuffle.resume(node_id, now_s)
         settle_all(self._touched, now_s)
 
     def outputs_lost(self, now_s: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sluice.core.settings import HeartbeatSettings, TimeoutSettings
+from sluice.core.settings import HeartbeatSettings, ShuffleSettings, TimeoutSettings
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import SettingKind, declared, number, share, whole, word
 
@@ -17,7 +17,7 @@ HEARTBEAT_S_MIN = 0.001  # below, a run would consist of heartbeats
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulationSettings(HeartbeatSettings, TimeoutSettings):
+class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
     """How the simulated world behaves."""
 
     contention: str = word(
@@ -49,9 +49,6 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings):
     )
     nic_bytes_per_s: float = number(
         110e6, "what a node's network card carries", above=0.0, needs="contention=shared"
-    )
-    parallel_copies: int = whole(
-        5, "the most maps that one reduce fetches from at once", low=1, needs="contention=shared"
     )
     jitter: float = number(0.0, "0.15: each task's length is 15 % off at most", below=1.0)
     spread: str = declared(

@@ -58,6 +58,11 @@ class SlotLender(Decorator):
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Nothing if a task may borrow a slot of the other kind; the fractions must allow it."""
+        if kind is SlotKind.CONTAINER:
+            return SlotShortage(
+                "this policy places only maps and reduces, in map slots and reduce slots",
+                "choose --tasks fifo, fair or yarn-like",
+            )
         if any(node.slots(kind) for node in nodes):
             return None
         lent, needed = other(kind), self.units[kind]
