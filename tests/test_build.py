@@ -23,7 +23,7 @@ for tasks in ("fifo", "fair", "static", "yarn-like"):
         result = simulate.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
         print(tasks, result.digest, result.events, result.makespan_s)
 for objective in ("makespan", "tct", "both"):
-    found = order.order(sys.argv[1], method="exact", objective=objective, map_slots=5, reduce_slots=3)
+    found = order.order(sys.argv[1], method="exact", objective=objective)
     print(found.order, found.makespan_s, found.total_completion_s, found.is_proved)
 """
 

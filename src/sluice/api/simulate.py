@@ -159,6 +159,7 @@ def compare(
     seeds: int = 10,
     settings: GivenSettings = (),
     on_progress: Callable[[str, int], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
 ) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
@@ -166,6 +167,7 @@ def compare(
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
     named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
     on_progress: called with (scheduler, seed) before each simulation.
+    on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler.
     Raises InvalidInput.
     """
@@ -182,7 +184,8 @@ def compare(
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
     runs: dict[str, list[RunResult]] = {}
-    for name, (tasks, release, admission) in dict(listed).items():
+    report, schedulers_of = on_fraction or (lambda _: None), dict(listed)
+    for name, (tasks, release, admission) in schedulers_of.items():
         runs[name] = []
         for seed in range(seeds):
             if on_progress is not None:
@@ -191,6 +194,7 @@ def compare(
             fresh = replace(tasks, made=deepcopy(tasks.made))
             _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
             runs[name].append(result)
+            report(sum(map(len, runs.values())) / (len(schedulers_of) * seeds))
     return compared(runs, workload)
 
 
