@@ -21,8 +21,8 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -301,17 +301,15 @@ def command() -> bool:
 
 def command_s(path: Path, method: str, objective: str) -> float:
     """CPU seconds of one command."""
-    before = os.times()[2:4]  # user and system of all children
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = subprocess.run(
         [sys.executable, "-P", "-m", "sluice", "order", str(path), "--json",
          "--method", method, "--objective", objective],
         check=True, capture_output=True, cwd=path.parent,
     )  # fmt: skip
     assert method == "input" or json.loads(answer.stdout)["proved_optimal"]
-    after = os.times()
-    return (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> int:

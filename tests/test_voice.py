@@ -26,10 +26,6 @@ PENDING = frozenset(
     {
         "core",
         "engines",
-        "engines/agent",
-        "engines/mapreduce",
-        "policies",
-        "policies/dynamicmr",
         "simulation",
         "store/profiles",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
@@ -31,11 +31,12 @@ def calibrate(
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
-    on_progress: called with each profile's name before it is calibrated.
+    on_progress: called with a short text before each profile is calibrated.
     on_fraction: called with the share of runs that were compared, 0 to 1.
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:
+        name = known_profile(name, profiles)
         histories = {known: profiles.runs(known) for known in profiles.names()}
     return calibrate_runs(
         histories,
@@ -66,16 +67,16 @@ def calibrate_runs(
         )
     lists = {known: list(runs) for known, runs in histories.items()}
     chosen = list(lists) if name is None else [name]
-    compared = 0
+    runs_done = 0
     runs_total = max(1, sum(len(lists[one]) for one in chosen))
 
-    def report(present: str) -> None:
-        nonlocal compared
+    def report(present: str, done: int, wanted: int) -> None:
+        nonlocal runs_done
         if on_progress is not None:
-            on_progress(present)
+            on_progress(f"{done} of {wanted} profiles done, now {present}")
         if on_fraction is not None:
-            on_fraction(compared / runs_total)
-        compared += len(lists[present])
+            on_fraction(runs_done / runs_total)
+        runs_done += len(lists[present])
 
     return CalibrationReport(
         calibration(
