@@ -32,6 +32,23 @@ class Experiment:
     why: str
     chart: Chart | None = None
 
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Sequence[Mapping[str, Cell]],
+        *,
+        name: str,
+        title: str,
+        setup: str,
+        why: str,
+        chart: Chart | None = None,
+    ) -> Experiment:
+        """An experiment whose columns are those of its first row, in their order."""
+        return cls(
+            name=name, title=title, setup=setup, why=why, chart=chart,
+            columns=tuple(rows[0]), rows=tuple(rows),
+        )  # fmt: skip
+
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         return {

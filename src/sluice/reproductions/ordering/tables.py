@@ -86,12 +86,11 @@ def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         }
         for job, (name, maps, reduces, map_s, reduce_s) in enumerate(BENCHMARKS)
     ]
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.2",
         title="The benchmarks (Table 3.2)",
         setup=f"Counts and times are the thesis's; TM, TR and positions are for {SLOTS}.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Nine rows; the thesis mentions ten benchmarks. It does not list its test beds of 1 to"
             " 30 jobs, so ours repeat this table."
@@ -120,12 +119,11 @@ def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
                 "median reduce s": _median([job.reduces[0][1] for job in inside]),
             }
         )
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.3",
         title="The synthetic Facebook workload (Table 3.3)",
         setup=f"{len(drawn)} jobs, {seeds} seeds of {FACEBOOK_JOBS}.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Job counts by bin are those of the thesis, rounded to whole jobs of 50. Times are one"
             " draw for each job and phase; their medians should be near exp(9.9511) = 21 s and"
@@ -168,7 +166,8 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         took_ms = (1000 * thesis[5], sim_ms, exact_ms)
         for line, number in zip(times.values(), took_ms, strict=True):
             line.append((jobs, number))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.5",
         title="Rules compared with all orders (Table 3.5)",
         setup=(
@@ -176,8 +175,6 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
             " order for total completion. SIM tries all orders, compiled; exact is branch and"
             " bound, compiled too. Times in ms, the mean of both measures."
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Absolute seconds differ, because the thesis does not list its jobs: none of the"
             " benchmarks can end after 45 s. The pattern is the same: rules are within a few"
