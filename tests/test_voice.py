@@ -27,7 +27,6 @@ PENDING = frozenset(
         "core",
         "engines",
         "simulation",
-        "store/profiles",
     }
 )
 

@@ -54,6 +54,34 @@ def test_maps_and_reduces_run_on_a_cluster_of_containers(tasks):
     assert sluice.simulate(sluice.parse_workload(text), tasks=tasks).makespan_s == 3 + 3 + 5
 
 
+@pytest.mark.parametrize("tasks", ["fifo", "fair"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"speculation": "late", "sepb": 0.5},
+        {"speculation": "late", "sepb_mode": "pool", "sepb_pool": 0.5, "heartbeat_s": 1},
+        {"kill_slow": True},
+    ],
+)
+def test_stragglers_of_a_stage_are_copied_or_killed(tasks, settings):
+    """Eight tasks of 10 s on 9 containers, one in eight of them 20 times slower."""
+    text = """
+    version: 1
+    cluster: {nodes: 3, node: {containers: 3}}
+    jobs: [{id: a, phases: [{name: scan, durations_s: [10, 10, 10, 10, 10, 10, 10, 10]}]}]
+    settings: {p_slow: 0.12, slow_factor: 20, min_age_s: 5}
+    """
+    workload = sluice.parse_workload(text)
+
+    def total_s(given):
+        runs = [
+            sluice.simulate(workload, tasks=tasks, seed=seed, settings=given) for seed in range(8)
+        ]
+        return sum(run.makespan_s for run in runs)
+
+    assert total_s(settings) < 0.6 * total_s({})
+
+
 def test_a_policy_for_typed_slots_refuses_stages_and_names_those_that_take_them():
     with pytest.raises(InvalidInput, match="fifo, fair or yarn-like"):
         simulated(STAGES, tasks="dynamicmr")

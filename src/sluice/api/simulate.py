@@ -20,6 +20,7 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared
+from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
@@ -161,6 +162,7 @@ def compare(
     *,
     seeds: int = 10,
     settings: GivenSettings = (),
+    ledger: bool = False,
     on_progress: Callable[[str, int], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
@@ -169,6 +171,7 @@ def compare(
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
     named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
+    ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     on_progress: called with (scheduler, seed) before each simulation.
     on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler.
@@ -198,7 +201,14 @@ def compare(
             _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
             runs[name].append(result)
             report(sum(map(len, runs.values())) / (len(schedulers_of) * seeds))
-    return compared(runs, workload)
+    found = compared(runs, workload)
+    if not ledger:
+        return found
+    ledgers = {
+        name: FairnessResult.of_run(results[0], workload.pools, name.rpartition("+")[2])
+        for name, results in runs.items()
+    }
+    return replace(found, ledgers=ledgers)
 
 
 def _check_list(schedulers: object) -> None:

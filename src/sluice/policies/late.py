@@ -44,7 +44,8 @@ LOOK_S: Final = 3.0  # between two checks of all phases
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
-_KINDS: Final = (_MAP, _REDUCE)
+_TYPED: Final = (_MAP, _REDUCE)
+_KINDS: Final = (*_TYPED, SlotKind.CONTAINER)
 
 
 class CopyGate(Protocol):
@@ -100,7 +101,7 @@ class Late(JobOrder):
         self._borrowers = borrowers
         self._touched: dict[PhaseEntry, None] = {}
         self._started_all: dict[PhaseEntry, None] = {}
-        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}
+        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {kind: {} for kind in _KINDS}
         self._check_all_at_s = 0.0
         # For the present heartbeat:
         self._now_s = 0.0
@@ -163,7 +164,7 @@ class Late(JobOrder):
         fast = [node for node in others if not self._limits.is_slow(node)]
         if not fast:
             return Reason(ReasonCode.NODES_SLOW, (("percentile", self._settings.slow_node),))
-        kinds = _KINDS if kind in self._borrowers else (kind,)
+        kinds = _TYPED if kind in self._borrowers else (kind,)
         if not any(node.free[slot] for node in fast for slot in kinds):
             return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
         # How much a node lends beyond its own slots has limits of its own, which are not checked.
