@@ -46,14 +46,14 @@ def ledger_of(place, *words):
 def late_tenant(place, tasks):
     """Three tenants with tasks of a third of a second; ads is idle first, then has four."""
     if not (place.folder / "in").exists():
-        for name, files in (("etl", 30), ("adhoc", 2), ("ads", 4)):
+        for name, files in (("etl", 40), ("adhoc", 2), ("ads", 4)):
             place.write_input(f"in/{name}", *("x\n" for _ in range(files)))
     write(
         place,
         [
             job("load", "etl", 0, "etl", 0.3),
             job("query", "adhoc", 0, "adhoc", 0.3),
-            job("report", "ads", 3.5, "ads", 0.3),
+            job("report", "ads", 5, "ads", 0.3),
         ],
     )
     code, document = place.document("--tasks", tasks)
@@ -84,7 +84,7 @@ def test_a_lender_is_paid_back_under_ltrf_and_not_under_mlrf(place):
         starts[tasks] = etl_starts_while_ads_waits(place.runs[-1])
     for found in ledgers.values():
         cpu_s = {name: row["cpu_s"] for name, row in found["tenants"].items()}
-        assert cpu_s["etl"] >= 30 * 0.3
+        assert cpu_s["etl"] >= 40 * 0.3
         assert cpu_s["ads"] >= 4 * 0.3
 
     assert 0 == starts["ltrf"]
