@@ -12,4 +12,5 @@ REPRODUCTIONS: dict[str, str] = {
     "dynamicmr": "sluice.reproductions.dynamicmr.evaluation:EVALUATION",
     "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
     "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",
+    "ras": "sluice.reproductions.ras.evaluation:EVALUATION",
 }
