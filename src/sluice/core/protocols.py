@@ -137,7 +137,13 @@ class AdmissionPolicy(Policy):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReleasePolicy(Policy):
-    """Decides which waiting jobs go to the cluster next, and when."""
+    """Decides which waiting jobs go to the cluster next, and when.
+
+    is_on_arrival: whether every job is released as soon as it is admitted, so that `release` need
+    not be asked.
+    """
+
+    is_on_arrival: ClassVar[bool] = False
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -179,6 +185,10 @@ class TaskPolicy(Policy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """Why the startable phase has waiting tasks now."""
         return Reason(ReasonCode.NOT_CHOSEN, (("policy", self.name or type(self).__name__),))
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        """Why no second copy of the running attempt's task starts now."""
+        return Reason(ReasonCode.NO_COPIES, (("policy", self.name or type(self).__name__),))
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Attempts to end now; asked before work is assigned."""

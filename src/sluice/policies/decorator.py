@@ -53,6 +53,9 @@ class Decorator(TaskPolicy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain(phase, state, now_s)
 
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        return self.inner.explain_copy(attempt, state, now_s)
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)
 

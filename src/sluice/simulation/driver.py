@@ -97,7 +97,8 @@ class Simulation:
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
         for job in jobs:
             self._to_come += 1
-            self._agenda.add(job.submitted_at_s, SUBMISSION_RANK, job)
+            # The scheduler sees the job when its driver program asks for the first tasks.
+            self._agenda.add(job.submitted_at_s + job.driver_s, SUBMISSION_RANK, job)
 
     @property
     def is_over(self) -> bool:

@@ -156,7 +156,9 @@ class OwnSpeed:
         if mishap.hangs:
             if self._timeout_s is None:
                 return
-            at_s = from_s + self._timeout_s
+            # It works until it stops; from then on it makes no progress.
+            works_s = max(0.0, mishap.hangs_at * (effort.fetch_s + length_s) - effort.fetch_s)
+            at_s = from_s + works_s + self._timeout_s
             end = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
         elif mishap.fails_after is not None:
             at_s = from_s + length_s * mishap.fails_after
@@ -168,7 +170,9 @@ class OwnSpeed:
 
     def progress(self, key: AttemptKey, now_s: float) -> float:
         attempt = self._state.running[key]
-        if self._efforts.mishap(key).hangs:
+        mishap = self._efforts.mishap(key)
+        most = mishap.hangs_at if mishap.hangs else 1.0
+        if not most:
             return 0.0
         effort = self._efforts.phases[key.job_id][key.phase]
         work_s = self._efforts.work_s(attempt.launch)
@@ -177,7 +181,7 @@ class OwnSpeed:
             done_s = now_s - attempt.started_at_s
         elif key in self._working_from_s:
             done_s += max(0.0, now_s - self._working_from_s[key])
-        return min(1.0, done_s / (effort.fetch_s + work_s))
+        return min(most, done_s / (effort.fetch_s + work_s))
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         if self._asking.pop(key, None) is not None:

@@ -73,6 +73,13 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
         needs="p_slow",
     )
     p_hang: float = share(0.0, "chance that an attempt never ends by itself")
+    hang_at: tuple[float, float] = declared(
+        SettingKind.SPAN,
+        (0.0, 0.0),
+        "progress at which such an attempt stops, as a share of the whole",
+        high=1.0,
+        needs="p_hang",
+    )
     p_slow_node: float = share(0.0, "chance that a node is slow, and all that runs on it")
     slow_node_factor: float = number(
         1.5, "how many times longer it takes there", low=1.0, needs="p_slow_node"

@@ -41,7 +41,7 @@ from sluice.simulation.sharing import Load
 class Run:
     """An attempt on a shared node, and what it does there at present."""
 
-    __slots__ = ("fetch_s", "launch", "node", "phase", "shuffled_at_s", "stint", "works")
+    __slots__ = ("fetch_s", "hangs", "launch", "node", "phase", "shuffled_at_s", "stint", "works")
 
     def __init__(self, launch: Launch, phase: PhaseEntry, node: SharedNode) -> None:
         self.launch = launch
@@ -51,6 +51,7 @@ class Run:
         self.shuffled_at_s: float | None = None
         self.fetch_s = 0.0  # how long it fetches at full speed
         self.works = False  # its own work has begun
+        self.hangs = False  # it has stopped for ever
 
     def left_s(self, now_s: float) -> float:
         """Seconds left of what it does at present."""
