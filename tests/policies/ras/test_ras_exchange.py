@@ -40,7 +40,8 @@ def by_the_spec(nodes, jobs, rounds=10):
 
 
 def exchanged(placement, job, node):
-    floor, removed = placement.utility[job], []
+    floor = placement.utility[job]
+    removed: list[int] = []
     while not placement.has_map_room(job, node):
         richer = [
             other

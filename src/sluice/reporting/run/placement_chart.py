@@ -54,7 +54,9 @@ def job_slots_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 
 def _lowest(result: RunFigures) -> float:
     """The lower end of the utility axis. Far lower ones, of aim=goals, are cut off."""
-    utilities = [one["utility"] for of_job in _placements(result).values() for one in of_job]
+    utilities: list[float | None] = [
+        one["utility"] for of_job in _placements(result).values() for one in of_job
+    ]
     shown = [one for one in utilities if one is not None and one >= _UTILITY_CUT]
     return min([_UTILITY_LOW, *shown])
 
