@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.model.errors import InvalidInput
+from sluice.policies.ras.checks import numbered
 
 Vector = tuple[float, ...]  # one amount for each resource
 _ROUNDING = 1e-9  # of a capacity
@@ -104,8 +105,8 @@ class Placement:
     ) -> None:
         self.nodes = list(nodes)
         self.jobs = sorted(jobs, key=lambda job: (job.submitted_at_s, job.job_id))
-        self.node_index = _numbered([node.node_id for node in self.nodes], "node")
-        self.job_index = _numbered([job.job_id for job in self.jobs], "job")
+        self.node_index = numbered([node.node_id for node in self.nodes], "node")
+        self.job_index = numbered([job.job_id for job in self.jobs], "job")
         self.limits = [_with_rounding(node.capacity) for node in self.nodes]
         self.copies_max = parallel_copies
         resources = len(self.nodes[0].capacity) if self.nodes else 0
@@ -391,25 +392,6 @@ class Placement:
                 for node_id, count in on.items():
                     if count:
                         add(self.job_index[job_id], self.node_index[node_id], count)
-
-
-def check_counts(job_id: str, slots: Mapping[str, object]) -> None:
-    """Raise InvalidInput unless the slots of a job on each node are whole and at least 0."""
-    for node_id, count in slots.items():
-        if not isinstance(count, int) or count < 0:
-            raise InvalidInput(
-                f"slots is {count}",
-                where=f"placement of job {job_id!r} on node {node_id!r}",
-                hint="give a whole number of at least 0",
-            )
-
-
-def _numbered(ids: list[str], what: str) -> dict[str, int]:
-    numbers = {one: number for number, one in enumerate(ids)}
-    if len(numbers) < len(ids):
-        twice = next(one for number, one in enumerate(ids) if numbers[one] != number)
-        raise InvalidInput(f"{what} {twice!r} is listed twice", where=what, hint="list it once")
-    return numbers
 
 
 def _with_rounding(capacity: Vector) -> Vector:
