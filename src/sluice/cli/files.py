@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
+from sluice.reporting.run.chart_kinds import CHART_KINDS
 
 if TYPE_CHECKING:
     from sluice.reporting.charts.chart import Chart
@@ -25,6 +26,7 @@ class Files:
     plot: str | None = None
     export: str | None = None
     out: str | None = None
+    plot_kind: str = "gantt"
 
     @classmethod
     def checked(
@@ -41,6 +43,7 @@ class Files:
         source: the workload file, which none may overwrite.
         Raises InvalidInput naming the flag, MissingExtra where a chart cannot be drawn.
         """
+        plot, kind = _plot_choice(plot, source)
         given: dict[str, str] = {}
         for name, path in (("trace", trace), ("plot", plot), ("export", export), ("out", out)):
             if path is None:
@@ -56,7 +59,7 @@ class Files:
             given[name] = path
         if plot is not None:
             _check_plot(plot)
-        return cls(trace=trace, plot=plot, export=export, out=out)
+        return cls(trace=trace, plot=plot, export=export, out=out, plot_kind=kind)
 
     def write(self, result: RunResult) -> None:
         """Write the requested files. Raises InvalidInput if a path has become unusable."""
@@ -66,7 +69,7 @@ class Files:
             write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")
         if self.plot is not None:
-            self.save(result.plot())
+            self.save(result.plot(self.plot_kind))
 
     def save_export(self, text: str) -> None:
         """Write the text to the path of --export. Raises OSError if that fails."""
@@ -99,6 +102,27 @@ def checked_folder(flag: str, path: str) -> Path:
         raise InvalidInput(f"{path} cannot be written", where=flag, hint="name a writable folder")
     _check_plot("chart.png")
     return folder
+
+
+def _plot_choice(plot: str | None, source: str) -> tuple[str | None, str]:
+    """The file and the kinds of charts that --plot names: OUT, KINDS, or KINDS=OUT.
+
+    Without OUT the chart goes to a file in the current folder, named after the workload.
+
+    >>> _plot_choice("utility,slots", "jobs/night.yaml")
+    ('night-utility-slots.html', 'utility,slots')
+    >>> _plot_choice("utility=u.png", "night.yaml"), _plot_choice("out.html", "night.yaml")
+    (('u.png', 'utility'), ('out.html', 'gantt'))
+    """
+    if plot is None:
+        return None, "gantt"
+    kinds, separator, path = plot.partition("=")
+    if not all(kind in CHART_KINDS for kind in kinds.split(",")):
+        return plot, "gantt"
+    if not separator:
+        name = "workload" if source == "-" else Path(source).stem
+        path = f"{name}-{kinds.replace(',', '-')}.html"
+    return path, kinds
 
 
 def _check(flag: str, path: str, source: str) -> None:

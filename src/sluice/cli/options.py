@@ -171,6 +171,19 @@ Plot = Annotated[
         rich_help_panel=_FILES,
     ),
 ]
+RunPlot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="[KINDS=]OUT",
+        help=(
+            "Write a chart; .html, .png, .svg or .json. KINDS: charts to draw, such as"
+            " utility,slots."
+        ),
+        show_default=False,
+        rich_help_panel=_FILES,
+    ),
+]
 
 Nodes = Annotated[
     int | None,

@@ -13,4 +13,5 @@ REPRODUCTIONS: dict[str, str] = {
     "ltyarn": "sluice.reproductions.ltyarn.evaluation:EVALUATION",
     "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
     "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",
+    "ras": "sluice.reproductions.ras.evaluation:EVALUATION",
 }

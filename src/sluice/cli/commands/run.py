@@ -40,7 +40,7 @@ def run(
     settings: given.Set = None,
     seed: given.Seed = 0,
     trace: given.Trace = None,
-    plot: given.Plot = None,
+    plot: given.RunPlot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Run a workload's jobs on this machine, with the same policies as simulate.

@@ -32,7 +32,7 @@ def simulate(
     seed: given.Seed = 0,
     lengths_from: given.LengthsFrom = None,
     trace: given.Trace = None,
-    plot: given.Plot = None,
+    plot: given.RunPlot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Simulate a workload: when each job starts and ends, and how busy the slots are.

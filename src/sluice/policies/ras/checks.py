@@ -7,7 +7,7 @@ section 11.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
@@ -72,3 +72,23 @@ def _check_phase(job: Job, phase: Phase, nodes: Sequence[Node]) -> None:
 def _fits(demand: Resources, node: Node) -> bool:
     pairs = zip(demand.amounts(), node.capacity.amounts(), strict=True)
     return all(wanted <= most or not most for wanted, most in pairs)
+
+
+def check_counts(job_id: str, slots: Mapping[str, object]) -> None:
+    """Raise InvalidInput unless the slots of a job on each node are whole and at least 0."""
+    for node_id, count in slots.items():
+        if not isinstance(count, int) or count < 0:
+            raise InvalidInput(
+                f"slots is {count}",
+                where=f"placement of job {job_id!r} on node {node_id!r}",
+                hint="give a whole number of at least 0",
+            )
+
+
+def numbered(ids: list[str], what: str) -> dict[str, int]:
+    """The place of each id. Raises InvalidInput for an id that is listed twice."""
+    numbers = {one: number for number, one in enumerate(ids)}
+    if len(numbers) < len(ids):
+        twice = next(one for number, one in enumerate(ids) if numbers[one] != number)
+        raise InvalidInput(f"{what} {twice!r} is listed twice", where=what, hint="list it once")
+    return numbers

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sluice.policies.ras.checks import check_counts
 from sluice.policies.ras.map_exchange import MapExchange
 from sluice.policies.ras.placement import (
     JobNeed,
@@ -15,7 +16,6 @@ from sluice.policies.ras.placement import (
     Placement,
     Slots,
     UtilityOf,
-    check_counts,
 )
 from sluice.policies.ras.printed_exchange import PrintedExchange
 from sluice.policies.ras.reducer_spread import ReducerSpread

@@ -51,6 +51,14 @@ def _reduce_task_s(reduces: PhaseEntry, running: RunningUse) -> float:
     return fetch_s + phase.lengths.avg_s(phase.tasks)
 
 
+def expected_map_s(job: JobEntry, view: JobOutlook) -> float | None:
+    """Expected length of a map: that of the done ones, else of the profile; None if unknown."""
+    phase = map_phase(job)
+    if view.mean_map_s is not None or phase is None or phase.phase.lengths is None:
+        return view.mean_map_s
+    return phase.phase.lengths.avg_s(phase.tasks)
+
+
 def goal_slots(job: JobEntry, view: JobOutlook, now_s: float, *, reserve_reduce: bool) -> int:
     """Map slots that the job needs to meet its goal."""
     reserved_s = 0.0

@@ -37,16 +37,14 @@ class MapRoom:
         placement = self._placement
         if not placement.by_utility:
             return None
-        maps, reduces = placement.map_use[node], placement.reduce_use[node]
-        free = [
-            most - one - other + _SLACK
-            for most, one, other in zip(placement.limits[node], maps, reduces, strict=True)
-        ]
-        fits = np.all(self._demands <= np.array(free), axis=1).tolist()
+        free = np.array(placement.free(node)) + _SLACK
+        fits = np.all(self._demands <= free, axis=1).tolist()
         if not any(fits):
             return None
         for _, job in placement.by_utility:
-            if fits[job] and placement.has_map_room(job, node):
+            if not fits[job] or placement.is_blocked(job, node):
+                continue
+            if placement.has_map_room(job, node):
                 return job
         return None
 
@@ -84,7 +82,9 @@ class MapExchange:
         if placement.maps_on[node]:
             poorer = placement.by_utility[: bisect_left(placement.by_utility, limit)]
             for _, job in poorer:
-                if placement.fits_without_maps(job, node) and self._exchange(job, node):
+                if placement.is_blocked(job, node) or not placement.fits_without_maps(job, node):
+                    continue
+                if self._exchange(job, node):
                     return True
         if fitting is None:
             return False
@@ -95,6 +95,8 @@ class MapExchange:
         """Make room for a map of the job at the cost of richer jobs; undone if that fails."""
         placement = self._placement
         floor = placement.utility[job]
+        if not self._can_make_room(job, node, floor):
+            return False
         removed: list[int] = []
         while not placement.has_map_room(job, node):
             richer = [
@@ -111,6 +113,44 @@ class MapExchange:
             removed.append(loser)
         placement.add_map(job, node)
         return True
+
+    def _can_make_room(self, job: int, node: int, floor: float) -> bool:
+        """Whether a map fits once all richer jobs have lost what they may lose on the node.
+
+        Most trials fail, and this finds it out without changing the placement.
+        """
+        placement = self._placement
+        losses = {
+            other: self._losses(other, node, floor)
+            for other in placement.maps_on[node]
+            if other != job and placement.utility_less[other] > floor
+        }
+        free = placement.free(node)
+        for other, slots in losses.items():
+            for r, amount in enumerate(placement.jobs[other].map_demand):
+                free[r] += slots * amount
+            placement.add_shuffle_freed(free, other, node, slots)
+        demand = placement.jobs[job].map_demand
+        if any(wanted > left + _SLACK for wanted, left in zip(demand, free, strict=True)):
+            return False
+        # The map also adds to the shuffles of its job on other nodes. They may be full.
+        for other_node, lacking in placement.overgrown(job, node):
+            left = [_SLACK - amount for amount in lacking]
+            for other, slots in losses.items():
+                placement.add_shuffle_freed(left, other, other_node, slots)
+            if min(left) < 0:
+                return False
+        return True
+
+    def _losses(self, job: int, node: int, floor: float) -> int:
+        """How many slots on the node the job can lose, at least 1, and stay above the floor."""
+        placement = self._placement
+        slots, losses = placement.map_slots[job], 1
+        while losses < placement.maps_on[node][job] and (
+            placement.utility_with(job, slots - losses - 1) > floor
+        ):
+            losses += 1
+        return losses
 
 
 def fill(placement: Placement, room: MapRoom) -> None:

@@ -17,13 +17,13 @@ from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.model.settings import flag, number, whole, word
 from sluice.policies.ras.checks import check_resources
-from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
+from sluice.policies.ras.control_cycle import CycleRules, CycleState, paper_utility, run_cycle
 from sluice.policies.ras.explanation import explain
+from sluice.policies.ras.goals import GoalOutlook, goal_utility, with_goals
 from sluice.policies.ras.history import PlacementHistory
-from sluice.policies.ras.job_needs import goal_slots, job_need, outlook
+from sluice.policies.ras.job_needs import expected_map_s, goal_slots, job_need, outlook
 from sluice.policies.ras.job_slots import JobSlots
 from sluice.policies.ras.job_stages import capacity_of, reduces_may_work
-from sluice.policies.ras.placement import JobNeed
 from sluice.policies.ras.running_use import NodeUse, RunningUse
 from sluice.policies.ras.task_scheduler import TaskScheduler
 
@@ -56,7 +56,10 @@ class Ras(TaskPolicy):
         self._history = PlacementHistory()
         self._cycle_at_s = -math.inf  # of the last cycle
         self._rules = CycleRules(
-            rounds=made.rounds, loop=made.placement, parallel_copies=made.parallel_copies
+            rounds=made.rounds,
+            loop=made.placement,
+            parallel_copies=made.parallel_copies,
+            utility_of=goal_utility if made.aim == "goals" else paper_utility,
         )
 
     def attach(self, state: ClusterState) -> None:
@@ -134,9 +137,13 @@ class Ras(TaskPolicy):
         }
         nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
         is_slots_only = all(node.node.capacity.is_zero for node in nodes.values())
-        needs = [self._need(job, now_s, is_slots_only=is_slots_only) for job in jobs.values()]
+        outlooks = [self._outlook(job, now_s, is_slots_only) for job in jobs.values()]
+        capacities = [capacity_of(node) for node in nodes.values()]
+        needs = [outlook.need for outlook in outlooks]
+        if self.settings.aim == "goals":
+            needs = with_goals(outlooks, capacities)
         result = run_cycle(
-            [capacity_of(node) for node in nodes.values()],
+            capacities,
             needs,
             CycleState(
                 map_slots=self._slots.by_id("maps"),
@@ -150,14 +157,21 @@ class Ras(TaskPolicy):
         self._slots.publish(result.placement, nodes, jobs)
         self._history.note(at_s, result.placement)
 
-    def _need(self, job: JobEntry, now_s: float, *, is_slots_only: bool) -> JobNeed:
+    def _outlook(self, job: JobEntry, now_s: float, is_slots_only: bool) -> GoalOutlook:  # noqa: FBT001  # a fact of the cluster, not a choice
         settings: Ras.Settings = self.settings
         view = outlook(job, self._running, self._slots.of(job).reduces)
         if is_slots_only and not reduces_may_work(job):
             # A reduce that waits for maps would hold a slot, which is all that there is.
             view = view._replace(reduces_left=0)
         needed = goal_slots(job, view, now_s, reserve_reduce=settings.reserve_reduce)
-        return job_need(job, view, needed, settings.shuffle_memory)
+        goal_at_s = job.job.deadline_at_s
+        map_s = expected_map_s(job, view)
+        return GoalOutlook(
+            need=job_need(job, view, needed, settings.shuffle_memory),
+            maps_end_by_s=None if goal_at_s is None else goal_at_s - now_s - view.reduce_s,
+            map_s=map_s,
+            goal_is_past=goal_at_s is not None and goal_at_s <= now_s,
+        )
 
     def _running_by_id(
         self, nodes: Mapping[str, NodeEntry], kind: str

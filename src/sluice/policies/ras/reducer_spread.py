@@ -20,6 +20,7 @@ class ReducerSpread:
 
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
+        self._totals = [sum(on.values()) for on in placement.reduces_on]
         self._proofs: list[list[int]] = [[] for _ in placement.nodes]  # jobs by proving node
 
     def place(self, order: Sequence[int]) -> None:
@@ -37,10 +38,8 @@ class ReducerSpread:
     def _pass(self, job: int) -> bool:
         """At most one reduce more on each node; whether another pass may place more."""
         placement, placed = self._placement, False
-        totals = [sum(on.values()) for on in placement.reduces_on]
-        nodes = sorted(
-            range(len(totals)), key=lambda n: (totals[n], placement.reduces_on[n].get(job, 0), n)
-        )
+        totals, reduces_on = self._totals, placement.reduces_on
+        nodes = sorted(range(len(totals)), key=lambda n: (totals[n], reduces_on[n].get(job, 0), n))
         for node in nodes:
             if not placement.has_unplaced_reduces(job):
                 return False
@@ -48,6 +47,7 @@ class ReducerSpread:
                 placement.add_reduce(job, node)
                 if self._maps_still_fit(node):
                     placed = True
+                    totals[node] += 1
                 else:
                     placement.add_reduce(job, node, -1)
         return placed

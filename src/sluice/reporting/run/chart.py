@@ -10,30 +10,48 @@ from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis, finished, heading
 from sluice.reporting.formatting import count, duration, share
+from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
 from sluice.reporting.run.curves import utilisation_chart, waiting_chart
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.jobs_gantt import jobs_gantt
+from sluice.reporting.run.placement_chart import has_placements, job_slots_chart, utility_chart
 from sluice.reporting.run.slots_gantt import slots_gantt
 
-_VIEWS: dict[str, Callable[[RunFigures, TimeAxis], dict[str, Any]]] = {
+View = Callable[[RunFigures, TimeAxis], dict[str, Any]]
+
+_VIEWS: dict[str, View] = {
     "jobs": jobs_gantt,
     "slots": slots_gantt,
     "utilisation": utilisation_chart,
     "waiting": waiting_chart,
 }
-KINDS = ("gantt", *_VIEWS)
 
 
 def chart_of(result: RunFigures, kind: str) -> Chart:
-    """The chart of that kind, one of KINDS. Raises InvalidInput for another."""
+    """The chart of that kind, one of KINDS, or several above each other, as in "utility,slots".
+
+    Raises InvalidInput for another.
+    """
     axis = _axis(result)
     if kind == "gantt":
         return Chart(finished(_all_of_them(result, axis)))
-    if kind not in _VIEWS:
-        raise InvalidInput(
-            f"there is no chart {kind!r}", where="plot", hint=f"give one of {', '.join(KINDS)}"
-        )
-    return Chart(finished(_VIEWS[kind](result, axis)))
+    kinds = kind.split(",")
+    for one in kinds:
+        if one not in KINDS or (one == "gantt" and len(kinds) > 1):
+            raise InvalidInput(
+                f"there is no chart {one!r}", where="plot", hint=f"give one of {', '.join(KINDS)}"
+            )
+    views = [_view(result, one) for one in kinds]
+    if len(views) == 1:
+        return Chart(finished(views[0](result, axis)))
+    return Chart(finished(_stacked(result, axis, views)))
+
+
+def _view(result: RunFigures, kind: str) -> View:
+    """The view of a kind. Where a policy placed job slots, those are its slots."""
+    if kind == "utility":
+        return utility_chart
+    return job_slots_chart if kind == "slots" and has_placements(result) else _VIEWS[kind]
 
 
 def _axis(result: RunFigures) -> TimeAxis:
@@ -45,8 +63,13 @@ def _axis(result: RunFigures) -> TimeAxis:
 
 
 def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    return _stacked(result, axis, list(_VIEWS.values()))
+
+
+def _stacked(result: RunFigures, axis: TimeAxis, views: list[View]) -> dict[str, Any]:
+    """Views above each other, with one time axis."""
     unnamed = replace(axis, is_named=False)
-    *upper, last = _VIEWS.values()
+    *upper, last = views
     return {
         "title": {**heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
         "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],

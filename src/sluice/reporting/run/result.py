@@ -33,7 +33,9 @@ class RunResult(RunFigures):
         return data_frame(rows)
 
     def plot(self, kind: str = "gantt") -> Chart:
-        """A chart: "gantt" (all the others in one), "slots", "jobs", "utilisation", "waiting".
+        """A chart: "gantt" (the next four in one), "jobs", "slots", "utilisation", "waiting", or
+        "utility" for a policy that places job slots. Several with a common time axis are named
+        as in "utility,slots".
 
         Raises InvalidInput for another kind.
         """

@@ -1,0 +1,165 @@
+"""Utility and job slots of each job over time, of a policy that publishes placements (`ras`).
+
+Both step at control cycles and end with the job. A dashed line marks each goal, in the colour of
+its job; goals beyond the end of the run are left out. Source: RAS paper, figures 3 to 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle, islice
+from typing import Any
+
+from sluice.model.errors import InvalidInput
+from sluice.reporting.charts.theme import (
+    FAINT,
+    NAMES_WIDTH,
+    PALETTE,
+    WIDTH,
+    TimeAxis,
+    titled,
+)
+from sluice.reporting.run.figures import RunFigures
+
+_HEIGHT = 210
+_UTILITY_CUT = -3.0  # jobs whose goal comes first are below it until they have their slots
+_UTILITY_LOW, _UTILITY_HIGH = -1.0, 1.05  # shown at least
+
+Change = Mapping[str, Any]  # an item of `placements` in the document of a run
+
+
+def has_placements(result: RunFigures) -> bool:
+    """Whether the policy of the run published placements."""
+    return bool(_placements(result))
+
+
+def utility_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """The utility of each job. Raises InvalidInput if the run has no placements."""
+    _check(result, "utility")
+    note = "0: as many slots as the goal needs; a gap: no map slot. Dashed: goals."
+    return {
+        "title": titled("Utility", [note]),
+        **_lines(result, axis, lambda change: change["utility"], [_lowest(result), _UTILITY_HIGH]),
+    }
+
+
+def job_slots_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """The map slots and reduce slots of each job together. Raises as `utility_chart`."""
+    _check(result, "slots")
+    return {
+        "title": titled("Job slots", ["Map and reduce slots of each job. Dashed: goals."]),
+        **_lines(result, axis, lambda change: change["map_slots"] + change["reduce_slots"], None),
+    }
+
+
+def _lowest(result: RunFigures) -> float:
+    """The lower end of the utility axis. Far lower ones, of aim=goals, are cut off."""
+    utilities: list[float | None] = [
+        one["utility"] for of_job in _placements(result).values() for one in of_job
+    ]
+    shown = [one for one in utilities if one is not None and one >= _UTILITY_CUT]
+    return min([_UTILITY_LOW, *shown])
+
+
+def _check(result: RunFigures, kind: str) -> None:
+    if not has_placements(result):
+        raise InvalidInput(
+            f"the run has no placements, which the chart {kind!r} shows",
+            where="plot",
+            hint="simulate with --tasks ras",
+        )
+
+
+def _placements(result: RunFigures) -> Mapping[str, Sequence[Change]]:
+    found = result.extra.get("placements")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _lines(
+    result: RunFigures,
+    axis: TimeAxis,
+    value: Callable[[Change], float | None],
+    domain: list[float] | None,
+) -> dict[str, Any]:
+    placements = _placements(result)
+    names = [str(job.job_id) for job in result.jobs if job.job_id in placements]
+    rows = [
+        {"job": name, "start": axis.at(at_s), "value": level}
+        for name in names
+        for at_s, level in _steps(result, name, placements[name], value, axis)
+    ]
+    y: dict[str, Any] = {
+        "field": "value",
+        "type": "quantitative",
+        "axis": {
+            "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "tickCount": 6,
+        },
+    }  # fmt: skip
+    if domain is not None:
+        y["scale"] = {"domain": domain, "clamp": True}
+    colour = {
+        "field": "job",
+        "type": "nominal",
+        "scale": {"domain": names, "range": list(islice(cycle(PALETTE), len(names)))},
+        "legend": {"symbolType": "stroke", "symbolStrokeWidth": 3},
+    }
+    line = {
+        "data": {"values": rows},
+        "mark": {
+            "type": "line", "interpolate": "step-after", "strokeWidth": 1.8, "clip": True,
+            "invalid": "break-paths-show-path-domains",
+        },
+        "encoding": {
+            "x": axis.encoding(),
+            "y": y,
+            "color": colour,
+            "tooltip": [
+                {"field": "job", "type": "nominal"},
+                {"field": "value", "type": "quantitative", "format": ".2~f"},
+            ],
+        },
+    }  # fmt: skip
+    return {
+        "width": WIDTH, "height": _HEIGHT, "layer": [line, _goals(result, names, axis, colour)]
+    }  # fmt: skip
+
+
+def _steps(
+    result: RunFigures,
+    name: str,
+    changes: Sequence[Change],
+    value: Callable[[Change], float | None],
+    axis: TimeAxis,
+) -> list[tuple[float, float | None]]:
+    """Instants and levels, with the end of the job (or of the run) as last instant."""
+    steps = [(float(change["at_s"]), value(change)) for change in changes]
+    ended = next(job.finished_at_s for job in result.jobs if job.job_id == name)
+    ends_at_s = axis.ends_at_s if ended is None else ended
+    kept = [step for step in steps if step[0] <= ends_at_s]
+    return [*kept, (ends_at_s, kept[-1][1])] if kept else []
+
+
+def _goals(
+    result: RunFigures, names: list[str], axis: TimeAxis, colour: dict[str, Any]
+) -> dict[str, Any]:
+    """A dashed line at each goal within the run, with the name of its job."""
+    rows = [
+        {"job": str(job.job_id), "start": axis.at(job.deadline_at_s)}
+        for job in result.jobs
+        if job.deadline_at_s is not None
+        and job.job_id in names
+        and axis.starts_at_s <= job.deadline_at_s <= axis.ends_at_s
+    ]
+    x = axis.encoding()
+    rule = {
+        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.3, "opacity": 0.8},
+        "encoding": {"x": x, "color": colour},
+    }
+    label = {
+        "mark": {
+            "type": "text", "align": "left", "baseline": "top", "dx": 3, "fontSize": 10,
+            "color": FAINT, "limit": 80,
+        },
+        "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "job"}},
+    }  # fmt: skip
+    return {"data": {"values": rows}, "layer": [rule, label]}

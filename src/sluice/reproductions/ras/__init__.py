@@ -1,0 +1,1 @@
+"""The evaluation of the paper on RAS, in the simulator. See `evaluation`."""

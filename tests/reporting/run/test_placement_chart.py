@@ -1,0 +1,61 @@
+"""The chart of utility and job slots over time."""
+
+import pytest
+
+import sluice
+from sluice.model.errors import InvalidInput
+
+WORKLOAD = "examples/resources.yaml"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return sluice.simulate(WORKLOAD, tasks="ras")
+
+
+def lines_of(view):
+    return view["layer"][0]["data"]["values"]
+
+
+def goals_of(view):
+    return view["layer"][1]["data"]["values"]
+
+
+def test_utility_and_slots_share_the_time_axis(result):
+    spec = result.plot("utility,slots").spec
+    utility, slots = spec["vconcat"]
+    axes = [view["layer"][0]["encoding"]["x"]["scale"]["domain"] for view in (utility, slots)]
+
+    assert ["Utility", "Job slots"] == [view["title"]["text"] for view in (utility, slots)]
+    assert axes[0] == axes[1]
+
+
+def test_the_levels_are_those_of_the_document(result):
+    (view,) = (result.plot("utility").spec,)
+    first = result.document()["placements"]["sort"][0]
+    drawn = next(row for row in lines_of(view) if row["job"] == "sort")
+
+    assert (first["at_s"], first["utility"]) == (drawn["start"], drawn["value"])
+
+
+def test_each_line_ends_with_its_job(result):
+    ends = {row["job"]: row["start"] for row in lines_of(result.plot("slots").spec)}
+
+    assert {job.job_id: job.finished_at_s / 60 for job in result.jobs} == ends
+
+
+def test_goals_within_the_run_are_marked(result):
+    assert [{"job": "select", "start": 12.0}] == goals_of(result.plot("utility").spec)
+
+
+def test_a_run_without_placements_has_no_utility():
+    plain = sluice.simulate("examples/two_pools.yaml")
+
+    with pytest.raises(InvalidInput, match="the run has no placements"):
+        plain.plot("utility")
+    assert plain.plot("slots").spec == plain.plot("slots").spec
+
+
+def test_an_unknown_chart_in_a_list_is_named(result):
+    with pytest.raises(InvalidInput, match="there is no chart 'slot'"):
+        result.plot("utility,slot")

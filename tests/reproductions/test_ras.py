@@ -1,0 +1,55 @@
+"""The RAS evaluation: the results that the spec requires, with one seed."""
+
+import pytest
+
+from sluice.reproductions import REPRODUCTIONS
+from sluice.reproductions.ras.evaluation import EVALUATION
+from sluice.reproductions.ras.random_goals import random_jobs
+from sluice.reproductions.ras.sensitivity import WORLDS
+from sluice.reproductions.ras.workload import (
+    FAIR_SLOTS,
+    goals_met,
+    makespan_s,
+    paper_jobs,
+    run_fair,
+    run_ras,
+)
+
+
+def test_it_is_registered():
+    assert "ras" in REPRODUCTIONS
+    assert {"experiment-1", "experiment-2", "sensitivity", "random-goals"} <= set(EVALUATION.makers)
+
+
+def test_the_reduces_of_sort_are_those_of_the_calibration():
+    reduces = {job.job_id: job.phases[1].tasks for job in paper_jobs(has_goals=True)}
+
+    assert (20, 13, 4) == (reduces["J1"], reduces["J8"], reduces["J9"])
+
+
+def test_random_workloads_are_the_same_each_time():
+    assert random_jobs(7) == random_jobs(7)
+    assert {1, 9} <= {len(random_jobs(number)) for number in range(100)}
+
+
+def test_each_world_has_a_ratio_for_each_number_of_slots():
+    assert {len(FAIR_SLOTS)} == {len(prototype) for _, prototype in WORLDS.values()}
+
+
+@pytest.mark.slow
+def test_ras_is_below_every_static_setting_and_those_form_a_u():
+    """Experiment 1."""
+    jobs = paper_jobs(has_goals=False)
+    fair = [makespan_s(run_fair(jobs, slots, {}, 0)) for slots in (2, 3, 4, 6)]
+
+    assert makespan_s(run_ras(jobs, {}, 0)) < min(fair)
+    assert fair[0] > fair[1]
+    assert fair[2] < fair[3]
+
+
+@pytest.mark.slow
+def test_goals_are_met_by_their_aim():
+    """Experiment 2: the variant meets more goals than the utility of the paper."""
+    jobs = paper_jobs(has_goals=True)
+
+    assert goals_met(run_ras(jobs, {"aim": "goals"}, 0)) >= 7 > goals_met(run_ras(jobs, {}, 0))
