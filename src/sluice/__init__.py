@@ -30,6 +30,7 @@ _HOMES = {
     "compare": "sluice.api.simulate",
     "forget": "sluice.api.profiles",
     "import_logs": "sluice.api.profiles",
+    "least_servers": "sluice.api.pools",
     "load_workload": "sluice.api.sources",
     "order": "sluice.api.order",
     "pair_costs": "sluice.api.pools",

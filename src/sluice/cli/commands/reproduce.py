@@ -21,7 +21,9 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", show_default=False, help="pareto, capacity, ordering or dynamicmr."
+            metavar="NAME",
+            show_default=False,
+            help="pareto, capacity, cura, ordering or dynamicmr.",
         ),
     ],
     *,
