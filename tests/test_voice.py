@@ -28,12 +28,7 @@ PENDING = frozenset(
         "bootstrap",
         "core",
         "engines",
-        "engines/agent",
-        "engines/mapreduce",
-        "policies",
-        "policies/dynamicmr",
         "simulation",
-        "store/profiles",
         *(
             f"docs/decisions/{name}.md"
             for name in (

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.past_runs import replayed
@@ -141,6 +142,9 @@ def begin(
     runs = Runs(home)
     prepared = _prepared(workload)
     scheduler = live_scheduler(workload, settings, options)
+    carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
+    if carried is not workload:
+        workload, scheduler = carried, live_scheduler(carried, settings, options)
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
     jobs = with_past_lengths([each.job for each in prepared], on_message)
     # Policies that rank jobs by their work see the prediction, also after a resume.
@@ -185,6 +189,7 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
+    workload = recorded_queues(workload, run)
     check_policy_files(run.header, options, run.run_id)
     settings = settings_of(workload, options)
     records = _records(run)

@@ -65,12 +65,15 @@ class Rules:
 
     slowstart: share of a job's earlier tasks done before the next phase may start, 0 to 1.
     by_heartbeat: hand out work when a node reports, not at every tick.
+    is_live: tasks are real processes, which begin their own work without asking; then slowstart
+    holds for every policy.
     failures_max: a task that failed this often fails its job; kills and losses do not count.
     """
 
     slowstart: float = 1.0
     by_heartbeat: bool = False
     failures_max: int = FAILURES_MAX
+    is_live: bool = False
 
 
 class Scheduler:
@@ -81,7 +84,10 @@ class Scheduler:
     ) -> None:
         self.policies = policies
         self.rules = rules or Rules()
-        self.state = ClusterState(pools, slowstart=self.rules.slowstart)
+        slowstart = self.rules.slowstart
+        if policies.tasks.ignores_slowstart and not self.rules.is_live:
+            slowstart = 0.0
+        self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._commands: list[Command] = []
         self._roomy: dict[NodeEntry, None] = {}  # nodes that may have room
@@ -287,7 +293,10 @@ class Scheduler:
         for node in nodes:
             self._offer(node)
             if not (state.startable or wants_offer):
-                return  # no task waits for the clock
+                break
+        # What has just started may need another look, although nothing ran before.
+        if not (state.startable or self._tasks.wants_offer(state)):
+            return  # no task waits for the clock
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))

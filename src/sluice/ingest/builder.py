@@ -7,7 +7,7 @@ are never in memory in two forms, and reading stops at the fifth wrong job.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -19,8 +19,8 @@ from sluice.ingest.classes import (
     class_of,
     in_its_class,
 )
-from sluice.ingest.clusters import cluster_of, pool_of, vm_of
-from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_pool
+from sluice.ingest.clusters import cluster_of, pool_of, queue_of, vm_of
+from sluice.ingest.consistency import complaints_about, leaf_queues, share_complaints, unknown_pool
 from sluice.ingest.document import Document
 from sluice.ingest.errors import (
     SHOWN_MAX,
@@ -30,6 +30,7 @@ from sluice.ingest.errors import (
     raise_complaints,
     shown,
 )
+from sluice.ingest.file_schema.clusters import QueueShape
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
@@ -40,6 +41,7 @@ from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
+from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
@@ -69,15 +71,19 @@ class WorkloadBuilder:
         known = {str(pool.pool_id) for pool in pools}
         # Where pools are named, jobs may also be of a class; without any, pools need no naming.
         jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
+        if cluster is not None:
+            self._found += share_complaints(cluster, shape.queues or (), jobs)
         if self._found:
             self._refuse()
         return Workload(
             cluster=cluster,
             jobs=tuple(in_its_class(job, classes) for job in jobs) if classes else jobs,
-            pools=pools,
+            pools=_with_queues(pools, shape.queues or ()),
             prices=_prices(shape),
             classes=tuple(classes.values()),
             capacity_prices=rents,
+            capacity=shape.capacity,
+            members=_sharers(shape),
             limits=_limits(shape),
             vm=None if shape.cluster is None else vm_of(shape.cluster),
             vm_pools=vm_pools_of(shape),
@@ -191,6 +197,22 @@ class WorkloadBuilder:
         if stray is not None:
             yield stray
         jobs[job.job_id] = job
+
+
+def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple[Pool, ...]:
+    """Pools, then queues; a pool and a queue of one name are one."""
+    by_id = {str(pool.pool_id): pool for pool in pools}
+    for queue in queues:
+        by_id[queue.id] = queue_of(queue, by_id.get(queue.id))
+    return tuple(by_id.values())
+
+
+def _sharers(shape: WorkloadShape) -> tuple[Member, ...]:
+    """The members of `share`."""
+    return tuple(
+        Member(member_id=one.id, weight=one.weight, demands=tuple(one.demands))
+        for one in shape.members or ()
+    )
 
 
 def _prices(shape: WorkloadShape) -> Prices | None:

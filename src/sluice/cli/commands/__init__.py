@@ -15,6 +15,8 @@ from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
 from sluice.cli.commands import pools
+from sluice.cli.commands import share
+from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -26,6 +28,7 @@ __all__ = [
     "calibrate",
     "capacity",
     "explain",
+    "fairness",
     "order",
     "plan",
     "pools",
@@ -33,6 +36,7 @@ __all__ = [
     "reproduce",
     "run",
     "runs",
+    "share",
     "simulate",
     "workload",
 ]

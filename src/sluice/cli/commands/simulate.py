@@ -88,6 +88,10 @@ def compare(
     ] = "fifo,fair",
     seeds: given.Seeds = 10,
     settings: given.Set = None,
+    ledger: Annotated[
+        bool,
+        typer.Option("--ledger", help="Also report what each tenant got under each scheduler."),
+    ] = False,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -109,6 +113,7 @@ def compare(
             names,
             seeds=seeds,
             settings=settings or [],
+            ledger=ledger,
             on_progress=on_progress,
             on_message=notes.append,
         )
@@ -122,6 +127,10 @@ def compare(
         print_document(workload.noted(comparison.document()))
     else:
         print_views(comparison_table(comparison))
+        if ledger:
+            from sluice.reporting.fairness.tables import losses_table, rules_table
+
+            print_views(rules_table(comparison.ledgers), losses_table(comparison.ledgers))
         workload.talk()
     return DONE
 
