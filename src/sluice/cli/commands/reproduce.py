@@ -23,7 +23,7 @@ def reproduce(
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            help="pareto, capacity, cura, ordering or dynamicmr.",
+            help="pareto, capacity, cura, ordering, dynamicmr or ltyarn.",
         ),
     ],
     *,

@@ -19,7 +19,7 @@ from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.cura.workloads import SERVER_UNITS, TYPES, VCPUS, Load
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
-JOBS = 150
+JOBS = 100
 _MEANS_S = (100, 200, 400, 800)
 _SETUP = (
     f"{JOBS} jobs at 1.92 a second, six VM types on servers of 16 units, boot 80 s; profiles are"
@@ -169,7 +169,7 @@ def prediction_error(seeds: int, on_progress: OnProgress) -> Experiment:
 def success(seeds: int, on_progress: OnProgress) -> Experiment:
     """Share of deadlines that are met, by number of servers."""
     rows: list[dict[str, Cell]] = []
-    for servers in (20, 30, 40, 60):
+    for servers in (4, 8, 12, 20):
         on_progress(f"success on {servers} servers")
         rates: dict[str, list[float]] = {"vm-aware": [], "instant-opt": []}
         for seed in range(seeds):
