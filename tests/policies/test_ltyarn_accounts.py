@@ -30,9 +30,12 @@ def bytes_of(scheduler):
 def test_a_fresh_scheduler_rebuilds_the_accounts_from_the_events(tasks, monkeypatch):
     events = []
     handle = Scheduler.handle
-    monkeypatch.setattr(
-        Scheduler, "handle", lambda self, event: events.append(event) or handle(self, event)
-    )
+
+    def heard(self, event):
+        events.append(event)
+        return handle(self, event)
+
+    monkeypatch.setattr(Scheduler, "handle", heard)
     load = workload(3, ["etl", "ads"], APPS)
     run, _ = simulated(load, Scheduling(tasks, settings=SETTINGS[tasks]))
     monkeypatch.undo()

@@ -164,6 +164,7 @@ def compare(
     settings: GivenSettings = (),
     ledger: bool = False,
     on_progress: Callable[[str, int], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
 ) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
@@ -172,6 +173,7 @@ def compare(
     named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     on_progress: called with (scheduler, seed) before each simulation.
+    on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler.
     Raises InvalidInput.
     """
@@ -188,7 +190,8 @@ def compare(
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
     runs: dict[str, list[RunResult]] = {}
-    for name, (tasks, release, admission) in dict(listed).items():
+    report, schedulers_of = on_fraction or (lambda _: None), dict(listed)
+    for name, (tasks, release, admission) in schedulers_of.items():
         runs[name] = []
         for seed in range(seeds):
             if on_progress is not None:
@@ -197,6 +200,7 @@ def compare(
             fresh = replace(tasks, made=deepcopy(tasks.made))
             _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
             runs[name].append(result)
+            report(sum(map(len, runs.values())) / (len(schedulers_of) * seeds))
     found = compared(runs, workload)
     if not ledger:
         return found

@@ -25,6 +25,7 @@ from sluice.bootstrap.run_options import (
     live_scheduler,
     settings_of,
 )
+from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes
 from sluice.core.scheduler import Scheduler
@@ -81,7 +82,11 @@ class LiveSetup:
 
     def carried_out(self) -> LiveRun:
         """Run it to its end. Raises what `Driver.run` raises."""
-        clock = RunClock()
+        clock, watcher = RunClock(), self.watcher
+        if watcher is not None:
+            jobs = self.predicted.values() or self.workshop.jobs
+            works = works_of(jobs, self.workshop.input_bytes)
+            watcher = EstimatingWatcher(watcher, works, self.predicted_makespan_s)
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
         engine: Engine = LocalEngine(self.cluster.nodes, scratch, self.journal.epoch, clock.now_s)
@@ -92,7 +97,7 @@ class LiveSetup:
             source=self.workshop,
             jobs=self.workshop.jobs,
             clock=clock,
-            watcher=self.watcher,
+            watcher=watcher,
             settings=LiveSettings(
                 limits=self.settings.of(TaskLimitSettings).limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),

@@ -47,6 +47,7 @@ _FAILED_AS = {
 }
 _by_index: Final = attrgetter("index")
 _KILLING: Final = AttemptState.KILLING
+_SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,7 @@ class Scheduler:
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
         self._assign = self._tasks.assign
+        self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Take in one event and return what the world should do about it, in order."""
@@ -141,6 +143,13 @@ class Scheduler:
             self._ask_admission(entry)
         else:
             entry.reason = ReasonCode.AWAITS_ROUND.value
+        # A decision that comes after ten thousand submissions must not be the one that pays for
+        # indexing them all: each submission pays for its own share.
+        self._unsettled += 1
+        if self._unsettled == _SETTLED_JOBS:
+            self._unsettled = 0
+            for update in self.state.index_updates:
+                update()
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -347,6 +356,8 @@ class Scheduler:
         if isinstance(answer, Admit):
             self.state.admit(entry, answer.containers)
             entry.decided(self.state.now_s, "admitted", answer.reason)
+            if self.policies.release.is_on_arrival:
+                self._release(entry)
             return
         if not isinstance(answer, Refuse):
             entry.decided(self.state.now_s, "deferred", answer.reason)

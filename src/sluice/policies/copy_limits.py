@@ -48,8 +48,8 @@ class CopyLimits:
     @property
     def copies_max(self) -> int:
         """How many copies may run at once."""
-        slots = self._state.slots
-        return self.settings.copies_max(slots[SlotKind.MAP] + slots[SlotKind.REDUCE])
+        # Every slot, also a typed one, counts as a container.
+        return self.settings.copies_max(self._state.slots[SlotKind.CONTAINER])
 
     @property
     def allows_more(self) -> bool:

@@ -100,21 +100,22 @@ def compare(
     Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
     """
     from sluice.api import simulate as api
-    from sluice.cli.progress import comparison_bar
+    from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_table
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
     notes: list[str] = []
-    with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as on_progress:
+    with steps(f"simulating {len(names)} schedulers, {seeds} seeds each") as shown:
         comparison = api.compare(
             workload.source,
             names,
             seeds=seeds,
             settings=settings or [],
             ledger=ledger,
-            on_progress=on_progress,
+            on_progress=lambda scheduler, seed: shown.on_progress(scheduler, f"seed {seed}"),
+            on_fraction=shown.on_fraction,
             on_message=notes.append,
         )
     for note in notes:

@@ -157,7 +157,7 @@ def quantum(_seeds: int, _on_progress: OnProgress) -> Experiment:
         lines[name] = [
             (float(at), float(one["f"]["facebook"])) for at, one in probes.items() if "f" in one
         ]
-    rows = tuple(
+    rows: tuple[Mapping[str, Cell], ...] = tuple(
         {
             "quantum": name,
             "mean change in 5 s": fmean(
