@@ -32,6 +32,7 @@ _HOMES = {
     "fairness": "sluice.api.fairness",
     "forget": "sluice.api.profiles",
     "import_logs": "sluice.api.profiles",
+    "least_servers": "sluice.api.pools",
     "load_workload": "sluice.api.sources",
     "merge_profiles": "sluice.api.profiles",
     "order": "sluice.api.order",

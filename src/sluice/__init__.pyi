@@ -8,6 +8,7 @@ from sluice.api.explain import why as why
 from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
+from sluice.api.pools import least_servers as least_servers
 from sluice.api.pools import pair_costs as pair_costs
 from sluice.api.pools import pools as pools
 from sluice.api.profile_run import profile_run as profile_run

@@ -203,3 +203,23 @@ def test_from_another_folder_and_piped(folder):
 
     assert 0 == made.code
     assert 15 == len(json.loads(made.out)["jobs"])
+
+
+def test_the_least_servers(folder):
+    made = document("one.yaml", "--least-servers")
+
+    assert (2, {"VM-1": 12}) == (made["least_servers"], made["vms"])
+    assert [{"servers": 1, "missed": "1"}] == made["smaller"]
+    panel = sluice("pools", "one.yaml", "--least-servers").out
+    assert "with 1 server job 1 misses its deadline" in panel
+
+
+def test_no_number_of_servers_is_a_true_no(folder):
+    assert document("hasty.yaml", "--least-servers", code=1)["least_servers"] is None
+
+
+def test_least_servers_takes_no_other_policy(folder):
+    answer = sluice("pools", "one.yaml", "--least-servers", "--policy", "per-job")
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "--policy" in answer.err

@@ -9,9 +9,10 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.vm_pools import VmPools
 from sluice.planning.pools import baselines, online, slots
+from sluice.planning.pools import least_servers as search
 from sluice.planning.pools.problem import PoolProblem, problem_of
 from sluice.planning.pools.schedule import PoolSchedule
-from sluice.reporting.pools.result import PoolsResult
+from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 
 PAIRS_JOBS_MAX = 1000  # a million pair costs
 SERVICES = ("delayed", "immediate")
@@ -56,6 +57,16 @@ def pools(
     if policy == VM_AWARE:
         return PoolsResult(online.vm_aware(problem, reconfigures=reconfigure))
     return PoolsResult(_OTHERS[policy](problem))
+
+
+def least_servers(source: Source, *, tick_s: float = 1.0) -> LeastServersResult:
+    """The least number of servers on which the VM-aware scheduler meets all deadlines.
+
+    The pools keep their shares. Every smaller number of servers is replayed to its first miss,
+    which proves the answer. Raises InvalidInput as `pools` does.
+    """
+    problem = _problem(source, tick_s)
+    return LeastServersResult(search.least_servers(problem), problem)
 
 
 def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, float]]:

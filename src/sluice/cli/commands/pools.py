@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +59,12 @@ def pools(
             "--pair-costs", help="Print only what two jobs cost together, by which is first."
         ),
     ] = False,
+    least_servers: Annotated[
+        bool,
+        typer.Option(
+            "--least-servers", help="Find the least servers that meet all deadlines, with a proof."
+        ),
+    ] = False,
     tick: Annotated[
         float,
         typer.Option(metavar="S", parser=_tick, help="Length of a tick; 0 for exact seconds."),
@@ -71,8 +78,20 @@ def pools(
     """
     from sluice.api import pools as api
 
-    if pair_costs:
-        return _print_pair_costs(file, tick, plot, as_json=as_json)
+    if pair_costs or least_servers:
+        flag = "--pair-costs" if pair_costs else "--least-servers"
+        _refuse(
+            flag,
+            {
+                "--plot": plot is not None,
+                "--reconfigure": reconfigure,
+                "--policy": policy != api.VM_AWARE,
+                "--service": service != "delayed",
+                "--least-servers": pair_costs and least_servers,
+            },
+        )
+        work = _print_pair_costs if pair_costs else _print_least_servers
+        return work(file, tick, as_json=as_json)
     files = Files.checked(file, plot=plot)
     result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
     if plot is not None:
@@ -84,14 +103,31 @@ def pools(
     return NO if result.missed else DONE
 
 
-def _print_pair_costs(file: str, tick_s: float, plot: str | None, *, as_json: bool) -> int:
+def _refuse(flag: str, others: Mapping[str, bool]) -> None:
+    """Refuse options that have no effect with a flag."""
+    for other, is_given in others.items():
+        if is_given:
+            raise InvalidInput(
+                f"it has no effect with {flag}", where=other, hint="leave one of them out"
+            )
+
+
+def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
+    from sluice.api import pools as api
+    from sluice.reporting.pools.tables import least_servers_panel
+
+    result = api.least_servers(file, tick_s=tick_s)
+    if as_json:
+        print_document(result.document())
+    else:
+        print_views(least_servers_panel(result))
+    return NO if result.servers is None else DONE
+
+
+def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
     from sluice.reporting.pools.tables import pair_costs_table
 
-    if plot is not None:
-        raise InvalidInput(
-            "it has no effect with --pair-costs", where="--plot", hint="leave one of them out"
-        )
     costs = api.pair_costs(file, tick_s=tick_s)
     if as_json:
         print_document({"pair_costs": costs})

@@ -21,7 +21,9 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", show_default=False, help="pareto, capacity, ordering, dynamicmr or ras."
+            metavar="NAME",
+            show_default=False,
+            help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura.",
         ),
     ],
     *,

@@ -45,6 +45,15 @@ def vm_aware(
     return _Replay(problem, "vm-aware", scheduler, resizer, actual_s).run()
 
 
+def first_miss(problem: PoolProblem) -> str | None:
+    """The first job to miss its deadline under the VM-aware scheduler; None if all meet theirs.
+
+    The replay ends at the miss, so that pools that are far too small are answered quickly.
+    """
+    scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
+    return _Replay(problem, "vm-aware", scheduler, None, None).first_miss()
+
+
 def instant_opt(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
     """Run each job in its own optimal configuration, from the first instant at which it is free."""
     scheduler = InstantOptScheduler(problem.sizes)
@@ -78,6 +87,7 @@ class _Replay:
         self._ends: list[tuple[float, int]] = []
         self._checks: list[tuple[float, int]] = []  # planned ends of jobs that will overrun
         self._windows: list[tuple[int, float, float, str]] = []
+        self._missed: list[str] = []
         self._names = {job.order: job.job_id for job in problem.jobs}
 
     def run(self) -> PoolSchedule:
@@ -95,6 +105,14 @@ class _Replay:
             changes=() if self._resizer is None else tuple(self._resizer.changes),
             windows=tuple(self._windows),
         )
+
+    def first_miss(self) -> str | None:
+        """Play to the first miss, and return its job."""
+        now_s = self._next_s(-math.inf)
+        while now_s < math.inf and not self._missed:
+            self._step(now_s)
+            now_s = self._next_s(now_s)
+        return self._missed[0] if self._missed else None
 
     def _step(self, now_s: float) -> None:
         scheduler = self._scheduler
@@ -137,6 +155,7 @@ class _Replay:
             if self._resizer is not None:
                 self._resizer.arrived.append(job)
             return
+        self._missed.append(job.job_id)
         self._outcomes[job.order] = PoolOutcome(
             job=job,
             is_refused=True,
@@ -145,6 +164,7 @@ class _Replay:
         )
 
     def _lose(self, job: PoolJob, now_s: float) -> None:
+        self._missed.append(job.job_id)
         end_s = self._scheduler.book.earliest_end_s(job, now_s)
         self._outcomes[job.order] = PoolOutcome(
             job=job,

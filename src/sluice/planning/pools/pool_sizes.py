@@ -38,7 +38,7 @@ class Resize(NamedTuple):
 class PoolShape(NamedTuple):
     """Present pools. servers: that the VMs must fit on."""
 
-    sizes: Sequence[int]
+    sizes: Sequence[float]
     units: Sequence[float]
     server_units: float
     servers: int

@@ -62,6 +62,23 @@ class PoolJob:
         return min((one.length_s for one in self.options), default=math.inf)
 
     @cached_property
+    def latest_starts_s(self) -> tuple[float, ...]:
+        """The last start of each option."""
+        return tuple(
+            min(latest_start_s(self.deadline_at_s, one.length_s), self.start_by_s)
+            for one in self.options
+        )
+
+    @cached_property
+    def first_of_level(self) -> tuple[int, ...]:
+        """The place of the first option of each level of cost."""
+        return tuple(
+            place
+            for place, one in enumerate(self.options)
+            if not place or one.level != self.options[place - 1].level
+        )
+
+    @cached_property
     def latest_start_s(self) -> float:
         """The last start from which the fastest option meets the deadline."""
         return min(latest_start_s(self.deadline_at_s, self.shortest_s), self.start_by_s)

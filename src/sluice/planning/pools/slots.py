@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sluice.planning.pools.free_vms import FreeVms, latest_start_s
+from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.problem import Option, PoolJob
 
 BIG = 1e9  # in place of the cost of a job that meets no deadline; above any sum of real costs
@@ -87,28 +87,27 @@ class Book:
         """
         found: Slot | None = None
         from_s = max(now_s, job.arrives_at_s)
-        deadline_at_s = job.deadline_at_s
-        options = job.options
+        pools, sizes = self.pools, self.sizes
+        options, latest_starts = job.options, job.latest_starts_s
         for place in range(first, len(options)):
             option = options[place]
+            latest_s = latest_starts[place]
+            if latest_s < from_s or option.vms > sizes[option.pool]:
+                continue
             if found is not None and option.level > found.option.level:
                 break
-            latest_s = latest_start_s(deadline_at_s, option.length_s)
             if windows is not None:
                 window = windows[option.pool]
                 if window is not None and window < latest_s:
                     latest_s = window
-            latest_s = min(latest_s, job.start_by_s)
-            if latest_s < from_s:
-                continue
-            start_s = self.pools[option.pool].earliest(
-                option.vms, option.length_s, from_s, latest_s
-            )
+            start_s = pools[option.pool].earliest(option.vms, option.length_s, from_s, latest_s)
             if start_s is None:
                 continue
             if found is None or (start_s, option.vms, option.pool) < (
-                found.start_s, found.option.vms, found.option.pool,
-            ):  # fmt: skip
+                found.start_s,
+                found.option.vms,
+                found.option.pool,
+            ):
                 found = Slot(option, start_s, start_s + option.length_s)
         return found
 
@@ -133,11 +132,14 @@ class Book:
         """The job's best slot once `taken` is booked. slot: its best slot now."""
         if not self.conflict(slot, taken):
             return slot
+        pool = self.pools[taken.option.pool]
+        times, free = list(pool.times), list(pool.free)
         self.take(taken)
-        after = self.best(job, now_s, windows)
+        # One booking more makes no cheaper option free: the search goes on where it ended.
+        after = self.best(job, now_s, windows, job.first_of_level[slot.option.level])
         if after is None and windows is not None:
             after = self.best(job, now_s)
-        self.give_back(taken)
+        pool.times, pool.free = times, free
         return after
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sluice.planning.pools.least_servers import LeastServers
+from sluice.planning.pools.problem import PoolProblem
 from sluice.planning.pools.schedule import PoolChange, PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import data_frame
@@ -78,6 +80,30 @@ class PoolsResult:
         from sluice.reporting.pools.chart import pools_chart
 
         return pools_chart(self.schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class LeastServersResult:
+    """How many servers the jobs need, and what fewer servers miss."""
+
+    answer: LeastServers
+    problem: PoolProblem
+
+    @property
+    def servers(self) -> int | None:
+        """The least number of servers; None if no number meets all deadlines."""
+        return self.answer.servers
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        names = [one.type_id for one in self.problem.types]
+        return {
+            "least_servers": self.answer.servers,
+            "vms": dict(zip(names, self.answer.sizes, strict=False)),
+            "smaller": [
+                {"servers": servers, "missed": job} for servers, job in self.answer.smaller
+            ],
+        }
 
 
 def _change(one: PoolChange) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.reporting.formatting import NOTHING, count, counted, duration, hundredths, share, tenths
-from sluice.reporting.pools.result import PoolsResult
+from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -109,6 +109,25 @@ def pools_panel(result: PoolsResult) -> Panel:
 
 def _peaks(peaks: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count(vms)}" for name, vms in peaks.items())
+
+
+def least_servers_panel(result: LeastServersResult) -> Panel:
+    """The least number of servers, and why one less is not enough."""
+    answer = result.answer
+    if answer.servers is None:
+        return framed("servers", [("least", "no number of servers meets all deadlines")])
+    names = [one.type_id for one in result.problem.types]
+    rows = [
+        ("least", count(answer.servers)),
+        ("VMs", _peaks(dict(zip(names, answer.sizes, strict=True)))),
+    ]
+    if answer.smaller:
+        servers, job = answer.smaller[-1]
+        rows.append(("fewer", f"with {counted(servers, 'server')} job {job} misses its deadline"))
+        rows.append(
+            ("proof", f"{counted(servers, 'smaller number')} tried, a deadline missed each time")
+        )
+    return framed("servers", rows)
 
 
 def pair_costs_table(costs: Mapping[str, Mapping[str, float]]) -> Table:

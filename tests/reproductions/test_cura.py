@@ -1,0 +1,129 @@
+"""The evaluation of Cura: the worked example, and what must hold on drawn loads.
+
+Acceptance: Cura spec, end of section 8.
+"""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from tests.planning.pool_problems import over_capacity
+
+from sluice.planning.pools.baselines import dedicated, per_job
+from sluice.planning.pools.least_servers import on_servers
+from sluice.planning.pools.online import first_miss, vm_aware
+from sluice.reproductions import REPRODUCTIONS
+from sluice.reproductions.cura import figures
+from sluice.reproductions.cura.evaluation import EVALUATION
+from sluice.reproductions.cura.workloads import Load
+
+
+def made(name, seeds=1):
+    (experiment,) = EVALUATION.run([name], seeds, lambda _: None).experiments
+    json.dumps(experiment.document(), allow_nan=False)
+    assert experiment.why
+    return experiment
+
+
+def drawn(seed=0, *, error=0.0, jobs=50, **load):
+    return figures.problem(Load(jobs=jobs, **load), seed, error=error)
+
+
+def test_it_is_registered():
+    assert "cura" in REPRODUCTIONS
+
+
+def test_the_worked_example():
+    rows = {row["reading"]: row for row in made("table-5").rows}
+
+    assert "7" == rows["as printed"]["missed"]
+    assert 0.17 == round(rows["jobs 7, 10 of type 4"]["above optimum %"], 2)
+    assert 0.61 == round(rows["also job 15 of type 1"]["above optimum %"], 2)
+
+
+def test_pair_costs_agree():
+    assert all(row["spec"] == row["ours"] for row in made("pair-costs").rows)
+
+
+def test_the_decision_to_reconfigure():
+    assert ["yes", "no", "no", "yes"] == [row["changes"] for row in made("reconfiguration").rows]
+
+
+def test_a_load_is_the_same_for_the_same_seed():
+    assert Load(jobs=20).draw(3) == Load(jobs=20).draw(3) != Load(jobs=20).draw(4)
+
+
+def test_the_fastest_cluster_meets_every_deadline_even_after_booting():
+    for deadlines in ("uniform", "exponential", "poisson"):
+        problem = drawn(mean_deadline_s=100, deadlines=deadlines)
+        assert () == per_job(problem).missed == dedicated(problem).missed
+
+
+@pytest.mark.parametrize("mean_s", [100, 200])
+def test_light_jobs_need_at_most_half_the_servers(mean_s):
+    """Acceptance (ii), (iii)."""
+    problem = drawn(mean_deadline_s=mean_s)
+    ours = figures.cura(problem)
+
+    assert () == ours.missed
+    assert [] == over_capacity(ours)
+    assert 2 * ours.servers <= per_job(problem).servers
+    assert 2 * ours.servers <= dedicated(problem).servers
+
+
+def test_a_margin_of_error_shortens_the_response():
+    """Part of acceptance (iv): larger clusters end earlier, on somewhat more servers."""
+    load = {"mean_deadline_s": 800, "rate_per_s": 0.3}
+    exact, careful = (figures.cura(drawn(error=error, **load)) for error in (0.0, 0.7))
+
+    assert exact.servers <= careful.servers <= 2 * exact.servers
+    responses = [one.mean_response_s or 0.0 for one in (careful, exact)]
+    assert responses == sorted(responses)
+
+
+@pytest.mark.parametrize("mean_s", [100, 200, 400])
+def test_pools_that_match_the_jobs_need_no_more_servers_than_equal_pools(mean_s):
+    """Acceptance (v)."""
+    problem = drawn(mean_deadline_s=mean_s, jobs=40)
+
+    assert figures.cura(problem).servers <= figures.cura(problem, figures.EQUAL).servers
+
+
+def test_more_servers_do_not_lower_the_success():
+    """Acceptance (vi): mean of three seeds, within 1 %."""
+    rates = []
+    for servers in (4, 8, 12, 20):
+        problems = [drawn(seed, mean_deadline_s=200, jobs=50) for seed in range(3)]
+        missed = [
+            len(vm_aware(on_servers(one, servers, figures.matched_shares(one))).missed)
+            for one in problems
+        ]
+        rates.append(1 - sum(missed) / 150)
+
+    assert all(after >= before - 0.01 for before, after in pairwise(rates))
+    assert rates[0] < rates[-1]
+
+
+def test_the_least_servers_are_proven():
+    """Each smaller number was replayed, and misses the job that is named."""
+    from sluice.planning.pools.least_servers import least_servers
+
+    problem = drawn(mean_deadline_s=200, jobs=40)
+    shares = figures.matched_shares(problem)
+    answer = least_servers(problem, shares)
+
+    assert list(range(1, answer.servers)) == [servers for servers, _ in answer.smaller]
+    assert first_miss(on_servers(problem, answer.servers, shares)) is None
+    for servers, job in answer.smaller[-2:]:
+        assert job in vm_aware(on_servers(problem, servers, shares)).missed
+
+
+def test_no_servers_are_enough_for_a_deadline_that_no_cluster_meets():
+    from sluice.planning.pools.least_servers import least_servers
+
+    problem = drawn(jobs=3)
+    hasty = replace(problem.jobs[0], deadline_at_s=problem.jobs[0].arrives_at_s + 1)
+
+    assert least_servers(replace(problem, jobs=(hasty,)), figures.EQUAL).servers is None
+    assert least_servers(replace(problem, jobs=())).servers is None
