@@ -167,7 +167,7 @@ def workload(tmp_path, *jobs, **cluster):
 
 NEEDS_A_RUN = {"input": ["in.txt"], "output": "out", "mapper": "cat", "reducer": "cat"}
 UNKNOWN_LENGTHS = [
-    ({"run": NEEDS_A_RUN}, ["maps is missing", "`run` does not tell"]),
+    ({"run": NEEDS_A_RUN}, ["maps is missing", "`run` does not contain task lengths"]),
     ({"run": NEEDS_A_RUN, "reduces": {"tasks": 2}}, ["reduces has no lengths", "avg_s"]),
     ({"profile": "wordcount"}, ["profile 'wordcount' is stored"]),
 ]
