@@ -26,13 +26,11 @@ PENDING = frozenset(
     {
         "api",
         "bootstrap",
-        "core",
         "engines",
         "engines/agent",
         "engines/mapreduce",
         "policies",
         "policies/dynamicmr",
-        "simulation",
         "store/profiles",
         *(
             f"docs/decisions/{name}.md"

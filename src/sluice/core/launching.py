@@ -1,7 +1,7 @@
-"""An assignment that has been checked becomes an attempt: a task and slots are taken for it.
+"""Starts an assignment that was checked: takes a task and slots for it.
 
-Where slots are divided (see `SlotUnits`) an attempt holds units; its launch still tells one slot
-for each task, the one in which the task's units begin.
+Where slots are divided (see `SlotUnits`) an attempt holds units. Its launch still names one slot
+for each task: the slot in which the task's units begin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONTAINER: Final = SlotKind.CONTAINER
 
 
 def launch(assignment: Assignment, node: NodeEntry, state: ClusterState) -> Launch:
-    """Begin what was assigned, in the state; returns the command that the world is to carry out."""
+    """Start the assignment in the state; returns the command for the driver to carry out."""
     phase, slot_kind, reason, tasks, copy_of, wanted = assignment
     locality = None
     if copy_of is not None:

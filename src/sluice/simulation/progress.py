@@ -31,7 +31,7 @@ class ProgressReports:
         self._running.setdefault(attempt.node.node_id, {})[attempt] = None
 
     def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; what was told is nothing new."""
+        """As `AttemptObserver`; a report of progress needs no action."""
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
