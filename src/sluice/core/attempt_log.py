@@ -67,6 +67,8 @@ class AttemptLog:
         self._ending_list: list[_Ending] = []
         self._reasons: dict[Reason, int] = {}
         self._reason_list: list[Reason] = []
+        self._last_reason: Reason | None = None
+        self._last_reason_number = 0
         self._has_groups = False  # some rows are for several tasks
         self._ended: dict[AttemptState, int] = dict.fromkeys(ATTEMPT_ENDS, 0)
         self._done = 0
@@ -117,10 +119,14 @@ class AttemptLog:
         return number
 
     def _reason_number(self, reason: Reason) -> int:
+        # Most policies give one and the same reason for thousands of tasks: no hash is needed.
+        if reason is self._last_reason:
+            return self._last_reason_number
         number = self._reasons.get(reason)
         if number is None:
             number = self._reasons[reason] = len(self._reason_list)
             self._reason_list.append(reason)
+        self._last_reason, self._last_reason_number = reason, number
         return number
 
     def _tally(self, attempt: Attempt, held_s: float) -> None:
