@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Interval, Launch
@@ -24,6 +24,7 @@ from sluice.core.entries import (
     SlotUnits,
 )
 from sluice.core.events import AttemptKey, TaskFinished
+from sluice.core.observers import AttemptObserver, Observer
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.transitions import (
@@ -44,26 +45,6 @@ _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
 _STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
-
-
-class Observer(Protocol):
-    """Keeps an index over the state up to date; policies attach theirs."""
-
-    def touch(self, phase: PhaseEntry) -> None:
-        """The phase's waiting or running count, or whether it may start, has changed."""
-
-
-class AttemptObserver(Protocol):
-    """Called for each attempt; for policies that need attempts, not just their number."""
-
-    def began(self, attempt: Attempt) -> None:
-        """It runs from now on."""
-
-    def told(self, attempt: Attempt) -> None:
-        """It has reported its progress: `attempt.progress`."""
-
-    def ended(self, attempt: Attempt) -> None:
-        """It has ended: `attempt.state` says how."""
 
 
 class ClusterState:
