@@ -27,10 +27,6 @@ PENDING = frozenset(
         "api",
         "bootstrap",
         "engines",
-        "engines/agent",
-        "engines/mapreduce",
-        "policies",
-        "policies/dynamicmr",
         "store/profiles",
         *(
             f"docs/decisions/{name}.md"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sluice.bootstrap.profiles import nearest_profile
-from sluice.estimate.calibration import LeaveOut, calibration
+from sluice.bootstrap.profiles import known_profile, nearest_profile
+from sluice.estimate.calibration import LeaveOut, OnProgress, calibration
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
@@ -30,10 +30,11 @@ def calibrate(
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
-    on_progress: called with each profile's name before it is calibrated.
+    on_progress: called with a short text before each profile is calibrated.
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:
+        name = known_profile(name, profiles)
         histories = {known: profiles.runs(known) for known in profiles.names()}
     return calibrate_runs(
         histories, name=name, leave_out=leave_out, level=level, on_progress=on_progress
@@ -62,9 +63,14 @@ def calibrate_runs(
             leave_out=_leave_out(leave_out),
             level=level,
             names=None if name is None else [name],
-            on_progress=on_progress or (lambda _: None),
+            on_progress=_worded(on_progress),
         )
     )
+
+
+def _worded(on_progress: Callable[[str], None] | None) -> OnProgress:
+    report = on_progress or (lambda _: None)
+    return lambda name, done, wanted: report(f"{done} of {wanted} profiles done, now {name}")
 
 
 def _leave_out(word: str) -> LeaveOut:

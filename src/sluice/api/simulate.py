@@ -11,6 +11,7 @@ from pathlib import Path
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.checks import check_simulable
+from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.logs.trace import recorded_lengths
@@ -121,6 +122,8 @@ def _simulated(
         pools=workload.pools,
     )
     world = resolved.of(SimulationSettings, tasks.name)
+    jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
+    workload = replace(workload, jobs=jobs)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
     simulation = Simulation(
         scheduler,

@@ -41,6 +41,11 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
     Raises InvalidInput naming job and field.
     """
     tasks = scheduler.policies.tasks
+    jobs = tuple(jobs)
+    try:
+        tasks.check(jobs, cluster.nodes)
+    except InvalidInput as error:
+        raise error.within(source) from error
     shortages = {kind: tasks.shortage(kind, cluster.nodes) for kind in SlotKind}
     for job in jobs:
         for phase in job.phases:

@@ -13,7 +13,7 @@ from sluice.bootstrap.run_options import (
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.store.rows import EntryKind, entries
-from sluice.store.run_info import RunInfo, UnreadableRun
+from sluice.store.run_info import RunInfo, UnreadableRun, silent_s
 from sluice.store.runs import Runs
 
 
@@ -54,7 +54,8 @@ def _raise_if_unreadable(runs: Runs) -> None:
 def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     """The scheduler of a recorded run at an instant, by default at the end of the journal.
 
-    The run itself is not disturbed, even if it is still running.
+    If the run is driven by a process now, the default is the present instant. The run itself is
+    not disturbed.
     """
     options, workload = RunOptions.of(run.header), scheduler_part(run.header)
     check_policy_files(run.header, options, run.run_id)
@@ -65,4 +66,6 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
             if until_s is not None and event.at_s > until_s:
                 break
             scheduler.handle(event)
+    if until_s is None:
+        scheduler.pass_time(scheduler.state.now_s + silent_s(run.folder))
     return scheduler

@@ -65,6 +65,7 @@ def scheduler_for(
         slowstart=core.slowstart,
         by_heartbeat=heartbeat_s > 0 and not is_live,
         failures_max=core.failures_max,
+        is_live=is_live,
     )
     return Scheduler(policies, pools=pools, rules=rules)
 

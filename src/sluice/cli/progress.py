@@ -1,4 +1,4 @@
-"""Progress of a simulation on a terminal; no output if stderr is a file."""
+"""Progress on stderr: a bar or a spinner on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sluice.cli.answers import console
+from sluice.cli.answers import console, talk
 from sluice.reporting.formatting import count, duration
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sluice.simulation.driver import OnProgress
 
 PATIENCE_S = 0.5  # shorter work needs no bar
+LINE_S = 10.0  # between lines of progress where there is no terminal
 
 
 class _SimulationBar:
@@ -69,6 +70,20 @@ def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
         progress.stop()
 
 
+class _LinesOfProgress:
+    """A callback that prints at most one line in LINE_S, for stderr that is a file or a pipe."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._printed_s = time.monotonic()
+
+    def __call__(self, state: str) -> None:
+        now_s = time.monotonic()
+        if now_s - self._printed_s >= LINE_S:
+            self._printed_s = now_s
+            talk(f"{self._what}: {state}")
+
+
 @contextmanager
 def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
     """A callback that shows a short text; None without a terminal."""
@@ -80,6 +95,13 @@ def spinner(what: str) -> Iterator[Callable[[str], None] | None]:
         yield lambda state: progress.update(progress.task_ids[0], state=state)
     finally:
         progress.stop()
+
+
+@contextmanager
+def progress_lines(what: str) -> Iterator[Callable[[str], None]]:
+    """As `spinner`; without a terminal the callback prints a line now and then."""
+    with spinner(what) as on_progress:
+        yield on_progress or _LinesOfProgress(what)
 
 
 def _spinner(what: str) -> Progress:

@@ -47,8 +47,7 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
-# A look-up on the Enum itself is slow enough to show in a simulation.
-_MAP: Final = SlotKind.MAP
+_MAP: Final = SlotKind.MAP  # a look-up on the Enum itself is slow
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _KILLING: Final = AttemptState.KILLING
@@ -70,12 +69,15 @@ class Rules:
 
     slowstart: share of a job's earlier tasks done before the next phase may start, 0 to 1.
     by_heartbeat: assign work when a node reports, not at every tick.
+    is_live: tasks are real processes, which begin their own work without asking; then slowstart
+    holds for every policy.
     failures_max: a task that failed this often fails its job; kills and losses do not count.
     """
 
     slowstart: float = 1.0
     by_heartbeat: bool = False
     failures_max: int = FAILURES_MAX
+    is_live: bool = False
 
 
 class Scheduler:
@@ -86,7 +88,10 @@ class Scheduler:
     ) -> None:
         self.policies = policies
         self.rules = rules or Rules()
-        self.state = ClusterState(pools, slowstart=self.rules.slowstart)
+        slowstart = self.rules.slowstart
+        if policies.tasks.ignores_slowstart and not self.rules.is_live:
+            slowstart = 0.0
+        self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._commands: list[Command] = []
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -279,13 +284,15 @@ class Scheduler:
         wants_offer = self._tasks.wants_offer(state)
         if not (state.startable or wants_offer):
             return
-        # In the order of their naming, so that equal inputs give equal placements.
-        index = self._next_open(0)
+        index = self._next_open(0)  # ascending, so that equal inputs give equal placements
         while index >= 0:
             self._offer(state.node_at[index])
             if not (state.startable or wants_offer):
-                return  # no task waits, so no wake-up is needed
+                break
             index = self._next_open(index + 1)
+        # What has just started may need another look, although nothing ran before.
+        if not (state.startable or self._tasks.wants_offer(state)):
+            return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))

@@ -380,6 +380,8 @@ class ClusterState:
 
     def output_of(self, job: JobEntry, index: int, task: int) -> int | None:
         """The row of the attempt whose output is that of a done task; None if there is none."""
+        if not 0 <= index < len(job.phases):
+            return None  # a report may blame a phase that does not exist
         wanted, log = job.phases[index], self.closed
         for node in self.nodes.values():
             for row in node.done:

@@ -85,8 +85,13 @@ class Fair(JobOrder):
         if not state.told_apart:
             yield from self._assign_alike(node, _MAP, maps)
             yield from self._assign_alike(node, _REDUCE, reduces)
+            yield from self._assign_alike(node, _CONTAINER, self._room(node, _CONTAINER))
             return
         self.begin(now_s)
+        containers = self._room(node, _CONTAINER)
+        while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
+            containers -= 1
+            yield _new(Assignment, (pick[0], _CONTAINER, pick[1], 1, None, None))
         while maps > 0 or reduces > 0:
             is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
             kind = _MAP if is_map else _REDUCE
@@ -101,9 +106,7 @@ class Fair(JobOrder):
         self.end(now_s)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        if not self._fills_own_slots:
-            return True
-        return slot_kind is not _CONTAINER and self.order.has_waiting(slot_kind)
+        return not self._fills_own_slots or self.order.has_waiting(slot_kind)
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
@@ -238,7 +241,7 @@ class Fair(JobOrder):
         return job_place(job, kind)
 
     def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
-        """All at once what one by one would give, where nothing tells tasks apart."""
+        """All tasks at once, where tasks are alike: the same as one by one."""
         while room > 0 and self.order.first(kind) is not None:
             before = node.free[kind]
             alone = self.order.first_alone(kind, room)
@@ -279,7 +282,7 @@ class Fair(JobOrder):
 
 
 def _is_behind(phase: PhaseEntry, share: PoolShare, place: Place) -> bool:
-    """Whether a phase of a pool stands behind a place in line."""
+    """Whether a phase of a pool is behind a place in the order."""
     return share.place() == place.pool and job_place(phase.job, phase.kind) > place.job
 
 

@@ -24,13 +24,12 @@ from sluice.policies.speculation import with_copies, with_kills
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
-_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
-_CONTAINER: Final = SlotKind.CONTAINER
+_KINDS: Final = (SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Fifo(JobOrder):
-    """First released, first served, in typed slots."""
+    """First released, first served, in typed slots; stages in containers."""
 
     name: ClassVar[str] = "fifo"
     Settings: ClassVar[type[Any]] = FifoSettings
@@ -52,7 +51,7 @@ class Fifo(JobOrder):
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
-        for kind in _TYPED:
+        for kind in _KINDS:
             if not free[kind]:
                 continue
             line = state.backlogs[kind]
@@ -70,9 +69,7 @@ class Fifo(JobOrder):
                     yield _new(Assignment, (phase, kind, _FIRST, 1, None, None))
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        if not self._fills_own_slots:
-            return True
-        return slot_kind is not _CONTAINER and state.backlogs[slot_kind].first() is not None
+        return not self._fills_own_slots or state.backlogs[slot_kind].first() is not None
 
     # --- task by task -------------------------------------------------------------------------
 

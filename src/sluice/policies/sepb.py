@@ -170,7 +170,7 @@ class PendingFirst:
     ) -> None:
         self._fraction = fraction
         self._is_by_pool = is_by_pool
-        self._lends = {_MAP: lends_map, _REDUCE: lends_reduce}
+        self._lends = {_MAP: lends_map, _REDUCE: lends_reduce, SlotKind.CONTAINER: False}
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._standings = {

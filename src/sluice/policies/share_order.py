@@ -198,7 +198,7 @@ class ShareOrder:
         state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """The phase changed; it is counted when somebody asks."""
+        """The phase changed; it is counted at the next question."""
         self._touched[phase] = None
 
     def settle(self) -> None:
@@ -273,7 +273,7 @@ class ShareOrder:
         return first if bound is None or last < bound else None
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
-        """All pools that can start something, in order, as they stand at the call."""
+        """All pools that can start something, in their order at the call."""
         if self._touched:
             self.settle()
         return self._rankings[kind].in_order()

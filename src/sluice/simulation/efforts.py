@@ -33,10 +33,11 @@ class Mishap(NamedTuple):
     factor: float = 1.0
     hangs: bool = False
     fails_after: float | None = None  # share of its length
+    hangs_at: float = 0.0  # the progress at which it stops, if it hangs
 
 
 _FINE = Mishap()
-_CHANCE, _SLOWNESS, _FAILS, _WHERE = range(4)  # the draws of one attempt
+_CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
 @dataclass(slots=True)
@@ -122,7 +123,11 @@ class Efforts:
             factor = low + (high - low) * drawn(stream, task, attempt, _SLOWNESS)
         if settings.task_failure and drawn(stream, task, attempt, _FAILS) < settings.task_failure:
             fails_after = drawn(stream, task, attempt, _WHERE)
-        return Mishap(factor, chance < settings.p_hang, fails_after)
+        if chance >= settings.p_hang:
+            return Mishap(factor, fails_after=fails_after)
+        low, high = settings.hang_at
+        hangs_at = low + (high - low) * drawn(stream, task, attempt, _STOPS)
+        return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 
     def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
         if phase.lengths is None:

@@ -14,6 +14,8 @@ from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
+from sluice.cli.commands import pools
+from sluice.cli.commands import share
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -27,10 +29,12 @@ __all__ = [
     "explain",
     "order",
     "plan",
+    "pools",
     "profiles",
     "reproduce",
     "run",
     "runs",
+    "share",
     "simulate",
     "workload",
 ]

@@ -53,10 +53,10 @@ def calibrate(
     Example: sluice calibrate wordcount --plot calibration.html
     """
     from sluice.api import calibrate as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import progress_lines
 
     files = Files.checked("-", plot=plot)
-    with spinner("calibrating") as on_progress:
+    with progress_lines("calibrating") as on_progress:
         report = api.calibrate(
             name, store=store, leave_out=leave_out, level=level, on_progress=on_progress
         )

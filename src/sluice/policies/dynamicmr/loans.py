@@ -105,7 +105,7 @@ class Demand:
         state.observe(self)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`: it is counted when somebody asks."""
+        """As `Observer`: it is counted at the next question."""
         self._touched[phase] = None
 
     def tasks(self, kind: SlotKind) -> int:

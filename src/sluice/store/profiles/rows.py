@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun
+from sluice.model.history import PastPhase, PastRun, job_kind
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics, length_statistics
 from sluice.store.profiles.timeline import TASKS_KEPT_MAX, packed, unpacked
 
@@ -55,12 +55,12 @@ class RunRecord(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by: source, and id in that source."""
-        return self.run["source"], self.run["run_id"]
+        """The kind of job and its id, which identify the run."""
+        return job_kind(self.run["source"]), self.run["run_id"]
 
     @property
-    def told(self) -> tuple[int, int]:
-        """How much it tells; of two accounts of a run the greater one stays."""
+    def amount(self) -> tuple[int, int]:
+        """How complete it is: tasks, and other facts. The most complete record is kept."""
         return self.run["tasks_told"], self.run["facts_told"]
 
 
@@ -92,16 +92,17 @@ def _run_row(run: PastRun) -> Row:
         "configuration": _json({key: str(value) for key, value in run.configuration.items()}),
         "notes": _json(list(run.notes)),
         "tasks_told": _count("tasks", sum(phase.tasks + phase.failed for phase in run.phases)),
-        "facts_told": _facts_told(run),
+        "facts_told": _facts(run),
+        "name": _plain(run.name),
     }
 
 
-def _facts_told(run: PastRun) -> int:
-    """What is known beside the tasks: a log that was cut short knows less."""
+def _facts(run: PastRun) -> int:
+    """The number of known facts besides the tasks; a log that was cut short has fewer."""
     single = (run.submitted_at_s, run.elapsed_s, run.queue, run.machine_type)
     known = sum(fact is not None for fact in single) + run.succeeded
-    told_one_by_one = sum(bool(phase.timeline) for phase in run.phases)
-    return known + len(run.phases) + told_one_by_one + len(run.slots) + len(run.configuration)
+    timelines = sum(bool(phase.timeline) for phase in run.phases)
+    return known + len(run.phases) + timelines + len(run.slots) + len(run.configuration)
 
 
 def _phase_rows(run: PastRun) -> tuple[Row, ...]:
@@ -210,6 +211,7 @@ def stored_run(run: Row, phases: Sequence[Row]) -> StoredRun:
         slots=orjson.loads(run["slots"]),
         configuration=orjson.loads(run["configuration"]),
         notes=tuple(orjson.loads(run["notes"])),
+        name=run["name"],
     )
     return StoredRun(
         run=told,

@@ -16,7 +16,7 @@ from sluice.store.profiles.address import Address
 from sluice.store.profiles.database import reading, writing
 
 VERSION_TABLE = "sluice_version"
-VERSIONS = ("0001",)  # of the migrations, oldest first; the last is what this release writes
+VERSIONS = ("0001", "0002")  # of the migrations, oldest first; the last is what this release writes
 
 
 def bring_up_to_date(engine: Engine, address: Address) -> None:

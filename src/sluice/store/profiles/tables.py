@@ -43,7 +43,16 @@ RUNS = Table(
     Column("digest", Text, nullable=False),  # over the row, its phases and their tasks
     Column("log_digest", Text),  # of the log that told it
     Column("learned_at_s", Double, nullable=False),  # wall clock, seconds since 1970
+    Column("name", Text),  # of the job or application, where the profile has another name
     UniqueConstraint("source", "run_id", name="sluice_runs_known_by"),
+)
+
+# Names of profiles that were renamed or merged, and the profiles that have their runs now.
+ALIASES = Table(
+    "sluice_aliases",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("profile", Text, nullable=False),
 )
 
 PHASES = Table(
