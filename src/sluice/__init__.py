@@ -29,6 +29,7 @@ _HOMES = {
     "capacity": "sluice.api.capacity",
     "compare": "sluice.api.simulate",
     "explain": "sluice.api.diagnosis",
+    "fairness": "sluice.api.fairness",
     "forget": "sluice.api.profiles",
     "import_logs": "sluice.api.profiles",
     "load_workload": "sluice.api.sources",

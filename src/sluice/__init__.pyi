@@ -5,6 +5,7 @@ from sluice.api.capacity import capacity as capacity
 from sluice.api.diagnosis import explain as explain
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
+from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
 from sluice.api.pools import pair_costs as pair_costs

@@ -470,3 +470,17 @@ def test_the_part_of_a_stage_name_that_differs_is_shown(home, monkeypatch):
 
     assert "stage 0: javaToPython…" in answer.out
     assert "stage 1: showString…" in answer.out
+
+
+def test_explain_takes_the_name_of_an_application(home):
+    with Profiles.open() as profiles:
+        for day in (1, 2):
+            name = f"load-2026-10-0{day}"
+            profiles.add([past_run(f"app_{day}", profile="load", name=name, elapsed_s=9.0,
+                                   slots={"map": 2, "reduce": 2})])  # fmt: skip
+        profiles.move(["load"], "loads")
+
+    assert [0, 0, 0] == [
+        sluice("explain", name).code for name in ("load-2026-10-01", "load", "app_1")
+    ]
+    assert "(app_1)" in sluice("explain", "load-2026-10-01").out

@@ -8,7 +8,7 @@ import pytest
 from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
-from sluice.estimate.outliers import outliers
+from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import PredictionInterval
 
@@ -164,3 +164,16 @@ def test_outliers_give_their_ratio():
     assert ["e", "f"] == [one.run_id for one in found]
     assert "e took 7.2 times as long as expected" == found[0].text()
     assert "f took 22 % of what was expected" == found[1].text()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (2.04, "r took 2 times as long as expected"),
+        (154.2, "r took 154 times as long as expected"),
+        (0.25, "r took 25 % of what was expected"),
+        (0.0004, "r took under 1 % of what was expected"),
+    ],
+)
+def test_outliers_are_described_in_plain_numbers(ratio, text):
+    assert text == Outlier(run_id="r", ratio=ratio, score=9.0).text()

@@ -27,7 +27,7 @@ def workload(containers, queues, apps, settings=None):
 
 def starts(result):
     """Starts of tasks by job, in order."""
-    found = {}
+    found: dict[str, list[float]] = {}
     for attempt in sorted(result.attempts, key=lambda one: (one.started_at_s, one.key.task)):
         times = found.setdefault(str(attempt.key.job_id), [])
         times += [attempt.started_at_s] * attempt.tasks
@@ -36,7 +36,7 @@ def starts(result):
 
 def running_at(result, at_s):
     """Units that run at an instant, by pool."""
-    held = {}
+    held: dict[str, float] = {}
     for attempt in result.attempts:
         if attempt.started_at_s <= at_s < attempt.finished_at_s:
             pool = str(attempt.phase.job.pool.pool_id)

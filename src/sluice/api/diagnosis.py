@@ -173,7 +173,12 @@ def _run(
         if runs and job is None:
             return runs[-1]
         everything = [one.run for one in profiles.stored()]
-        named = [run for run in everything if subject in (run.run_id, run.run_id.split("/")[0])]
+        named = [
+            run for run in everything if subject in (run.run_id, run.run_id.split("/")[0], run.name)
+        ]
+        renamed = profiles.profile_named(subject)
+        if not runs and not named and renamed is not None:
+            return profiles.runs(renamed)[-1]
         if not runs and not named:
             raise InvalidInput(
                 f"{subject!r} is not a file, and no run or application of that name is stored",
@@ -187,7 +192,9 @@ def _chosen(runs: Sequence[PastRun], job: str | None, subject: str) -> PastRun:
     """The one that is meant. Raises InvalidInput that names the others."""
     if job is not None:
         found = [
-            run for run in runs if job in (run.run_id, run.run_id.rpartition("/")[2], run.profile)
+            run
+            for run in runs
+            if job in (run.run_id, run.run_id.rpartition("/")[2], run.profile, run.name)
         ]
         if found:
             return found[-1]

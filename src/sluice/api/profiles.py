@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sluice.bootstrap.profiles import known_profile
@@ -27,13 +28,15 @@ def import_logs(
     settings: Sequence[str] = (),
     store: str | None = None,
     on_progress: OnProgress | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> Imported:
     """Read logs, or folders of logs, and keep their runs in the profile store.
 
-    A run that is known already is kept once, as the log tells it that tells most.
-    format: "auto" tells by content.  settings: options of formats, "key=value".
+    A run that is known already is kept once, from the log that contains most of it.
+    format: "auto" detects it by content.  settings: options of formats, "key=value".
     store: path or URL of the profile store, by default the account's own.
     on_progress: called with each path before it is read, and with each log after it was read.
+    on_fraction: called with the share of bytes that were read, 0 to 1, after each log.
     A path that cannot be used is listed in the result; the other paths are imported.
     Raises InvalidInput where no path can be used, for an unknown format or option.
     """
@@ -41,7 +44,8 @@ def import_logs(
         raise InvalidInput("no log is named", where="PATH", hint="name a log, or a folder of logs")
     options = read_options(settings, "--set")
     check_options(options, format)
-    report = on_progress or (lambda _: None)
+    report, report_share = on_progress or (lambda _: None), on_fraction or (lambda _: None)
+    bytes_total, bytes_read = max(1, sum(map(_bytes_below, set(map(str, paths))))), 0
     logs: list[ImportedLog] = []
     failures: list[InvalidInput] = []
     with Profiles.open(store) as profiles:
@@ -51,12 +55,22 @@ def import_logs(
                 for read in read_logs([path], format, options):
                     logs.append(_kept(read, profiles))
                     report(read.path)
+                    bytes_read += _bytes_below(read.path)
+                    report_share(bytes_read / bytes_total)
             except InvalidInput as error:
                 failures.append(error)
                 logs.append(ImportedLog.unread(path, error))
         if failures and not any(log.is_read for log in logs):
             raise failures[0]
         return Imported(logs=tuple(logs), store=str(profiles.address))
+
+
+def _bytes_below(path: str) -> int:
+    """Bytes of a file, or of all files in a folder; 0 for what cannot be read."""
+    files = Path(path).rglob("*") if Path(path).is_dir() else [Path(path)]
+    with suppress(OSError):
+        return sum(file.stat().st_size for file in files if file.is_file())
+    return 0
 
 
 def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
@@ -151,9 +165,9 @@ def forget(
     run_ids: Sequence[str] = (),
     store: str | None = None,
 ) -> StoredProfiles:
-    """Drop runs from the store, and tell which they were, beside what is left.
+    """Drop runs from the store. The result lists them, and what is left.
 
-    keep_runs: drop all but so many of the newest of the profile, or of each.
+    keep_runs: keep this many of the newest runs of the profile, or of each.
     older_than_days: drop what was learned before.  run_ids: drop these runs of the profile.
     With a name alone the profile is dropped. One of them at a time.
     Raises InvalidInput where there is no such profile or run.

@@ -44,6 +44,17 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
     return found
 
 
+def all_readable(on_message: OnMessage = lambda _: None) -> list[RunInfo]:
+    """All recorded runs that can be read, oldest first. on_message: called for each other one."""
+    found = []
+    for run in Runs().listed():
+        if isinstance(run, UnreadableRun):
+            on_message(f"Run {run.run_id} is skipped. {run.why}")
+        else:
+            found.append(run)
+    return found
+
+
 def _raise_if_unreadable(runs: Runs) -> None:
     """Raise the error of the newest run, if there are runs and none can be read."""
     for run in reversed(runs.listed()):

@@ -38,7 +38,7 @@ from sluice.store.rows import RunHeader
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
 
-RUNS_RECALLED = 20  # older ones tell of other times
+RUNS_RECALLED = 20  # older ones may no longer be typical
 
 OnMessage = Callable[[str], None]
 
@@ -180,7 +180,7 @@ def _recalled(job: Job, profiles: Profiles) -> Job:
     try:
         return replace(job, phases=with_lengths_from_runs(job.phases, runs)) if runs else job
     except InvalidInput:
-        return job  # a profile of other phases tells nothing of these
+        return job  # a profile of other phases has no lengths for these
 
 
 def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:
@@ -251,7 +251,7 @@ def measured_runs(
 
 
 def machine_type() -> str:
-    """This machine as history tells it, such as "x86_64, 8 processors".
+    """This machine as history names it, such as "x86_64, 8 processors".
 
     >>> machine_type().endswith(" processors")
     True

@@ -11,12 +11,14 @@ from typing import Final
 from sluice.core.commands import Launch
 from sluice.core.entries import WHOLE_SLOTS, NodeEntry
 from sluice.core.events import AttemptKey
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 
 # Calling a named tuple's class takes twice as long as this, and every launch makes two.
 _new: Final = tuple.__new__
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 
 
@@ -55,3 +57,21 @@ def launch(assignment: Assignment, node: NodeEntry, state: ClusterState) -> Laun
     if copy_of is not None:
         phase.copies.setdefault(task, [copy_of]).append(attempt)
     return command
+
+
+def next_open(index: int, state: ClusterState, tasks: TaskPolicy) -> int:
+    """The first node from an index on with a free slot that waiting work could use; or -1.
+
+    Asked again after each offer, because the offer may have started all work of one kind.
+    """
+    nodes = state.open_nodes
+    best = nodes.maps.first_from(index)
+    if best >= 0 and not tasks.could_use(_MAP, state):
+        best = -1
+    other = nodes.reduces.first_from(index)
+    if other >= 0 and (best < 0 or other < best) and tasks.could_use(_REDUCE, state):
+        best = other
+    other = nodes.containers.first_from(index)
+    if other >= 0 and (best < 0 or other < best) and tasks.could_use(_CONTAINER, state):
+        best = other
+    return best

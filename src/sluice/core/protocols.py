@@ -137,7 +137,13 @@ class AdmissionPolicy(Policy):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReleasePolicy(Policy):
-    """Decides which waiting jobs go to the cluster next, and when."""
+    """Decides which waiting jobs go to the cluster next, and when.
+
+    is_on_arrival: whether every job is released as soon as it is admitted, so that `release` need
+    not be asked.
+    """
+
+    is_on_arrival: ClassVar[bool] = False
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float

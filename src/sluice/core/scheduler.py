@@ -24,7 +24,7 @@ from sluice.core.checks import WrongDecision, check_assignment
 from sluice.core.commands import Command, Kill, Provision, Reject, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import TaskFinished, Tick
-from sluice.core.launching import launch
+from sluice.core.launching import launch, next_open
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -37,7 +37,6 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
-from sluice.model.job import SlotKind
 
 FAILURES_MAX = 4
 
@@ -47,10 +46,8 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
-_MAP: Final = SlotKind.MAP  # a look-up on the Enum itself is slow
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
 _KILLING: Final = AttemptState.KILLING
+_SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +106,7 @@ class Scheduler:
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
         self._assign = self._tasks.assign
+        self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Handle one event; returns the commands for the driver, in order."""
@@ -144,6 +142,13 @@ class Scheduler:
             self._ask_admission(entry)
         else:
             entry.reason = ReasonCode.AWAITS_ROUND.value
+        # A decision that comes after ten thousand submissions must not be the one that pays for
+        # indexing them all: each submission pays for its own share.
+        self._unsettled += 1
+        if self._unsettled == _SETTLED_JOBS:
+            self._unsettled = 0
+            for update in self.state.index_updates:
+                update()
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -284,36 +289,20 @@ class Scheduler:
         wants_offer = self._tasks.wants_offer(state)
         if not (state.startable or wants_offer):
             return
-        index = self._next_open(0)  # ascending, so that equal inputs give equal placements
+        index = next_open(
+            0, state, self._tasks
+        )  # ascending, so that equal inputs give equal placements
         while index >= 0:
             self._offer(state.node_at[index])
             if not (state.startable or wants_offer):
                 break
-            index = self._next_open(index + 1)
+            index = next_open(index + 1, state, self._tasks)
         # What has just started may need another look, although nothing ran before.
         if not (state.startable or self._tasks.wants_offer(state)):
             return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))
-
-    def _next_open(self, index: int) -> int:
-        """The first node from an index on with a free slot that waiting work could use; or -1.
-
-        Asked again after each offer, because the offer may have started all work of one kind.
-        """
-        state, tasks = self.state, self._tasks
-        nodes = state.open_nodes
-        best = nodes.maps.first_from(index)
-        if best >= 0 and not tasks.could_use(_MAP, state):
-            best = -1
-        other = nodes.reduces.first_from(index)
-        if other >= 0 and (best < 0 or other < best) and tasks.could_use(_REDUCE, state):
-            best = other
-        other = nodes.containers.first_from(index)
-        if other >= 0 and (best < 0 or other < best) and tasks.could_use(_CONTAINER, state):
-            best = other
-        return best
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -361,6 +350,8 @@ class Scheduler:
         if isinstance(answer, Admit):
             self.state.admit(entry, answer.containers)
             entry.decided(self.state.now_s, "admitted", answer.reason)
+            if self.policies.release.is_on_arrival:
+                self._release(entry)
             return
         if not isinstance(answer, Refuse):
             entry.decided(self.state.now_s, "deferred", answer.reason)

@@ -176,7 +176,7 @@ class PendingFirst:
         self._standings = {
             kind: _Standing(line, kind, counts_other=lends) for kind, lends in self._lends.items()
         }
-        state.observe(self)
+        state.observe(self, self.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""

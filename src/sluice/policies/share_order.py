@@ -195,7 +195,7 @@ class ShareOrder:
         self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
         self._counts: dict[PhaseEntry, _Count] = {}
-        state.observe(self)
+        state.observe(self, self.settle_all)
 
     def touch(self, phase: PhaseEntry) -> None:
         """The phase changed; it is counted at the next question."""
@@ -206,6 +206,16 @@ class ShareOrder:
         for phase in self._touched:
             self._count(phase)
         self._touched.clear()
+
+    def settle_all(self) -> None:
+        """Count what has changed, and place the pools and jobs that are concerned."""
+        shares = {self.share(phase.job.pool, phase.kind): None for phase in self._touched}
+        self.settle()
+        for ranking in self._rankings.values():
+            ranking.settle()
+        for share in shares:
+            if share.jobs is not None:
+                share.jobs.settle()
 
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running

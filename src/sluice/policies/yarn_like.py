@@ -42,7 +42,7 @@ class YarnLike(TaskPolicy):
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Ranking[JobEntry] = Ranking(_key)
-        state.observe(self)
+        state.observe(self, self._jobs.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """Keep the order of jobs in step."""

@@ -16,6 +16,7 @@ from sluice.cli.commands import order
 from sluice.cli.commands import capacity
 from sluice.cli.commands import pools
 from sluice.cli.commands import share
+from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -27,6 +28,7 @@ __all__ = [
     "calibrate",
     "capacity",
     "explain",
+    "fairness",
     "order",
     "plan",
     "pools",

@@ -122,11 +122,16 @@ def import_(
     Example: sluice import /var/log/hadoop/done --format jhist
     """
     from sluice.api import profiles as api
-    from sluice.cli.progress import progress_lines
+    from sluice.cli.progress import steps
 
-    with progress_lines("importing") as on_progress:
+    with steps("importing") as shown:
         imported = api.import_logs(
-            paths, format=format_, settings=settings or [], store=store, on_progress=on_progress
+            paths,
+            format=format_,
+            settings=settings or [],
+            store=store,
+            on_progress=shown.on_progress,
+            on_fraction=shown.on_fraction,
         )
     if as_json:
         print_document(imported.document())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sluice.model.errors import InvalidInput
@@ -86,6 +86,15 @@ class SharingProblem:
     def number(self, value: float) -> Number:
         """The value as a number of the problem's kind."""
         return _exact(value) if self.is_exact else float(value)
+
+    def rough(self) -> SharingProblem:
+        """The same problem in floating point."""
+        return replace(
+            self,
+            capacity=float(self.capacity),
+            weights=tuple(map(float, self.weights)),
+            demands=tuple(tuple(map(float, row)) for row in self.demands),
+        )
 
     @property
     def shares(self) -> tuple[Number, ...]:

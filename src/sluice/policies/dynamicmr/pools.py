@@ -100,7 +100,7 @@ class JointOrder:
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._order = line.shares
-        state.observe(self)
+        state.observe(self, self._ranking.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""

@@ -13,6 +13,7 @@ from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
+from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING
 from sluice.model.settings import SettingsGroup, number, numbers, setting, word
@@ -47,6 +48,12 @@ class QueueSettings(SettingsGroup):
         "what is shared: containers, or the dominant share of the nodes' resources (ltyarn)",
         "units",
         "dominant",
+    )
+    accounts: str = word(
+        "keep",
+        "whether a real run starts with what earlier runs have counted (ltyarn)",
+        "keep",
+        "fresh",
     )
     probe_s: tuple[float, ...] = numbers("instants at which counters are reported (ltyarn)")
 
@@ -175,6 +182,21 @@ class QueueTreePolicy(TaskPolicy):
         while self._to_probe and self._to_probe[-1] <= now_s:
             at_s = self._to_probe.pop()
             self._probes[_named(at_s)] = probe(self.tree, now_s)
+
+    @property
+    def carries_use(self) -> bool:
+        """Whether use is remembered beyond the end of a run."""
+        rules = self.rules()
+        return bool(self.settings.accounts == "keep") and rules.round_s is None
+
+    def kept_after(self, length_s: float) -> float:
+        """The part of past use that still counts after a time in which nothing ran."""
+        half_life_s = self.rules().half_life_s
+        return 1.0 if half_life_s is None else math.pow(0.5, length_s / half_life_s)
+
+    def used_container_s(self, now_s: float) -> Mapping[PoolId, float]:
+        """What is counted until now, by queue."""
+        return {name: queue.usage.counted(now_s) for name, queue in self.tree.queues.items()}
 
     def report(self) -> Mapping[str, object]:
         now_s = self._state.now_s

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sluice.reporting.explain.diagnosis import Diagnosis
-from sluice.reporting.formatting import count, counted, duration, share, shortened, signed
+from sluice.reporting.formatting import (
+    count,
+    counted,
+    distinguished,
+    duration,
+    share,
+    shortened,
+    signed,
+)
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -47,9 +55,10 @@ def _path_table(found: Diagnosis) -> Table:
     table.add_column("critical path", no_wrap=True)
     for name in ("time", "share"):
         table.add_column(name, justify="right", no_wrap=True)
-    for step in shown:
+    names = distinguished([step.stage for step in shown], _STAGE_LETTERS)
+    for step, short in zip(shown, names, strict=True):
         table.add_row(
-            name_cell(shortened(step.stage, _STAGE_LETTERS)),
+            name_cell(step.stage, short=short),
             plain_text(duration(step.s)),
             plain_text(share(step.share)),
         )
@@ -64,9 +73,10 @@ def _skew_table(found: Diagnosis) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cause", no_wrap=True)
     causes = {True: "bytes", False: "not bytes", None: ""}
-    for one in shown:
+    names = distinguished([one.stage for one in shown], _STAGE_LETTERS)
+    for one, short in zip(shown, names, strict=True):
         table.add_row(
-            name_cell(shortened(one.stage, _STAGE_LETTERS)),
+            name_cell(one.stage, short=short),
             plain_text(duration(one.longest_s)),
             plain_text(duration(one.median_s)),
             plain_text(f"{one.ratio:.1f}x"),

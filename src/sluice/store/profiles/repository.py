@@ -12,12 +12,12 @@ from sqlalchemy import Connection, Engine
 
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
-from sluice.store.database import told_clearly as disk_told_clearly
+from sluice.store.database import told_clearly as disk_errors
 from sluice.store.home import make_state_folder
 from sluice.store.private import make_private_file
 from sluice.store.profiles import names, reading, retention, writing
 from sluice.store.profiles.address import Address, address_of
-from sluice.store.profiles.database import damage, engine_of, told_clearly
+from sluice.store.profiles.database import damage, database_errors, engine_of
 from sluice.store.profiles.database import reading as reading_of
 from sluice.store.profiles.database import writing as writing_to
 from sluice.store.profiles.retention import Forgotten
@@ -49,7 +49,7 @@ class Profiles:
         """
         address = address_of(url)
         if address.is_file:
-            with disk_told_clearly(address.path.parent):
+            with disk_errors(address.path.parent):
                 _make_file(address)
         return cls._at(address, clock)
 
@@ -70,7 +70,7 @@ class Profiles:
     def _at(cls, address: Address, clock: Callable[[], float]) -> Self:
         engine = engine_of(address)
         try:
-            with told_clearly(address):
+            with database_errors(address):
                 bring_up_to_date(engine, address)
         except BaseException:
             engine.dispose()
@@ -199,7 +199,7 @@ class Profiles:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with told_clearly(self.address), reading_of(self._engine) as connection:
+        with database_errors(self.address), reading_of(self._engine) as connection:
             try:
                 yield connection
             # The store can read whatever it wrote, so something else changed the rows.
@@ -208,7 +208,7 @@ class Profiles:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with told_clearly(self.address), writing_to(self._engine) as connection:
+        with database_errors(self.address), writing_to(self._engine) as connection:
             yield connection
 
 
