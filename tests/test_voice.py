@@ -24,9 +24,7 @@ CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # Packages and pages whose text is still to be rewritten. This list only ever gets shorter.
 PENDING = frozenset(
     {
-        "core",
         "engines",
-        "simulation",
     }
 )
 

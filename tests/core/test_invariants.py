@@ -99,19 +99,36 @@ def _kill_a_node_only(state):
 
 def _lose_an_output_unnoticed(state):
     for node in state.nodes.values():
-        node.done.clear()
+        del node.done[:]
+
+
+def _record(state, name, value):
+    """Change the first ended attempt in the record."""
+    attempt = state.closed[0]
+    setattr(attempt, name, value)
+    state.closed._kept[0] = attempt
 
 
 def _end_before_the_start(state):
-    state.closed[0].finished_at_s = -1.0
+    _record(state, "finished_at_s", -1.0)
 
 
 def _close_without_an_end(state):
-    state.closed[0].state = AttemptState.RUNNING
+    _record(state, "state", AttemptState.RUNNING)
 
 
 def _close_twice(state):
-    state.closed.append(state.closed[0])
+    state.closed.add(state.closed[0])
+
+
+def _offer_a_full_node(state):
+    node = next(a.node for a in state.running.values() if not a.node.free[SlotKind.MAP])
+    state.open_nodes.maps.add(node.index)
+
+
+def _forget_a_node_with_room(state):
+    node = next(node for node in state.nodes.values() if node.free[SlotKind.REDUCE])
+    state.open_nodes.reduces.discard(node.index)
 
 
 def _run_what_has_ended(state):
@@ -186,6 +203,8 @@ TAMPERED = [
     (_end_before_the_start, "before"),
     (_close_without_an_end, "done is|is closed and"),
     (_close_twice, "done is|twice"),
+    (_offer_a_full_node, "the index says otherwise"),
+    (_forget_a_node_with_room, "the index says otherwise"),
     (_run_what_has_ended, "and runs"),
     (_mark_moot_without_a_kill, "moot|twice|wait"),
     (_keep_running_for_an_ended_job, "in earnest"),

@@ -18,6 +18,7 @@ from tests.strategies import clusters, job_lists
 from sluice.core.transitions import JobState
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
+from sluice.policies.decorator import Decorator
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -107,6 +108,25 @@ def test_all_feasible_work_ends_and_no_slot_runs_two_tasks(name, cluster, jobs, 
 @given(cluster=racked, jobs=job_lists(), world=worlds)
 def test_the_same_world_gives_the_same_run(name, cluster, jobs, world):
     assert trace(live(name, cluster, jobs, **world)) == trace(live(name, cluster, jobs, **world))
+
+
+class OffersAll(Decorator):
+    """Is offered every node with room, whatever the policy could use there."""
+
+    def could_use(self, slot_kind, state):
+        return True
+
+
+@every_policy
+@settings(max_examples=8, deadline=None)
+@given(cluster=racked, jobs=job_lists(), world=worlds)
+def test_a_node_that_is_not_offered_would_have_been_given_nothing(name, cluster, jobs, world):
+    world |= {"heartbeat_s": 0.0}  # with heartbeats, every node that reports is offered
+    faults = FAULTS[world.pop("faults")]
+    policies = (task_policy(name), OffersAll(task_policy(name)))
+    one, other = (simulate(cluster, jobs, policy, **world, **faults) for policy in policies)
+
+    assert trace(one) == trace(other)
 
 
 @every_policy

@@ -145,7 +145,7 @@ def test_an_observer_that_raises_stops_the_run_and_leaves_the_collector_on(monke
 def test_without_jobs_there_is_nothing_to_do():
     world = World(totals(1, 1), [])
 
-    assert [] == world.run().closed
+    assert [] == list(world.run().closed)
     assert world.simulation.is_over
 
 

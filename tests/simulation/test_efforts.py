@@ -30,6 +30,7 @@ def drawn(tasks=1000, length_s=10.0, *, seed=0, job_id="j", **settings):
 
 def mishaps(count=MANY, *, seed=0, **settings):
     efforts = Efforts(SimulationSettings(**settings), seed)
+    efforts.add(map_reduce("j", count))
     return [efforts.mishap(AttemptKey("j", 0, task, 1)) for task in range(count)]
 
 
@@ -211,6 +212,7 @@ def test_an_attempt_fails_anywhere_on_its_way():
 
 def test_another_attempt_has_another_fate():
     efforts = Efforts(SimulationSettings(task_failure=0.5), 0)
+    efforts.add(map_reduce("j", 1))
     fates = [efforts.mishap(AttemptKey("j", 0, 0, n)).fails_after for n in range(1, 20)]
 
     assert None in fates

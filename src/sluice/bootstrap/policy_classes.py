@@ -82,7 +82,8 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
 
 
 def _chosen(kind: str, found: type[Policy], label: str, **more: Any) -> ChosenPolicy:  # noqa: ANN401  # fields of the result
-    name = found.name or _kebab(found.__name__)
+    given: object = found.name  # a decorator's is a property: that of what it decorates
+    name = given if isinstance(given, str) and given else _kebab(found.__name__)
     chosen = ChosenPolicy(kind=kind, name=name, policy_class=found, label=label, **more)
     if not chosen.is_ours and any(f"{each}.{name}" in BUILT_IN for each in _BASES):
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Checks of what policies answer, before it counts."""
+"""Checks of the answers of policies, before they take effect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def check_assignment(assignment: Assignment, node: NodeEntry, units: SlotUnits) 
     ):
         raise WrongDecision(f"attempt {copy_of.key} cannot be copied")
     if tasks != 1 and (tasks < 1 or not phase.job.alike):
-        raise WrongDecision(f"{tasks} tasks of {phase.job.job_id} at once, which are told apart")
+        raise WrongDecision(
+            f"{tasks} tasks of {phase.job.job_id} at once, but its tasks are not alike"
+        )
     needed = tasks if slot_kind is _CONTAINER else tasks * units[phase.kind]
     if needed > node.free[slot_kind] or not node.is_up:
         raise WrongDecision(

@@ -1,7 +1,7 @@
 """Events as text and back, exactly: one line of plain JSON each. The journal is written in it.
 
 Writing looks at values, reading at the declared types. A value class becomes an object of its
-fields, without those that stand at their default, so that a field added later reads old lines. A
+fields, without those that have their default, so that a field added later reads old lines. A
 tuple becomes an array, an enum member its value, a mapping an array of pairs. Where a field holds
 one of several classes (`TaskLengths`), the object says which by `is`. Numbers keep every bit;
 NaN and infinities are refused, because JSON has none.
@@ -29,12 +29,12 @@ from sluice.model.lengths import (
     WorkLengths,
 )
 
-# What stands behind a type that several classes share.
+# The classes behind a type that several classes share.
 _FORMS: dict[Any, tuple[type, ...]] = {
     TaskLengths: (ConstantLengths, ListedLengths, WorkLengths, TableLengths),
     Event: get_args(Event),
 }
-_TOLD_APART = frozenset(form for forms in _FORMS.values() for form in forms)
+_NAMED_FORMS = frozenset(form for forms in _FORMS.values() for form in forms)
 _WHICH = "is"
 _ABSENT = object()
 
@@ -112,16 +112,16 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # values of every type go in
         return [[_plain(key), _plain(held)] for key, held in value.items()]
     if kind is tuple:
         return [_plain(part) for part in value]
-    told: dict[str, Any] = {_WHICH: kind.__name__} if kind in _TOLD_APART else {}
+    fields: dict[str, Any] = {_WHICH: kind.__name__} if kind in _NAMED_FORMS else {}
     for name, default in _fields(kind):
         held = getattr(value, name)
         if not _is_same(held, default):
-            told[name] = _plain(held)
-    return told
+            fields[name] = _plain(held)
+    return fields
 
 
 def _is_same(held: object, default: object) -> bool:
-    """Whether a field need not be told. 0 and 0.0 are equal but not the same."""
+    """Whether a field may be left out. 0 and 0.0 are equal but not the same."""
     if isinstance(held, str | float | int | tuple):
         return type(held) is type(default) and held == default
     return held is default
@@ -171,7 +171,7 @@ def _class_reader(kind: type) -> _Reader:
 
 def _as_is(plain: Any) -> Any:  # noqa: ANN401  # as `_plain`
     if isinstance(plain, list | dict):
-        raise TypeError(f"{type(plain).__name__} stands where a single value should")
+        raise TypeError(f"{type(plain).__name__} is not a single value")
     return plain
 
 

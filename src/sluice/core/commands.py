@@ -1,4 +1,4 @@
-"""What the scheduler asks of the world. Safe to carry out twice: each names what it is about."""
+"""Commands of the scheduler. Each names its subject, so that it is safe to carry out twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Interval = tuple[int, int]  # first slot, how many
 
 
 class Locality(IntEnum):
-    """How near a task runs to its input; lower is nearer."""
+    """Distance between a task and its input; lower is nearer."""
 
     NODE = 0
     RACK = 1
@@ -67,7 +67,7 @@ class Release(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A job is not taken; nothing of it will run."""
+    """Refuse a job; none of its tasks will run."""
 
     job_id: JobId
     reason: Reason

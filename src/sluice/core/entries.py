@@ -1,7 +1,7 @@
-"""The parts of the cluster state: jobs, phases, pools, nodes and attempts as they stand.
+"""The parts of the cluster state: jobs, phases, pools, nodes and attempts, as they are now.
 
 * A `PhaseEntry` holds its waiting, running and done tasks. It is *startable* once enough of the
-  phases before it are done, and then stands in the `Backlog` of its kind while tasks wait.
+  phases before it are done, and is then in the `Backlog` of its kind while tasks wait.
 * A `Tally` counts waiting and running tasks of one kind for one owner (a pool; the cluster).
 * A `NodeEntry` holds its free slots as intervals: the lowest free slot is always used first.
   Where slots of one kind are lent to tasks of another that need more or less, a slot is divided
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import heapq
 import math
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sluice.core.commands import Interval, Launch
 from sluice.core.events import AttemptKey, Usage
+from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import PendingTasks
 from sluice.core.ranking import in_heap_order
 from sluice.core.reasons import Reason
@@ -46,7 +48,7 @@ class Attempt:
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     progress: float = 0.0
-    progress_at_s: float = _NEVER  # when that was told
+    progress_at_s: float = _NEVER  # when that was reported
     width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
     usage: Usage | None = None
     outputs: tuple[str, ...] = ()
@@ -71,12 +73,12 @@ class Attempt:
 
 
 class PhaseEntry:
-    """One phase of one job as it stands."""
+    """One phase of one job, as it is now."""
 
     __slots__ = (
         "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
-        "kind", "lost", "needed_by", "pending", "phase", "retries", "running", "siblings",
-        "tasks",
+        "kind", "log_number", "lost", "needed_by", "pending", "phase", "retries", "running",
+        "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
@@ -92,13 +94,15 @@ class PhaseEntry:
         self.running = 0
         self.done = 0
         self.is_open = False  # its tasks may start
-        self.is_queued = False  # it stands in its backlogs
+        self.is_queued = False  # it is in its backlogs
         self.needed_by: list[PhaseEntry] = []
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
-        self.lost: list[Attempt] = []  # done, their output is gone, and nothing needs it now
+        # Rows of done attempts whose output is gone, while nothing needs it.
+        self.lost: list[int] = []
+        self.log_number = -1  # in the record of attempts, once one has ended
 
     @property
     def name(self) -> str:
@@ -116,7 +120,7 @@ class PhaseEntry:
 
     @property
     def line_key(self) -> tuple[int, int]:
-        """Place in the line of released work: by release, then by phase."""
+        """Place in the queue of released work: by release, then by phase."""
         return (self.job.release_seq, self.index)
 
     @property
@@ -145,7 +149,7 @@ class Backlog:
         return {entry[2] for entry in self._heap if entry[2].is_queued}
 
     def first(self) -> PhaseEntry | None:
-        """The phase whose turn it is; those with nothing left are dropped on the way."""
+        """The first phase; phases with nothing left are dropped on the way."""
         heap = self._heap
         while heap:
             phase = heap[0][2]
@@ -159,20 +163,20 @@ class Backlog:
         first = self.first()
         if first is None:
             return iter(())
-        # One alone is the rule where each job has a pool of its own.
+        # Usually there is one alone, if each job has its own pool.
         return self._walk() if len(self._heap) > 1 else iter((first,))
 
     def _walk(self) -> Iterator[PhaseEntry]:
         last: PhaseEntry | None = None
         for _, _, phase in in_heap_order(self._heap):
-            # A phase may have left and come back: then it stands here twice.
+            # A phase that left and came back is in the heap twice.
             if phase.is_queued and phase is not last:
                 last = phase
                 yield phase
 
 
 class JobEntry:
-    """One job as it stands."""
+    """One job, as it is now."""
 
     __slots__ = (
         "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
@@ -185,7 +189,7 @@ class JobEntry:
         self.job_id: JobId = job.job_id
         self.weight: float = job.weight
         self.seq = seq  # order of submission
-        self.seniority = (job.submitted_at_s, str(job.job_id))  # what ties are broken by
+        self.seniority = (job.submitted_at_s, str(job.job_id))  # ties are broken by it
         self.pool = pool
         self.alike = alike
         self.state = JobState.DEFERRED
@@ -194,10 +198,10 @@ class JobEntry:
         self.release_seq = -1
         self.released_at_s = _NEVER
         self.started_at_s = _NEVER
-        self.ended_at_s = 0.0  # the last end of a task so far, which may be told later
+        self.ended_at_s = 0.0  # the last end of a task so far; it may be reported later
         self.finished_at_s = _NEVER
         self.reason = ""
-        self.promised = 0  # containers that are its own until it ends
+        self.promised = 0  # containers reserved for it until it ends
         self.verdict: Reason | None = None  # why it was deferred or refused
         self.decisions: list[tuple[float, str, Reason]] = []  # of admission; see `decided`
 
@@ -225,7 +229,7 @@ class JobEntry:
 
 
 class PoolEntry:
-    """One pool as it stands."""
+    """One pool, as it is now."""
 
     __slots__ = ("backlogs", "jobs", "pool", "seq")
 
@@ -241,31 +245,41 @@ class PoolEntry:
 
 
 class NodeEntry:
-    """One node as it stands.
+    """One node, as it is now.
 
     A node serves typed slots or containers at one time, not both: any slot can be a container.
     """
 
     __slots__ = (
-        "containers", "done", "free", "index", "is_up", "node", "node_id", "rack", "reserved",
-        "room", "units",
+        "containers", "done", "free", "index", "is_up", "log_number", "node", "node_id",
+        "open_nodes", "rack", "reserved", "room", "typed", "units",
     )  # fmt: skip
 
-    def __init__(self, node: Node, index: int, units: SlotUnits = WHOLE_SLOTS) -> None:
+    def __init__(
+        self,
+        node: Node,
+        index: int,
+        units: SlotUnits = WHOLE_SLOTS,
+        open_nodes: OpenNodes | None = None,
+    ) -> None:
         self.node = node
+        self.open_nodes = open_nodes or OpenNodes()  # where it is entered while it has room
         self.units = units
         self.node_id = node.node_id
         self.rack = node.rack
         self.index = index
         self.is_up = True
         self.reserved = NOTHING
-        self.done: list[Attempt] = []  # whose output lies here and may still be needed
+        self.done = array("I")  # rows of attempts whose output is here and may still be needed
+        self.log_number = -1  # in the record of attempts, once one has ended here
         # A node without any slots is limited by its resources alone.
         self.containers = node.slots(_CONTAINER) or SLOTS_MAX
         self.free = {kind: self.all_units(kind) for kind in SlotKind}
         self.room: dict[SlotKind, list[Interval]] = {
             kind: [(0, free)] if free else [] for kind, free in self.free.items()
         }
+        self.typed = self.free[_MAP] + self.free[_REDUCE]  # units of all its typed slots
+        self.enter_room()
 
     def all_units(self, kind: SlotKind) -> int:
         """Units of all slots of a kind, free or not."""
@@ -285,16 +299,36 @@ class NodeEntry:
             or not (self.node.map_slots or self.node.reduce_slots)
         )
 
+    def enter_room(self) -> None:
+        """Enter its free slots in the index of nodes with room; a lost node has none.
+
+        Called only when a kind runs out of free slots or when its first slot is taken or freed:
+        between these instants the entries cannot change, and most starts and ends fall between.
+        """
+        free = self.free
+        containers = free[_CONTAINER]
+        if not self.is_up:
+            self.open_nodes.update(self.index, 0, 0, 0)
+        elif containers != self.containers:
+            self.open_nodes.update(self.index, 0, 0, containers)
+        else:
+            maps, reduces = free[_MAP], free[_REDUCE]
+            in_use = maps + reduces != self.typed
+            self.open_nodes.update(self.index, maps, reduces, 0 if in_use else containers)
+
     def is_mixed(self, kind: SlotKind) -> bool:
-        """Whether a slot of this kind would stand beside slots used in the other manner."""
+        """Whether a slot of this kind would be used together with slots of the other manner."""
         free = self.free
         if kind is not _CONTAINER:
             return free[_CONTAINER] != self.containers
-        return free[_MAP] + free[_REDUCE] != self.all_units(_MAP) + self.all_units(_REDUCE)
+        return free[_MAP] + free[_REDUCE] != self.typed
 
     def take_slots(self, kind: SlotKind, wanted: int) -> tuple[Interval, ...]:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
-        self.free[kind] -= wanted
+        before = self.free[kind]
+        self.free[kind] = before - wanted
+        if before == wanted or self._is_idle(kind, before):
+            self.enter_room()
         heap = self.room[kind]
         start, length = heap[0]
         if length == wanted:
@@ -321,9 +355,19 @@ class NodeEntry:
 
     def give_back(self, kind: SlotKind, slots: tuple[Interval, ...]) -> None:
         """Units that were taken are free again."""
+        before = after = self.free[kind]
         for interval in slots:
-            self.free[kind] += interval[1]
+            after += interval[1]
             heapq.heappush(self.room[kind], interval)
+        self.free[kind] = after
+        if not before or self._is_idle(kind, after):
+            self.enter_room()
+
+    def _is_idle(self, kind: SlotKind, free: int) -> bool:
+        """Whether no slot of the manner that a kind belongs to would be taken with so many free."""
+        if kind is _CONTAINER:
+            return free == self.containers
+        return free + self.free[_REDUCE if kind is _MAP else _MAP] == self.typed
 
     def used(self, kind: SlotKind) -> int:
         """Units of a kind of slot in use."""

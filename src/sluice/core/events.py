@@ -1,4 +1,4 @@
-"""What happens to the scheduler. Facts, in the order the world saw them.
+"""Events: what the scheduler learns about the world, in the order in which it learns it.
 
 Every event carries `at_s`, the instant the scheduler learns of it, in seconds since the start of
 the workload. Named tuples, not dataclasses: a simulation makes millions of them.
@@ -31,7 +31,7 @@ class AttemptKey(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What one attempt took: seconds, bytes, records. Profiles are learned from it."""
+    """Measured use of one attempt: seconds, bytes, records. Profiles are computed from it."""
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -64,8 +64,8 @@ class JobSubmitted(NamedTuple):
 
     locations: per phase position, per task, the nodes that hold its input; missing = anywhere.
     alike: tasks of one phase that start together on a node will end together, so that the
-    scheduler may count them instead of telling them apart.
-    is_last: no other job will arrive, as far as anybody knows.
+    scheduler may count them instead of treating each by itself.
+    is_last: no other job is known to arrive later.
     """
 
     at_s: float
@@ -76,21 +76,21 @@ class JobSubmitted(NamedTuple):
 
 
 class JobKilled(NamedTuple):
-    """The user takes a job back."""
+    """The user cancels a job."""
 
     at_s: float
     job_id: JobId
 
 
 class TaskStarted(NamedTuple):
-    """An attempt really runs now."""
+    """The process of an attempt has started."""
 
     at_s: float
     key: AttemptKey
 
 
 class TaskProgress(NamedTuple):
-    """How far an attempt is, 0 to 1; `shuffled_at_s` once its input is all fetched."""
+    """The progress of an attempt, 0 to 1; `shuffled_at_s` once all its input is fetched."""
 
     at_s: float
     key: AttemptKey
@@ -127,7 +127,7 @@ class TaskFailed(NamedTuple):
 
 
 class NodeJoined(NamedTuple):
-    """A node is there, empty."""
+    """A node has joined; nothing runs on it."""
 
     at_s: float
     node: Node
@@ -142,7 +142,7 @@ class NodeLost(NamedTuple):
 
 
 class NodeHeartbeat(NamedTuple):
-    """A node has reported and asks for work. Sent only where nodes speak at intervals."""
+    """A node has reported and asks for work. Sent only if nodes report at intervals."""
 
     at_s: float
     node_id: NodeId

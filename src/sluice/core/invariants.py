@@ -1,4 +1,4 @@
-"""What holds between any two events, whatever the world does: nothing is lost, nothing is double.
+"""Checks that hold between any two events: no task is lost, and no task runs twice.
 
 For speed the state keeps counters and indexes in step by hand. Here each of them is counted again
 the slow way, from the attempts themselves, so that one that slipped is caught at the event that
@@ -29,7 +29,7 @@ _ROUNDING = 1e-6  # what adding and taking away reservations may leave, relative
 
 
 def check(state: ClusterState) -> None:
-    """Raise AssertionError, saying what is out of step and where, unless the state is sound."""
+    """Raise AssertionError, with what is inconsistent and where, unless the state is consistent."""
     _check_totals(state)
     for job in state.jobs.values():
         _check_job(job, state)
@@ -42,6 +42,7 @@ def check(state: ClusterState) -> None:
     assert state.busy == busy, f"busy is {state.busy}, attempts run {busy} tasks"
     for node in state.nodes.values():
         _check_node(node, on_node[node])
+        _check_room(node, state)
     _check_closed(state)
 
 
@@ -91,10 +92,13 @@ def _check_phases(state: ClusterState) -> None:
     for attempt in state.running.values():
         running[attempt.phase].append(attempt)
     done = defaultdict(list)
-    for attempt in state.closed:
+    kept_rows = {row for node in state.nodes.values() for row in node.done}
+    kept = set()
+    for row, attempt in enumerate(state.closed):
         if attempt.state is AttemptState.DONE and not (attempt.is_moot or attempt.is_undone):
             done[attempt.phase].append(attempt)
-    kept = {attempt for node in state.nodes.values() for attempt in node.done}
+            if row in kept_rows:
+                kept.add(attempt)
     queued = {kind: state.backlogs[kind].phases() for kind in SlotKind}
     for job in state.jobs.values():
         for phase in job.phases:
@@ -131,7 +135,7 @@ def _check_tasks(phase: PhaseEntry, running: list[Attempt], done: list[Attempt])
 
 
 def _check_outputs(phase: PhaseEntry, done: list[Attempt], kept: set[Attempt]) -> None:
-    """What an unfinished phase reads lies on a node that is up, and is missed when it goes."""
+    """The output that an unfinished phase reads is on a node that is up."""
     if not phase.job.has_ended and not all(later.is_done for later in phase.needed_by):
         for attempt in done:
             assert attempt.node.is_up, f"output of {attempt.key} is gone, and a phase needs it"
@@ -139,7 +143,7 @@ def _check_outputs(phase: PhaseEntry, done: list[Attempt], kept: set[Attempt]) -
 
 
 def _check_line(phase: PhaseEntry, queued: set[PhaseEntry]) -> None:
-    """A phase stands in line exactly while it may start and has something to start."""
+    """A phase is in its backlogs exactly while it may start and has waiting tasks."""
     where = f"{phase.job_id}/{phase.name}"
     is_active = _HOME.get(phase.job.state) == "active"
     assert phase.is_open == (is_active and phase.left_before == 0), (
@@ -168,6 +172,21 @@ def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
     for amount, *parts in zip(node.reserved.amounts(), *held, strict=True):
         assert math.isclose(amount, math.fsum(parts), rel_tol=_ROUNDING, abs_tol=_ROUNDING), (
             f"{node.node_id}: {amount} is reserved, its attempts hold {math.fsum(parts)}"
+        )
+
+
+def _check_room(node: NodeEntry, state: ClusterState) -> None:
+    """The index of nodes with room has the node exactly for the kinds that it has free."""
+    assert state.node_at[node.index] is node, f"{node.node_id} is not at its index"
+    open_nodes = state.open_nodes
+    for kind, members in (
+        (SlotKind.MAP, open_nodes.maps),
+        (SlotKind.REDUCE, open_nodes.reduces),
+        (SlotKind.CONTAINER, open_nodes.containers),
+    ):
+        is_open = node.is_up and node.free[kind] > 0 and not node.is_mixed(kind)
+        assert (members.first_from(node.index) == node.index) == is_open, (
+            f"{node.node_id}: {node.free[kind]} free {kind.value} slots, the index says otherwise"
         )
 
 
@@ -203,7 +222,7 @@ def _check_running(attempt: Attempt, state: ClusterState) -> None:
         f"attempt {key} holds {_total(attempt.slots)} units, its tasks take {width} each"
     )
     assert not attempt.is_moot or attempt.state is AttemptState.KILLING, (
-        f"attempt {key} is moot, yet nobody asked it to end"
+        f"attempt {key} is moot, but it was not asked to end"
     )
 
 
@@ -215,7 +234,7 @@ def _check_closed(state: ClusterState) -> None:
     assert len(seen) == len(state.running)
     for attempt in state.closed:
         key = attempt.key
-        assert key not in seen, f"attempt {key} stands twice in the history"
+        assert key not in seen, f"attempt {key} is twice in the history"
         seen.add(key)
         assert attempt.state in ATTEMPT_ENDS, f"attempt {key} is closed and {attempt.state}"
         assert attempt.finished_at_s >= attempt.started_at_s, (

@@ -1,7 +1,7 @@
-"""An assignment that has been checked becomes an attempt: a task and slots are taken for it.
+"""Starts an assignment that was checked: takes a task and slots for it.
 
-Where slots are divided (see `SlotUnits`) an attempt holds units; its launch still tells one slot
-for each task, the one in which the task's units begin.
+Where slots are divided (see `SlotUnits`) an attempt holds units. Its launch still names one slot
+for each task: the slot in which the task's units begin.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from typing import Final
 from sluice.core.commands import Launch
 from sluice.core.entries import WHOLE_SLOTS, NodeEntry
 from sluice.core.events import AttemptKey
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 
 # Calling a named tuple's class takes twice as long as this, and every launch makes two.
 _new: Final = tuple.__new__
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 
 
 def launch(assignment: Assignment, node: NodeEntry, state: ClusterState) -> Launch:
-    """Begin what was assigned, in the state; returns the command that the world is to carry out."""
+    """Start the assignment in the state; returns the command for the driver to carry out."""
     phase, slot_kind, reason, tasks, copy_of, wanted = assignment
     locality = None
     if copy_of is not None:
@@ -55,3 +57,21 @@ def launch(assignment: Assignment, node: NodeEntry, state: ClusterState) -> Laun
     if copy_of is not None:
         phase.copies.setdefault(task, [copy_of]).append(attempt)
     return command
+
+
+def next_open(index: int, state: ClusterState, tasks: TaskPolicy) -> int:
+    """The first node from an index on with a free slot that waiting work could use; or -1.
+
+    Asked again after each offer, because the offer may have started all work of one kind.
+    """
+    nodes = state.open_nodes
+    best = nodes.maps.first_from(index)
+    if best >= 0 and not tasks.could_use(_MAP, state):
+        best = -1
+    other = nodes.reduces.first_from(index)
+    if other >= 0 and (best < 0 or other < best) and tasks.could_use(_REDUCE, state):
+        best = other
+    other = nodes.containers.first_from(index)
+    if other >= 0 and (best < 0 or other < best) and tasks.could_use(_CONTAINER, state):
+        best = other
+    return best

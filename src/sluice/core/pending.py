@@ -1,7 +1,7 @@
-"""Tasks of one phase that wait to start: counted while alike, told apart once something does.
+"""Tasks of one phase that wait to start: counted while they are alike, listed once they differ.
 
 `PendingTasks` is a counter and a list of tasks to run again. `LocatedTasks` also knows where
-the input of each task lies, and finds the nearest waiting task for a node in amortised O(1).
+the input of each task is, and finds the nearest waiting task for a node in amortised O(1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PendingTasks:
         self.count = tasks
 
     def take_one(self) -> int:
-        """Remove and return the task whose turn it is."""
+        """Remove and return the next task."""
         self.count -= 1
         if self._again:
             return heapq.heappop(self._again)
@@ -58,24 +58,24 @@ class PendingTasks:
         self.count += 1
 
     def clear(self) -> None:
-        """Nothing waits any more: the job has ended."""
+        """Remove all waiting tasks: the job has ended."""
         self._fresh = self._tasks
         self._again.clear()
         self.count = 0
 
     def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
-        """How near the best waiting task is to a node; None where place means nothing."""
+        """Distance from a node to the nearest waiting task's input; None if it has no effect."""
         return None
 
     def is_within(self, node_id: NodeId, rack: str, level: Locality) -> bool:
-        """Whether some waiting task may run there that is to run no further from its input.
+        """Whether a waiting task may run on the node within that distance from its input.
 
-        Cheaper than `nearest` where the answer is no, as delay scheduling mostly hears.
+        Cheaper than `nearest` if the answer is no, which delay scheduling mostly gets.
         """
         return True
 
     def locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
-        """How near a node is to the input of a task, whether it waits or not."""
+        """Distance from a node to the input of a task, whether the task waits or not."""
         return None
 
     def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
@@ -84,10 +84,10 @@ class PendingTasks:
 
 
 class Surroundings:
-    """Who has input on which node and rack: for each, the phases and their tasks there.
+    """The phases with input on each node and rack, with their tasks there.
 
     Shared by all phases, and by node first: a scheduler asks many phases about one node, and most
-    have nothing there. rack_of: the rack of each node.
+    have no input there. rack_of: the rack of each node.
     """
 
     __slots__ = ("by_node", "by_rack", "rack_of")

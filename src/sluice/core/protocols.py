@@ -201,6 +201,16 @@ class TaskPolicy(Policy):
         """
         return False
 
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        """Whether a free slot of this kind could be given to work that waits now.
+
+        Nodes that have room in no such kind are not offered, so that a decision costs what it
+        starts. A false answer must mean that `assign` would return nothing for such a node and
+        change nothing in the policy. A subclass that changes which slots `assign` fills overrides
+        this too; the default is always safe.
+        """
+        return True
+
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         """When to decide again if nothing else happens before; None for never."""
         return None

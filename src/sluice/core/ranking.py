@@ -1,7 +1,7 @@
 """An order over things whose keys keep changing, kept up to date lazily.
 
-Whoever changes a thing calls `touch`; the key is worked out again only when somebody asks for
-the order. Each change costs O(log n) comparisons at most, however many changes fall between two
+Each change of a thing is followed by `touch`; its key is computed again only when the order is
+read. Each change costs O(log n) comparisons at most, however many changes fall between two
 questions, and a walk over the first k things costs O(k).
 """
 
@@ -50,7 +50,7 @@ class SortedBlocks(Generic[E]):
         self._lasts: list[Any] = []  # of each block
 
     def add(self, entry: E) -> None:
-        """It stands in its place now."""
+        """Insert the entry at its place."""
         blocks, lasts = self._blocks, self._lasts
         if not blocks:
             blocks.append([entry])
@@ -67,7 +67,7 @@ class SortedBlocks(Generic[E]):
             del block[half:]
 
     def remove(self, entry: E) -> None:
-        """It is out of the order; it must have been in."""
+        """Remove the entry, which must be in the order."""
         index = bisect_left(self._lasts, entry)
         block = self._blocks[index]
         del block[bisect_left(block, entry)]
@@ -91,7 +91,7 @@ Entry = tuple[tuple[Any, ...], int, T]
 class Ranking(Generic[T]):
     """Things by ascending key; a thing whose key is None is out of the order.
 
-    Keys are tuples; equal keys stand in the order in which they were last worked out.
+    Keys are tuples; things with equal keys are in the order in which their keys were computed.
     """
 
     __slots__ = ("_current", "_key", "_order", "_placed", "_touched")
@@ -101,7 +101,7 @@ class Ranking(Generic[T]):
         self._order: SortedBlocks[Entry[T]] = SortedBlocks()
         self._current: dict[T, Entry[T]] = {}
         self._touched: dict[T, None] = {}
-        self._placed = 0  # so many times; the running number keeps things from being compared
+        self._placed = 0  # counts placements; the number keeps things from being compared
 
     def key_of(self, thing: T) -> tuple[Any, ...] | None:
         """The thing's key as it is now; a subclass may work it out without the call."""

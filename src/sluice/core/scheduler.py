@@ -7,15 +7,16 @@ task policy fills free slots node by node. Every answer of a policy is checked b
 wrong one raises `WrongDecision`, because a wrong decision is worse than a stop. A late, repeated or
 unknown event is ordinary input: it is counted in `state.ignored` and changes nothing.
 
-The same events give the same commands, whoever drives: the journal of events is the recovery log.
+The same events give the same commands, whichever driver feeds them: the journal of events is the
+recovery log.
 """
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final
 
 from sluice.core import events as ev
@@ -23,7 +24,7 @@ from sluice.core.checks import WrongDecision, check_assignment
 from sluice.core.commands import Command, Kill, Provision, Reject, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import TaskFinished, Tick
-from sluice.core.launching import launch
+from sluice.core.launching import launch, next_open
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -45,7 +46,6 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
-_by_index: Final = attrgetter("index")
 _KILLING: Final = AttemptState.KILLING
 _SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
@@ -65,7 +65,7 @@ class Rules:
     """Settings of the core itself.
 
     slowstart: share of a job's earlier tasks done before the next phase may start, 0 to 1.
-    by_heartbeat: hand out work when a node reports, not at every tick.
+    by_heartbeat: assign work when a node reports, not at every tick.
     is_live: tasks are real processes, which begin their own work without asking; then slowstart
     holds for every policy.
     failures_max: a task that failed this often fails its job; kills and losses do not count.
@@ -78,7 +78,7 @@ class Rules:
 
 
 class Scheduler:
-    """Decides for one cluster. See the module for how."""
+    """Decides for one cluster; the module describes how."""
 
     def __init__(
         self, policies: Policies, *, pools: tuple[Pool, ...] = (), rules: Rules | None = None
@@ -91,7 +91,6 @@ class Scheduler:
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._commands: list[Command] = []
-        self._roomy: dict[NodeEntry, None] = {}  # nodes that may have room
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
             ev.TaskStarted: self._on_started,
@@ -103,14 +102,14 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
         }
         self._tasks = policies.tasks
-        self._round_wake_s = -math.inf  # the last wake-up that was asked for, for a round
+        self._round_wake_s = -math.inf  # the last wake-up requested for a round
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
         self._assign = self._tasks.assign
         self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
-        """Take in one event and return what the world should do about it, in order."""
+        """Handle one event; returns the commands for the driver, in order."""
         self.events += 1
         commands: list[Command] = []
         self._commands = commands
@@ -128,7 +127,7 @@ class Scheduler:
         return commands
 
     def pass_time(self, at_s: float) -> None:
-        """It is `at_s`, and nothing has happened since the last event: for questions about then."""
+        """Set the clock to `at_s` without an event, for questions about that instant."""
         self.state.now_s = max(self.state.now_s, at_s)
 
     # --- facts ------------------------------------------------------------------------------
@@ -163,8 +162,7 @@ class Scheduler:
         if known is not None and known.is_up:
             self.state.ignored["node already up"] += 1
             return
-        node = self.state.add_node(event.node)
-        self._roomy[node] = None
+        self.state.add_node(event.node)
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -172,14 +170,13 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self.state.remove_node(node)
-        self._roomy.pop(node, None)
         detail = event.reason or f"node {node.node_id} was lost"
         for attempt in [a for a in self.state.running.values() if a.node is node]:
             self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
             self.state.run_again(attempt)
-        for attempt in node.done:
-            self.state.undo(attempt)
-        node.done.clear()
+        done, node.done = node.done, array("I")
+        for row in done:
+            self.state.undo(row)
 
     def _on_started(self, event: ev.TaskStarted) -> None:
         attempt = self._find(event.key)
@@ -206,7 +203,6 @@ class Scheduler:
             self.state.ignore(key)
             return
         self.state.finish(attempt, event)
-        self._roomy[attempt.node] = None
         phase = attempt.phase
         if phase.copies and not attempt.is_moot:
             self._settle_copies(attempt)
@@ -222,11 +218,9 @@ class Scheduler:
             attempt.usage = event.usage
         was = _FAILED_AS.get(event.kind, AttemptInput.FAILED)
         self.state.close(attempt, was, event.finished_at_s, event.detail)
-        if attempt.node.is_up:
-            self._roomy[attempt.node] = None
         if attempt.is_moot:
             return
-        charged = self._make_anew(job, event.blames)
+        charged = self._repeat_tasks(job, event.blames)
         # Blaming others excuses a task only while something that it reads is really missing.
         if phase.has_inputs:
             charged = [(phase, task)]
@@ -239,20 +233,20 @@ class Scheduler:
             return
         self.state.run_again(attempt)
 
-    def _make_anew(
+    def _repeat_tasks(
         self, job: JobEntry, blames: tuple[tuple[int, int], ...]
     ) -> list[tuple[PhaseEntry, int]]:
-        """Done tasks whose output could not be read wait again; which these are."""
+        """Make done tasks wait again whose output could not be read; returns these tasks."""
         culprits = []
         for index, task in blames:
             output = self.state.output_of(job, index, task)
             if output is not None:
                 self.state.undo(output)
-                culprits.append((output.phase, task))
+                culprits.append((job.phases[index], task))
         return culprits
 
     def _gives_up(self, phase: PhaseEntry, task: int, detail: str) -> bool:
-        """Count a failure of a task; whether that was one too many and has ended its job."""
+        """Count a failure of a task; whether it failed too often, which ends its job."""
         failures = phase.failures.get(task, 0) + 1
         phase.failures[task] = failures
         if failures < self.rules.failures_max:
@@ -269,7 +263,7 @@ class Scheduler:
         return attempt
 
     def _settle_copies(self, winner: Attempt) -> None:
-        """First finisher wins: its twins are asked to end, and will not count."""
+        """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
         for twin in winner.phase.copies.pop(winner.key.task, ()):
             if twin is not winner:
                 twin.is_moot = True
@@ -295,17 +289,17 @@ class Scheduler:
         wants_offer = self._tasks.wants_offer(state)
         if not (state.startable or wants_offer):
             return
-        nodes = list(self._roomy)
-        if len(nodes) > 1:
-            # In the order of their naming, so that equal inputs give equal placements.
-            nodes.sort(key=_by_index)
-        for node in nodes:
-            self._offer(node)
+        index = next_open(
+            0, state, self._tasks
+        )  # ascending, so that equal inputs give equal placements
+        while index >= 0:
+            self._offer(state.node_at[index])
             if not (state.startable or wants_offer):
                 break
+            index = next_open(index + 1, state, self._tasks)
         # What has just started may need another look, although nothing ran before.
         if not (state.startable or self._tasks.wants_offer(state)):
-            return  # no task waits for the clock
+            return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))
@@ -338,7 +332,7 @@ class Scheduler:
             )
 
     def _ask_deferred(self) -> None:
-        """Ask about deferred jobs, if a round is due, and see to it that there will be another."""
+        """Ask about deferred jobs if a round is due, and request a wake-up for the next round."""
         state, admission = self.state, self.policies.admission
         round_s = admission.round_at_s(state.now_s)
         if round_s is None or round_s <= state.now_s:
@@ -390,10 +384,8 @@ class Scheduler:
             self._commands.append(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:
-        """Let the task policy fill the node; each answer counts before the next is asked for."""
+        """Let the task policy fill the node; an answer takes effect before the next is read."""
         state, commands = self.state, self._commands
         for assignment in self._assign(node, state, state.now_s):
             check_assignment(assignment, node, self.state.units)
             commands.append(launch(assignment, node, state))
-        if not node.has_room:
-            self._roomy.pop(node, None)

@@ -1,4 +1,4 @@
-"""What the scheduler knows about the cluster: the one place with mutable state.
+"""The state of the cluster: the one place with mutable state.
 
 Policies read it and never write it. Each event changes a handful of counters and indexes in
 O(log n); nothing is counted by walking over jobs or nodes. `start`, `finish` and `close` are the
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
+from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Interval, Launch
 from sluice.core.entries import (
     WHOLE_SLOTS,
@@ -23,6 +24,8 @@ from sluice.core.entries import (
     SlotUnits,
 )
 from sluice.core.events import AttemptKey, TaskFinished
+from sluice.core.observers import AttemptObserver, Observer
+from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
@@ -40,28 +43,8 @@ Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
 _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
-_RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself costs a microsecond's tenth
+_RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
 _STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
-
-
-class Observer(Protocol):
-    """Keeps an index over the state up to date; policies attach theirs."""
-
-    def touch(self, phase: PhaseEntry) -> None:
-        """The phase's waiting or running count, or whether it may start, has changed."""
-
-
-class AttemptObserver(Protocol):
-    """Called for each attempt; for policies that need attempts, not just their number."""
-
-    def began(self, attempt: Attempt) -> None:
-        """It runs from now on."""
-
-    def told(self, attempt: Attempt) -> None:
-        """It has reported its progress: `attempt.progress`."""
-
-    def ended(self, attempt: Attempt) -> None:
-        """It has ended: `attempt.state` says how."""
 
 
 class ClusterState:
@@ -82,10 +65,12 @@ class ClusterState:
         self.busy = 0  # tasks that run
         self.pools: dict[PoolId, PoolEntry] = {}
         self.nodes: dict[NodeId, NodeEntry] = {}
+        self.node_at: list[NodeEntry] = []  # by index
+        self.open_nodes = OpenNodes()
         self.rack_of: dict[NodeId, str] = {}
         self.surroundings = Surroundings(self.rack_of)
         self.running: dict[AttemptKey, Attempt] = {}
-        self.closed: list[Attempt] = []  # every attempt that ended, in the order of its end
+        self.closed = AttemptLog()  # every attempt that ended, in the order of its end
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.startable = 0  # waiting tasks that could start if they were given room
@@ -121,8 +106,13 @@ class ClusterState:
     def add_node(self, node: Node) -> NodeEntry:
         known = self.nodes.get(node.node_id)
         self.node_changes += 1
-        entry = NodeEntry(node, known.index if known else len(self.nodes), self.units)
+        index = known.index if known else len(self.nodes)
+        entry = NodeEntry(node, index, self.units, self.open_nodes)
         self.nodes[node.node_id] = entry
+        if known is None:
+            self.node_at.append(entry)
+        else:
+            self.node_at[index] = entry
         self.rack_of[node.node_id] = node.rack
         for kind in SlotKind:
             self.slots[kind] += node.slots(kind)
@@ -131,6 +121,7 @@ class ClusterState:
     def remove_node(self, entry: NodeEntry) -> None:
         self.node_changes += 1
         entry.is_up = False
+        entry.enter_room()
         for kind in SlotKind:
             self.slots[kind] -= entry.node.slots(kind)
 
@@ -152,11 +143,11 @@ class ClusterState:
         return entry
 
     def move_job(self, entry: JobEntry, was: JobInput) -> None:
-        """Follow the transition table; KeyError where it has no such row."""
+        """Change the state by the transition table; KeyError if the table has no such row."""
         entry.state = JOB_TRANSITIONS[was][entry.state]
 
     def admit(self, entry: JobEntry, containers: int = 0) -> None:
-        """The job is taken. containers: promised to it until it ends."""
+        """Admit the job. containers: reserved for it until it ends."""
         self.move_job(entry, JobInput.ADMITTED)
         entry.reason, entry.verdict = "", None
         del self.deferred[entry.job_id]
@@ -166,12 +157,12 @@ class ClusterState:
             self.promises[entry.job_id] = entry
 
     def spare_containers(self) -> int:
-        """Free containers that are not promised to any job; below 0 where nodes were lost since."""
+        """Free containers that are not promised to any job; below 0 if nodes were lost since."""
         owed = sum([max(0, job.held - job.running) for job in self.promises.values()])
         return self.slots[_CONTAINER] - self.busy - owed
 
     def release(self, entry: JobEntry) -> None:
-        """The job enters the cluster's line, behind everything released before."""
+        """The job enters the queue of the cluster, behind all jobs released before."""
         self.move_job(entry, JobInput.RELEASED)
         del self.waiting[entry.job_id]
         self.active[entry.job_id] = entry
@@ -184,9 +175,9 @@ class ClusterState:
             self.refresh(phase)
 
     def end_job(self, entry: JobEntry, was: JobInput) -> None:
-        """The job has ended in one way or the other: nothing more of it will start."""
+        """The job has ended, with whatever outcome: none of its tasks starts any more."""
         self.move_job(entry, was)
-        # A job is finished when its last task ended, not when a heartbeat told of it.
+        # A job is finished when its last task ended, not when a heartbeat reported it.
         is_done = was is JobInput.ALL_DONE and entry.phases
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
         if entry.job_id in self.active:
@@ -249,7 +240,7 @@ class ClusterState:
     ) -> Attempt:
         """An attempt begins. Its tasks and slots have been taken already.
 
-        units: what it holds of the node, where that is not whole slots as the launch tells them.
+        units: what it holds of the node, if slots are divided; else the slots of the launch.
         """
         attempt = Attempt(launch, phase, node, self.now_s)
         if units is not None:
@@ -290,11 +281,11 @@ class ClusterState:
         phase, tasks = attempt.phase, attempt.tasks
         if not attempt.is_moot:
             phase.done += tasks
-        self._leave(attempt, finished_at_s)
+        row = self._leave(attempt, finished_at_s)
         if attempt.is_moot:
             return
         if phase.needed_by:
-            attempt.node.done.append(attempt)
+            attempt.node.done.append(row)
             # Later phases can open only in the moment in which enough tasks are done.
             if phase.done - tasks < phase.enough <= phase.done:
                 for later in phase.needed_by:
@@ -310,11 +301,12 @@ class ClusterState:
         attempt.detail = detail
         self._leave(attempt, at_s)
 
-    def _leave(self, attempt: Attempt, at_s: float) -> None:
+    def _leave(self, attempt: Attempt, at_s: float) -> int:
+        """The attempt no longer holds its slots; returns its row in the record."""
         phase, node = attempt.phase, attempt.node
         # Reports of start and end may disagree; no attempt has a negative length.
         attempt.finished_at_s = max(attempt.started_at_s, at_s)
-        self.closed.append(attempt)
+        row = self.closed.add(attempt)
         del self.running[attempt.key]
         node.give_back(attempt.slot_kind, attempt.slots)
         if attempt.reserved is not None:
@@ -325,6 +317,7 @@ class ClusterState:
             observer.touch(phase)
         for watcher in self._attempt_observers:
             watcher.ended(attempt)
+        return row
 
     def run_again(self, attempt: Attempt) -> None:
         """The tasks of an attempt that ended without success wait again, where they should."""
@@ -341,22 +334,23 @@ class ClusterState:
             self._wait_again(phase, task, key.attempt)
         self._notify(phase)
 
-    def undo(self, attempt: Attempt) -> None:
-        """The output of a done attempt is lost: its tasks wait again while a later phase needs
-        them, and what followed them closes. What is not needed now is missed when a later phase
-        loses its own output.
+    def undo(self, row: int) -> None:
+        """The output of the done attempt in a row is lost: its tasks wait again while a later phase
+        needs them, and what followed them closes. What is not needed now is missed when a later
+        phase loses its own output.
         """
-        phase, key = attempt.phase, attempt.launch.key
+        attempt = self.closed.attempt(row)
+        phase, key = attempt.phase, attempt.key
         if attempt.is_undone or phase.job.has_ended:
             return
         if all(later.is_done for later in phase.needed_by):
-            phase.lost.append(attempt)
+            phase.lost.append(row)
             return
-        attempt.is_undone = True
+        self.closed.undo(row)
         if phase.is_done:
             phase.job.phases_left += 1
-        phase.done -= attempt.launch.tasks
-        for task in range(key.task, key.task + attempt.launch.tasks):
+        phase.done -= attempt.tasks
+        for task in range(key.task, key.task + attempt.tasks):
             self._wait_again(phase, task, key.attempt)
         self._notify(phase)
         for later in phase.needed_by:
@@ -381,15 +375,18 @@ class ClusterState:
         else:
             self.ignored["attempt late or unknown"] += 1
 
-    def output_of(self, job: JobEntry, index: int, task: int) -> Attempt | None:
-        """The attempt whose output stands for a done task; None if there is none."""
+    def output_of(self, job: JobEntry, index: int, task: int) -> int | None:
+        """The row of the attempt whose output is that of a done task; None if there is none."""
+        if not 0 <= index < len(job.phases):
+            return None  # a report may blame a phase that does not exist
+        wanted, log = job.phases[index], self.closed
         for node in self.nodes.values():
-            for attempt in node.done:
-                phase, first = attempt.phase, attempt.launch.key.task
-                if phase.job is not job or phase.index != index or attempt.is_undone:
+            for row in node.done:
+                if log.phase_of(row) is not wanted:
                     continue
-                if first <= task < first + attempt.launch.tasks:
-                    return attempt
+                attempt = log.attempt(row)
+                if not attempt.is_undone and 0 <= task - attempt.key.task < attempt.tasks:
+                    return row
         return None
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:

@@ -1,4 +1,5 @@
-"""The life of attempts and jobs as tables: what may follow what. The docs are drawn from here.
+"""The states of attempts and jobs, with the transitions as tables. The diagrams in the docs are
+drawn from these tables.
 
 An event that has no row for the present state is stale: it is counted and nothing changes.
 """
@@ -9,7 +10,7 @@ from enum import Enum
 
 
 class AttemptState(Enum):
-    """Where one try of one task stands."""
+    """The state of one attempt of one task."""
 
     LAUNCHED = "launched"
     RUNNING = "running"
@@ -34,7 +35,7 @@ class AttemptInput(Enum):
 
 
 class JobState(Enum):
-    """Where a job stands."""
+    """The state of a job."""
 
     DEFERRED = "deferred"
     WAITING = "waiting"

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heapreplace
 
-import numpy as np
-
 from sluice.estimate.bounds import makespan_bounds_s
 from sluice.model.history import PastPhase
 
@@ -70,6 +68,8 @@ class LengthSpread:
     def lengths_s(self, tasks: int, avg_s: float) -> list[float]:
         """Lengths of `tasks` tasks with that average, shortest first."""
         # Each ratio is the middle of its share of the distribution; interpolate between them.
+        import numpy as np  # a tenth of a second, which most commands need not wait
+
         places = (np.arange(tasks) + 0.5) / tasks * len(self.ratios) - 0.5
         quantiles = np.interp(places, np.arange(len(self.ratios)), self.ratios)
         scaled: list[float] = (quantiles * (avg_s * tasks / quantiles.sum())).tolist()

@@ -15,6 +15,8 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, TaskPolicy
@@ -32,6 +34,7 @@ _KILLING: Final = AttemptState.KILLING
 _NUMBER: Final = "E12"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DeadlockBreaker(Decorator):
     """Ends a reduce where reduces and their maps wait for each other."""
 
@@ -67,6 +70,9 @@ class DeadlockBreaker(Decorator):
         for kind in _TYPED:
             if self._slot_for(node, kind) is not None:
                 self._full_since_s[kind] = now_s
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return True  # it notes which nodes have an idle slot, and may give a slot of either kind
 
     def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
         for phase in list(self._rescued):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
@@ -13,14 +15,18 @@ from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Decorator(TaskPolicy):
     """Does what `inner` does. A subclass overrides what it adds to, and calls `super()`."""
 
     def __init__(self, inner: TaskPolicy) -> None:
         super().__init__()
         self.inner = inner
-        if not self.name:
-            self.name = inner.name  # type: ignore[misc]  # what it decorates is what users name
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
+        """The name of what it decorates, because that is what users name."""
+        return self.inner.name
 
     @property
     def reads_progress(self) -> bool:
@@ -61,6 +67,9 @@ class Decorator(TaskPolicy):
 
     def wants_offer(self, state: ClusterState) -> bool:
         return self.inner.wants_offer(state)
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return self.inner.could_use(slot_kind, state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return self.inner.wake_at_s(state, now_s)

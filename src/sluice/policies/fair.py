@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
@@ -48,14 +50,19 @@ def delay_of(settings: DelaySettings) -> DelayScheduling | None:
     return DelayScheduling(settings.node_wait_s, settings.rack_wait_s)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fair(JobOrder):
     """Pools in the order of their shares; `delay` says how far from its data a job may run."""
 
     name: ClassVar[str] = "fair"
     Settings: ClassVar[type[Any]] = FairSettings
 
+    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
+        # With waits for data, each offer counts for them.
+        self._fills_own_slots = delay is None and type(self).assign is Fair.assign
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -97,6 +104,9 @@ class Fair(JobOrder):
                 # Half the price of a call of the class.
                 yield _new(Assignment, (pick[0], kind, pick[1], 1, None, None))
         self.end(now_s)
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return not self._fills_own_slots or self.order.has_waiting(slot_kind)
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
@@ -25,14 +27,18 @@ _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
 _KINDS: Final = (SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Fifo(JobOrder):
     """First released, first served, in typed slots; stages in containers."""
 
     name: ClassVar[str] = "fifo"
     Settings: ClassVar[type[Any]] = FifoSettings
 
+    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
+        self._fills_own_slots = type(self).assign is Fifo.assign
         self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
 
     @classmethod
@@ -61,6 +67,9 @@ class Fifo(JobOrder):
                 else:
                     # Half the price of a call of the class, and the way of most tasks.
                     yield _new(Assignment, (phase, kind, _FIRST, 1, None, None))
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return not self._fills_own_slots or state.backlogs[slot_kind].first() is not None
 
     # --- task by task -------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from sluice.core.protocols import (
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.job import Job
+from sluice.model.job import Job, SlotKind
 from sluice.policies.decorator import Decorator
 
 T = TypeVar("T")
@@ -137,6 +137,10 @@ class GuardedTasks(Decorator):
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(self._checker.call("wants_offer", lambda: self.inner.wants_offer(state)))
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        ask = self.inner.could_use
+        return bool(self._checker.call("could_use", lambda: ask(slot_kind, state)))
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         at_s = self._checker.call("wake_at_s", lambda: self.inner.wake_at_s(state, now_s))

@@ -21,6 +21,8 @@ import math
 from collections.abc import Iterator
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
@@ -80,6 +82,7 @@ class AnyJob:
         return True
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Late(JobOrder):
     """An order of jobs in which a slow task is offered a second time, at its job's place.
 
@@ -94,7 +97,6 @@ class Late(JobOrder):
         borrowers: frozenset[SlotKind] = frozenset(),
     ) -> None:
         super().__init__()
-        self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
         self._settings = settings or SpeculationSettings()
@@ -107,6 +109,11 @@ class Late(JobOrder):
         self._now_s = 0.0
         self._is_slow: bool | None = None
         self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
+        """The name of the order that is decorated, because that is what users name."""
+        return self._line.name
 
     @property
     def reads_progress(self) -> bool:

@@ -86,3 +86,12 @@ class FifoSettings(SpeculationSettings, HeartbeatSettings):
 @dataclass(frozen=True, kw_only=True)
 class FairSettings(SpeculationSettings, DelaySettings):
     """Settings of `fair` and `static`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class YarnLikeSettings(SettingsGroup):
+    """Settings of `yarn-like`. Source: dynamicmr spec, section 5.6."""
+
+    ramp: float = share(
+        0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
+    )

@@ -16,6 +16,8 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import TaskPolicy
@@ -51,6 +53,7 @@ class _Lengths:
         return TIMES_MEAN * self.total_s / self.finished
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SlowKill(Decorator):
     """Kills attempts of `inner` that are far too slow."""
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import NodeEntry
 from sluice.policies.fair import Fair
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StaticSlots(Fair):
     """Fair shares of each kind of slot by itself."""
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
@@ -23,25 +25,19 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.model.settings import SettingsGroup, share
+from sluice.policies.settings import YarnLikeSettings
 
-_CONTAINER = SlotKind.CONTAINER
-_SHARE = Reason(ReasonCode.CONTAINER_SHARE)
-_OWN = Reason(ReasonCode.OWN_CONTAINER)
+_CONTAINER: Final = SlotKind.CONTAINER
+_SHARE: Final = Reason(ReasonCode.CONTAINER_SHARE)
+_OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class YarnLike(TaskPolicy):
     """One pool of containers for all jobs."""
 
-    name = "yarn-like"
-
-    @dataclass(frozen=True, kw_only=True)
-    class Settings(SettingsGroup):
-        """Source: dynamicmr spec, section 5.6."""
-
-        ramp: float = share(
-            0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
-        )
+    name: ClassVar[str] = "yarn-like"
+    Settings: ClassVar[type[Any]] = YarnLikeSettings
 
     def attach(self, state: ClusterState) -> None:
         self._state = state

@@ -2,8 +2,8 @@
 
 The driver pops what happens next, feeds it to the scheduler, ends every instant with a Tick, and
 carries out what the scheduler asks. With a heartbeat above 0, nodes report at staggered instants
-and the scheduler learns of an end only with the report; a node with nothing to say while nothing
-waits does not speak, for such a heartbeat would change nothing.
+and the scheduler learns of an end only with the report. A node with nothing to report sends no
+heartbeat while no task waits, because such a heartbeat would change nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
-_PATIENCE_S = 86400.0  # how long nodes may ask in vain before it is plain that nothing will change
+_PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
 _new: Final = tuple.__new__
 
 OnProgress = Callable[[float, int], None]  # now_s, tasks ended
@@ -74,8 +74,8 @@ class Simulation:
         self._placement = BlockPlacement(cluster, settings, seed)
         self._observer = on_progress
         self._to_come = 0
-        self._quiet_from_s = math.inf  # since when nothing but heartbeats is to come
-        self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet
+        self._quiet_from_s = math.inf  # since when only heartbeats are to come
+        self._unreported: set[AttemptKey] = set()  # ended, but not yet reported to the scheduler
         self._tasks = scheduler.policies.tasks
         gate = self._may_begin_work if self._tasks.gates_work else None
         self._execution: Execution = OwnSpeed(
@@ -88,8 +88,8 @@ class Simulation:
         self._has_gate = gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
-            self._progress = ProgressReports(self._state, self._execution, self._untold)
-        self._wakes = 0  # that stand on the agenda
+            self._progress = ProgressReports(self._state, self._execution, self._unreported)
+        self._wakes = 0  # that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         for node in cluster.nodes:
             self.tell_node(NodeJoined(0.0, node))
@@ -107,7 +107,7 @@ class Simulation:
         return not (self._to_come or state.active or state.waiting or state.deferred)
 
     def run(self, *, until_s: float | None = None) -> None:
-        """Let time pass until nothing more happens, or up to an instant; the state tells the rest.
+        """Run until nothing more happens, or up to an instant; the result is in the state.
 
         until_s: seconds since the start of the workload; what happens at that very instant counts.
         """
@@ -149,11 +149,11 @@ class Simulation:
 
     @property
     def _asks_for_work(self) -> bool:
-        """Whether a node that speaks may be given something to do, or to end."""
+        """Whether a node that reports may be given something to start or to kill."""
         return self._state.startable > 0 or self._tasks.wants_offer(self._state)
 
     def _is_stuck(self, now_s: float) -> bool:
-        """Whether nodes ask for work for ever: all slots are held by what never ends."""
+        """Whether no work will ever start: all slots are held by attempts that never end."""
         if self._heartbeats.has_more(len(self._agenda.heap) - self._wakes):
             self._quiet_from_s = math.inf
             return False
@@ -176,7 +176,7 @@ class Simulation:
             item(now_s)  # a model's own step
         else:
             self._wakes -= 1
-            self._tell_progress_of_all(now_s)
+            self._report_all_progress(now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         abandoned = self._execution.abandoned
@@ -185,17 +185,17 @@ class Simulation:
         elif self._heartbeats.interval_s:
             self._report(end, now_s)
         else:
-            self._tell(end, now_s)
+            self._deliver(end, now_s)
 
     def _report(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
-        """An attempt has ended; its node tells of it when it speaks next."""
-        self._untold.add(end.key)
+        """An attempt has ended; its node reports it with its next heartbeat."""
+        self._unreported.add(end.key)
         self._heartbeats.keep(self._state.running[end.key].node.node_id, end, now_s)
 
-    def _tell(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
+    def _deliver(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         key = end[1]
-        if self._untold:
-            self._untold.discard(key)
+        if self._unreported:
+            self._unreported.discard(key)
         commands = self._scheduler.handle(end)
         if commands:
             self._carry_out(commands, now_s)
@@ -219,21 +219,21 @@ class Simulation:
         if reports is None or not node.is_up:
             return
         for report in reports:
-            self._tell(report._replace(at_s=now_s), now_s)
+            self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
-            for told in self._progress.of_node(beat.node_id, now_s):
-                self._scheduler.handle(told)
+            for progress in self._progress.of_node(beat.node_id, now_s):
+                self._scheduler.handle(progress)
         if self._has_gate:
             self._execution.resume(beat.node_id, now_s)
         self._handle(beat)
         if self._asks_for_work:
             self._heartbeats.arm(beat.node_id, now_s)
 
-    def _tell_progress_of_all(self, now_s: float) -> None:
-        """Where there are no heartbeats, whoever asked to be woken looks at everything."""
+    def _report_all_progress(self, now_s: float) -> None:
+        """Without heartbeats, a policy that asked to be woken gets the progress of all attempts."""
         if self._progress is not None:
-            for told in list(self._progress.of_all(now_s)):
-                self._scheduler.handle(told)
+            for progress in list(self._progress.of_all(now_s)):
+                self._scheduler.handle(progress)
 
     # --- what the scheduler asks ------------------------------------------------------------
 
@@ -253,30 +253,31 @@ class Simulation:
                 self._agenda.add(command.at_s, WAKE_RANK, None)
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
-        """An attempt is ended from outside; its end is told like any other."""
-        if key in self._untold:
+        """Kill an attempt; its end is reported like any other."""
+        if key in self._unreported:
             return  # it has ended already
         self._execution.abandon(key, now_s)
         end = TaskFailed(now_s, key, now_s, FailureKind.KILLED)
         if self._heartbeats.interval_s:
             self._report(end, now_s)
         else:
-            self._untold.add(key)
-            self._agenda.add(now_s, TASK_RANK, partial(self._tell, end))
+            self._unreported.add(key)
+            self._agenda.add(now_s, TASK_RANK, partial(self._deliver, end))
 
     # --- what faults ask --------------------------------------------------------------------
 
     def node_dies(self, node_id: NodeId, now_s: float) -> None:
-        """A node stops, with all that runs on it; nobody is told of it yet."""
+        """A node stops, with all that runs on it; the scheduler does not know it yet."""
         self._heartbeats.silence(node_id)
         keys = self._keys_on(node_id)
-        outputs = [attempt.key for attempt in self._state.nodes[node_id].done]
+        closed = self._state.closed
+        outputs = [closed.attempt(row).key for row in self._state.nodes[node_id].done]
         self._loss_limit.node_died(self._state, keys + outputs)
         for key in keys:
-            # What had ended there, and was untold, died with the node: untold it stays.
-            if key not in self._untold:
+            # An end that was not reported is lost with the node, and is never reported.
+            if key not in self._unreported:
                 self._execution.abandon(key, now_s)
-                self._untold.add(key)
+                self._unreported.add(key)
 
     def tell_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns that a node is there, or is gone."""
@@ -284,7 +285,7 @@ class Simulation:
             self._heartbeats.awaken(event.node.node_id)
             self._handle(event)
         else:
-            self._untold.difference_update(self._keys_on(event.node_id))
+            self._unreported.difference_update(self._keys_on(event.node_id))
             self._handle(event)
             self._execution.outputs_lost(event.at_s)
 

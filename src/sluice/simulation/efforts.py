@@ -12,7 +12,6 @@ import random
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from sluice.core.commands import Launch, Locality
@@ -21,6 +20,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.simulation.draws import drawn, stream_of
 from sluice.simulation.settings import SimulationSettings
 
 # Lengths of past attempts by (job, phase name, task), to replay a recorded run.
@@ -37,7 +37,7 @@ class Mishap(NamedTuple):
 
 
 _FINE = Mishap()
-_REMEMBERED = 2**14  # cached mishaps; others are drawn again, with the same result
+_CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
 @dataclass(slots=True)
@@ -48,6 +48,7 @@ class PhaseEffort:
     work_s: float
     each_s: Sequence[float] | None  # instead of work_s
     fetches: bool  # its work starts after fetching, once the earlier phases are done
+    stream: int  # of the random numbers for its attempts; 0 where there are no mishaps
 
     def of(self, task: int) -> float:
         """Work of a task, without its fetching."""
@@ -74,8 +75,6 @@ class Efforts:
         self.has_mishaps = bool(
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
         )
-        # Progress reports ask for each running attempt at each heartbeat.
-        self._drawn = lru_cache(maxsize=_REMEMBERED)(self._draw_mishap)
 
     def add(self, job: Job) -> None:
         """Draw the costs of the job's tasks."""
@@ -108,23 +107,27 @@ class Efforts:
         return factor
 
     def mishap(self, key: AttemptKey) -> Mishap:
-        """The mishap of this attempt, independent of when it starts."""
-        return self._drawn(key) if self.has_mishaps else _FINE
+        """The mishap of this attempt, independent of when it starts.
 
-    def _draw_mishap(self, key: AttemptKey) -> Mishap:
+        Drawn again at each question: that is cheaper than to find it in a cache.
+        """
+        if not self.has_mishaps:
+            return _FINE
         settings = self._settings
-        draw = random.Random(f"{self._seed}/mishap/{key}")  # seeded by text: stable everywhere
-        chance, slow, fails, where, stop = (draw.random() for _ in range(5))
-        low, high = settings.slow_factor
-        hang_low, hang_high = settings.hang_at
-        return Mishap(
-            factor=low + (high - low) * slow
-            if settings.p_hang <= chance < settings.p_hang + settings.p_slow
-            else 1.0,
-            hangs=chance < settings.p_hang,
-            fails_after=where if fails < settings.task_failure else None,
-            hangs_at=hang_low + (hang_high - hang_low) * stop,
-        )
+        job_id, phase, task, attempt = key
+        stream = self.phases[job_id][phase].stream
+        chance = drawn(stream, task, attempt, _CHANCE)
+        factor, fails_after = 1.0, None
+        if settings.p_hang <= chance < settings.p_hang + settings.p_slow:
+            low, high = settings.slow_factor
+            factor = low + (high - low) * drawn(stream, task, attempt, _SLOWNESS)
+        if settings.task_failure and drawn(stream, task, attempt, _FAILS) < settings.task_failure:
+            fails_after = drawn(stream, task, attempt, _WHERE)
+        if chance >= settings.p_hang:
+            return Mishap(factor, fails_after=fails_after)
+        low, high = settings.hang_at
+        hangs_at = low + (high - low) * drawn(stream, task, attempt, _STOPS)
+        return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 
     def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
         if phase.lengths is None:
@@ -147,7 +150,10 @@ class Efforts:
             known = [self._recorded(job.job_id, phase.name, task) for task in range(tasks)]
             base = each_s or [mean_s] * tasks
             each_s = array("d", [b if k is None else k for k, b in zip(known, base, strict=True)])
-        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after or fetch_s))
+        stream = 0
+        if self.has_mishaps:
+            stream = stream_of(f"{self._seed}/mishap/{job.job_id}/{phase.name}")
+        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after or fetch_s), stream)
 
     def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
         """A generator of factors with mean 1; None where lengths are fixed."""

@@ -30,7 +30,7 @@ class World(Protocol):
 
 
 class NodeFaults:
-    """Makes nodes fail. A loss is told at once, or with heartbeats after the node's time-out."""
+    """Makes nodes fail. A loss is reported at once, or with heartbeats after the time-out."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class NodeFaults:
             return
         self._world.node_dies(node.node_id, now_s)
         back_at_s = now_s + self._draws[node.node_id].expovariate(1 / self._repair_s)
-        # A node that is back before its loss was noticed tells of it by joining anew.
+        # If a node is back before its loss is noticed, its joining again reports the loss.
         noticed_at_s = min(now_s + self._notice_s, back_at_s)
         self._agenda.add(noticed_at_s, NODE_RANK, partial(self._tell_loss, node))
         self._agenda.add(back_at_s, NODE_RANK, partial(self._repair, node))

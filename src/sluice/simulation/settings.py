@@ -92,7 +92,10 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
         None, "mean seconds until it is back", above=0.0, needs="node_mtbf_s"
     )
     node_timeout_s: float = number(
-        600.0, "seconds of silence that tell a lost node", above=0.0, needs="node_mtbf_s"
+        600.0,
+        "seconds without a report after which a node counts as lost",
+        above=0.0,
+        needs="node_mtbf_s",
     )
     losses_max: int = whole(
         1000,

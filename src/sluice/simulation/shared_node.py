@@ -107,7 +107,7 @@ class _Group:
         return self.since_s + (ends[0][0] - self.served_s) / self.rate
 
     def ripe(self, now_s: float) -> Iterator[Stint]:
-        """Stints whose work is done by now, but for rounding; each is told once."""
+        """Stints whose work is done by now, up to rounding; each is returned once."""
         served_s = self.served_by(now_s)
         while self.next_end_at_s() <= now_s or self._is_first_done(served_s):
             yield heapq.heappop(self.ends)[2]
@@ -120,7 +120,7 @@ class _Group:
 
 
 class SharedNode:
-    """The tasks on one node. Whoever changes them calls `settle_all` before time goes on."""
+    """The tasks on one node. After each change, `settle_all` must be called before time goes on."""
 
     def __init__(
         self, capacity: Resources, pace: Pace, agenda: Agenda, touched: dict[SharedNode, None]

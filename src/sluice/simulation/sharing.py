@@ -61,7 +61,7 @@ def load_of(demand: Resources, capacity: Resources, *, peak: float, thread_cpu: 
 
     peak: the most a task's rate can be. thread_cpu: the most cpu one task can use, in the unit of
     `capacity`. A resource of which the node has 0 is unlimited there, and a task that takes
-    nothing that is limited runs at rate 1, for nobody knows what would speed it up.
+    nothing that is limited runs at rate 1, because its demand says nothing about more speed.
 
     >>> sort = Resources(cpu=30, io=45, memory=25)
     >>> load_of(sort, Resources(cpu=100, io=100, memory=50), peak=1.25, thread_cpu=50)

@@ -143,14 +143,14 @@ class Shuffle:
         return run.fetch_s if fetch is None else fetch.fetched_s(now_s)
 
     def task_done(self, earlier: PhaseEntry, now_s: float) -> None:
-        """There may be more to fetch: whoever rests for it goes on."""
+        """There may be more to fetch: attempts that wait for it continue."""
         for later in earlier.needed_by:
             for fetch in list(self._fetches.get(later, {}).values()):
                 if fetch.is_resting:
                     self._go_on(fetch, now_s)
 
     def outputs_lost(self, now_s: float) -> None:
-        """There may be less to fetch: whoever fetches looks again how far it can get."""
+        """There may be less to fetch: each fetching attempt computes again how far it can get."""
         for fetches in list(self._fetches.values()):
             for fetch in list(fetches.values()):
                 if fetch.is_simulated and not fetch.is_resting:

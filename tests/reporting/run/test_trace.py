@@ -1,6 +1,5 @@
 """Traces: the fast formatting equals JSON, digests identify runs, and files have all lines."""
 
-import hashlib
 import json
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from tests.reporting.run.run_results import paper_result, stormy_result
 from tests.runs import map_reduce
 
+from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
@@ -92,14 +92,26 @@ def test_a_stormy_run_has_every_outcome():
     assert {"done", "failed", "lost"} <= outcomes
 
 
-@given(st.lists(st.text("abc", max_size=9), max_size=40), st.integers(1, 5))
-def test_a_digest_is_that_of_the_joined_lines(some, chunk):
-    """In how many pieces the lines are hashed makes no difference."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sluice.reporting.run.trace._LINES_AT_ONCE", chunk)
-        plain = hashlib.sha256("".join(f"{line}\n" for line in some).encode()).hexdigest()
+def recorded(some):
+    """A record of its own of these attempts, in which nothing is numbered yet."""
+    log = AttemptLog()
+    for attempt in some:
+        attempt.phase.log_number = attempt.node.log_number = -1
+    for attempt in some:
+        log.add(attempt)
+    return log
 
-        assert f"sha256:{plain}" == digest(some)
+
+@given(st.lists(attempts(), max_size=5, unique_by=id), st.booleans())
+def test_a_digest_changes_with_each_field_of_a_line(some, is_totals):
+    """Records with equal lines have equal digests, and records with other lines have others."""
+    log, again, other = (recorded(some) for some in (some, some, some[:-1]))
+
+    same, one = list(lines(log, is_totals=is_totals)), digest(log, is_totals=is_totals)
+    assert same == list(lines(again, is_totals=is_totals))
+    assert one == digest(again, is_totals=is_totals)
+    assert one.startswith("sha256:columns1:")
+    assert (one == digest(other, is_totals=is_totals)) == (not some)
 
 
 def test_the_same_seed_gives_the_same_digest_and_another_does_not():

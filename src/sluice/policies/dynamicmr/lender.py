@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.protocols import Assignment, SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
@@ -22,6 +24,7 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SlotLender(Decorator):
     """Fills nodes case by case. Subclasses say how much may be lent, and whose turn it is.
 
@@ -48,6 +51,9 @@ class SlotLender(Decorator):
     @property
     def slot_units(self) -> SlotUnits:
         return self.units
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return True  # any slot may be lent
 
     def turn(self, node: NodeEntry) -> NodeOffer:
         """What the node may take now."""

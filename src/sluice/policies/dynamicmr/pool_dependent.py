@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.protocols import Assignment
 from sluice.core.state import ClusterState
@@ -60,6 +62,7 @@ class _Turn(NodeOffer):
         return whole(self._fractions.of(slot_kind) * unused * wide)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PoolDependent(SlotLender):
     """Lending inside pools before between them.
 

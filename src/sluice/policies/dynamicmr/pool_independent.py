@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.protocols import Assignment
 from sluice.core.state import ClusterState
@@ -53,6 +55,7 @@ class _Turn(NodeOffer):
         return self._wanted.reduces_lent_max if slot_kind is _MAP else self._wanted.maps_lent_max
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PoolIndependent(SlotLender):
     """Lending between kinds of slot, whosever tasks they are."""
 

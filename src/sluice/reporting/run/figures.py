@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
-from sluice.core.entries import Attempt, JobEntry
+from sluice.core.attempt_log import AttemptLog
+from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
@@ -26,14 +27,15 @@ from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, ut
 class RunFigures:
     """The result of a simulation or of a live run, in numbers.
 
-    jobs: in the order of their submission.  attempts: ended ones, in the order of their end.
+    jobs: in the order of their submission.  attempts: ended ones, in the order of their end; read
+    like a sequence, each is made when it is read.
     events: how many the core handled.  ignored: those that changed nothing, by reason.
     extra: further fields of the document (rounds, probes, predictions).
     """
 
     cluster: Cluster
     jobs: tuple[JobOutcome, ...]
-    attempts: tuple[Attempt, ...]
+    attempts: AttemptLog
     entries: tuple[JobEntry, ...]
     seed: int
     events: int
@@ -68,7 +70,7 @@ class RunFigures:
                 )
                 for entry in entries
             ),
-            attempts=tuple(state.closed),
+            attempts=state.closed,
             entries=entries,
             seed=seed,
             events=events,
@@ -140,7 +142,7 @@ class RunFigures:
     @cached_property
     def digest(self) -> str:
         """A digest that identifies the run: equal traces have equal digests."""
-        return trace.digest(self.trace())
+        return trace.digest(self.attempts, is_totals=self.cluster.is_totals)
 
     @cached_property
     def states(self) -> Mapping[str, int]:

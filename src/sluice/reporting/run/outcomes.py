@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
+from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import Attempt, JobEntry
-from sluice.core.transitions import ATTEMPT_ENDS, JobState
+from sluice.core.transitions import JobState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
@@ -112,21 +113,26 @@ class AttemptTotals:
     busy_s: Mapping[SlotKind, float]
 
     @classmethod
-    def of(cls, attempts: Iterable[Attempt], until_s: float) -> AttemptTotals:
+    def of(cls, attempts: AttemptLog, until_s: float) -> AttemptTotals:
         """Counts every task of every attempt; busy seconds count up to `until_s`."""
-        ends = dict.fromkeys(ATTEMPT_ENDS, 0)
-        busy_s = dict.fromkeys(SlotKind, 0.0)
-        for attempt in attempts:
-            launch = attempt.launch
-            ends[attempt.state] += launch.tasks
-            held_s = min(attempt.finished_at_s, until_s) - attempt.started_at_s
-            if held_s > 0:
-                busy_s[launch.slot_kind] += launch.tasks * attempt.width * held_s
+        ends, busy_s = attempts.ended, attempts.busy_s
+        if attempts.last_end_s > until_s:
+            busy_s = _busy_until_s(attempts, until_s)
         named = {state.value: tasks for state, tasks in ends.items()}
         return cls(
             attempts={name: named[name] for name in ("done", "failed", "killed", "lost")},
             busy_s=busy_s,
         )
+
+
+def _busy_until_s(attempts: Iterable[Attempt], until_s: float) -> dict[SlotKind, float]:
+    """Busy slot-seconds up to an instant; only copies and kills end after the last job."""
+    busy_s = dict.fromkeys(SlotKind, 0.0)
+    for attempt in attempts:
+        held_s = min(attempt.finished_at_s, until_s) - attempt.started_at_s
+        if held_s > 0:
+            busy_s[attempt.slot_kind] += attempt.tasks * attempt.width * held_s
+    return busy_s
 
 
 def utilisation(

@@ -1,0 +1,276 @@
+"""The record of every attempt that has ended, in columns.
+
+A simulation of a day ends millions of attempts, and nothing reads them before its end. As objects
+each takes 600 bytes, and the collector walks over all of them. Here an attempt is one packed row of
+48 bytes and 4 bytes of flags; `Attempt` objects are made again when a row is read.
+
+What few attempts have does not fit a row: several tasks counted as one, divided slots, measured
+usage, outputs, an error. Such attempts are kept as they are, by the number of their row.
+
+Rows hold numbers in place of names. Phases, nodes and endings are numbered in the order in which
+they first end an attempt, which is the order of the trace. So equal traces give equal rows, and
+`digest` hashes the rows as they are. What a trace does not show is kept outside of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from array import array
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, overload
+
+from sluice.core.commands import Launch, Locality
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
+from sluice.model.job import SlotKind
+
+# phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
+_ROW: Final = Struct("<IIIIIIddd")
+_ROW_BYTES: Final = 48
+_CHUNK_ROWS: Final = 4096  # so that a growing record is never copied
+_pack_into: Final = _ROW.pack_into
+_unpack_from: Final = _ROW.unpack_from
+_Fields = tuple[int, int, int, int, int, int, float, float, float]
+
+_MOOT: Final = 1
+_UNDONE: Final = 2
+_REASON_SHIFT: Final = 2
+
+_DONE: Final = AttemptState.DONE
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+# State, kind of slot, locality, whether it is a copy, code of the reason: few combinations.
+_Ending = tuple[AttemptState, SlotKind, Locality | None, bool, ReasonCode]
+
+
+class AttemptLog:
+    """Ended attempts in the order of their end; reads like a sequence of `Attempt`.
+
+    A plain attempt is made again at each reading: a change to it changes nothing here.
+    last_end_s: the latest end of an attempt; -inf without any.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._chunks: list[bytearray] = []
+        self._notes = array("I")  # for each row its reason and flags, which no trace shows
+        self._kept: dict[int, Attempt] = {}  # by row
+        self._phases: list[PhaseEntry] = []
+        self._nodes: list[NodeEntry] = []
+        self._endings: dict[_Ending, int] = {}
+        self._ending_list: list[_Ending] = []
+        self._reasons: dict[Reason, int] = {}
+        self._reason_list: list[Reason] = []
+        self._last_reason: Reason | None = None
+        self._last_reason_number = 0
+        self._has_groups = False  # some rows are for several tasks
+        self._ended: dict[AttemptState, int] = dict.fromkeys(ATTEMPT_ENDS, 0)
+        self._done = 0
+        self._map_s = 0.0
+        self._reduce_s = 0.0
+        self._container_s = 0.0
+        self.last_end_s = -math.inf
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def add(self, attempt: Attempt) -> int:
+        """Append an attempt that has ended; returns its row."""
+        row = self._count
+        self._count = row + 1
+        place = row % _CHUNK_ROWS
+        if not place:
+            self._chunks.append(bytearray(_CHUNK_ROWS * _ROW_BYTES))
+        phase, node, launch = attempt.phase, attempt.node, attempt.launch
+        if phase.log_number < 0:
+            phase.log_number = len(self._phases)
+            self._phases.append(phase)
+        if node.log_number < 0:
+            node.log_number = len(self._nodes)
+            self._nodes.append(node)
+        key, reason = launch[0], launch[7]
+        ended_at_s = attempt.finished_at_s
+        _pack_into(
+            self._chunks[-1], place * _ROW_BYTES,
+            phase.log_number, key[2], key[3], node.log_number, launch[4][0][0],
+            self._ending_of(attempt, launch), attempt.started_at_s, ended_at_s,
+            attempt.shuffled_at_s,
+        )  # fmt: skip
+        note = self._reason_number(reason) << _REASON_SHIFT
+        self._notes.append(note | _MOOT if attempt.is_moot else note)
+        if not _is_plain(attempt):
+            self._kept[row] = attempt
+            self._has_groups = self._has_groups or attempt.tasks > 1
+        self.last_end_s = max(self.last_end_s, ended_at_s)
+        self._tally(attempt, ended_at_s - attempt.started_at_s)
+        return row
+
+    def _ending_of(self, attempt: Attempt, launch: Launch) -> int:
+        ending = (attempt.state, attempt.slot_kind, launch[5], launch[6], launch[7][0])
+        number = self._endings.get(ending)
+        if number is None:
+            number = self._endings[ending] = len(self._ending_list)
+            self._ending_list.append(ending)
+        return number
+
+    def _reason_number(self, reason: Reason) -> int:
+        # Most policies give one and the same reason for thousands of tasks: no hash is needed.
+        if reason is self._last_reason:
+            return self._last_reason_number
+        number = self._reasons.get(reason)
+        if number is None:
+            number = self._reasons[reason] = len(self._reason_list)
+            self._reason_list.append(reason)
+        self._last_reason, self._last_reason_number = reason, number
+        return number
+
+    def _tally(self, attempt: Attempt, held_s: float) -> None:
+        """Count the attempt. Sums are added in the order of the ends, as a later walk would."""
+        tasks = attempt.tasks
+        if attempt.state is _DONE:
+            self._done += tasks
+        else:
+            self._ended[attempt.state] += tasks
+        if held_s > 0:
+            held_s = tasks * attempt.width * held_s
+            if attempt.slot_kind is _MAP:
+                self._map_s += held_s
+            elif attempt.slot_kind is _REDUCE:
+                self._reduce_s += held_s
+            else:
+                self._container_s += held_s
+
+    def undo(self, row: int) -> None:
+        """The output of a done attempt is lost."""
+        self._notes[row] |= _UNDONE
+        kept = self._kept.get(row)
+        if kept is not None:
+            kept.is_undone = True
+
+    # --- totals -----------------------------------------------------------------------------
+
+    @property
+    def ended(self) -> dict[AttemptState, int]:
+        """Ended tasks by outcome."""
+        return {**self._ended, _DONE: self._done}
+
+    @property
+    def busy_s(self) -> dict[SlotKind, float]:
+        """Seconds that slots were held, by their kind."""
+        return {
+            _MAP: self._map_s,
+            _REDUCE: self._reduce_s,
+            SlotKind.CONTAINER: self._container_s,
+        }
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Attempt]:
+        row = 0
+        while row < self._count:  # rows may be added meanwhile
+            yield self.attempt(row)
+            row += 1
+
+    @overload
+    def __getitem__(self, index: int) -> Attempt: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Attempt]: ...
+    def __getitem__(self, index: int | slice) -> Attempt | list[Attempt]:
+        if isinstance(index, slice):
+            return [self.attempt(row) for row in range(*index.indices(self._count))]
+        row = index + self._count if index < 0 else index
+        if not 0 <= row < self._count:
+            raise IndexError(f"there are {self._count} ended attempts, not one at {index}")
+        return self.attempt(row)
+
+    def phase_of(self, row: int) -> PhaseEntry:
+        """The phase of the attempt in a row; cheaper than the attempt."""
+        number: int = self._row(row)[0]
+        return self._phases[number]
+
+    def attempt(self, row: int) -> Attempt:
+        """The attempt in a row, from 0 up."""
+        kept = self._kept.get(row)
+        if kept is not None:
+            return kept
+        fields = self._row(row)
+        phase, node = self._phases[fields[0]], self._nodes[fields[3]]
+        state, slot_kind, locality, is_copy, _ = self._ending_list[fields[5]]
+        note = self._notes[row]
+        key = AttemptKey(phase.job_id, phase.index, fields[1], fields[2])
+        slots = ((fields[4], 1),)
+        reason = self._reason_list[note >> _REASON_SHIFT]
+        launch = Launch(key, 1, node.node_id, slot_kind, slots, locality, is_copy, reason)
+        attempt = Attempt(launch, phase, node, fields[6])
+        attempt.state = state
+        attempt.finished_at_s = fields[7]
+        attempt.shuffled_at_s = fields[8]
+        attempt.is_moot = note & _MOOT != 0
+        attempt.is_undone = note & _UNDONE != 0
+        return attempt
+
+    def _row(self, row: int) -> _Fields:
+        fields: _Fields = _unpack_from(
+            self._chunks[row // _CHUNK_ROWS], row % _CHUNK_ROWS * _ROW_BYTES
+        )
+        return fields
+
+    # --- digest -----------------------------------------------------------------------------
+
+    def digest(self, *, is_totals: bool) -> str:
+        """SHA-256 over the rows and the names they number, in hexadecimal.
+
+        Equal for equal traces: a row for several tasks is hashed as a row for each.
+        is_totals: whether the cluster is given as totals; then no node has a name.
+        """
+        sha256 = hashlib.sha256()
+        names = list(dict.fromkeys(None if is_totals else node.node_id for node in self._nodes))
+        if self._has_groups or len(names) < len(self._nodes):
+            numbers = {name: number for number, name in enumerate(names)}
+            places = [numbers[None if is_totals else node.node_id] for node in self._nodes]
+            for row in range(self._count):
+                sha256.update(self._spelt_out(row, places))
+        else:
+            for index, chunk in enumerate(self._chunks):
+                rows = min(_CHUNK_ROWS, self._count - index * _CHUNK_ROWS)
+                sha256.update(memoryview(chunk)[: rows * _ROW_BYTES])
+        phases = [(phase.job_id, phase.name) for phase in self._phases]
+        endings = [
+            (state.value, kind.value, None if near is None else near.name, is_copy, code.name)
+            for state, kind, near, is_copy, code in self._ending_list
+        ]
+        sha256.update(json.dumps([self._count > 0, phases, names, endings]).encode())
+        return sha256.hexdigest()
+
+    def _spelt_out(self, row: int, places: list[int]) -> bytes:
+        """A row with the number of its node's name, once for each of its tasks."""
+        phase, task, number, node, slot, *rest = self._row(row)
+        kept = self._kept.get(row)
+        slots = ((slot, 1),) if kept is None else kept.launch.slots
+        singles = [one for first, count in slots for one in range(first, first + count)]
+        return b"".join(
+            _ROW.pack(phase, task + index, number, places[node], one, *rest)
+            for index, one in enumerate(singles)
+        )
+
+
+def _is_plain(attempt: Attempt) -> bool:
+    """Whether a row holds all that is known of an ended attempt."""
+    return (
+        attempt.tasks == 1
+        and attempt.usage is None
+        and not attempt.detail
+        and attempt.kill_reason is None
+        and attempt.reserved is None
+        and attempt.width == 1.0
+        and attempt.slots is attempt.launch[4]
+        and not attempt.outputs
+    )

@@ -1,0 +1,100 @@
+"""The record of attempts: what is read from the columns is what ended."""
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.policies.registered import task_policy
+from tests.runs import map_reduce, simulate, totals
+from tests.strategies import clusters, job_lists
+
+from sluice.core.attempt_log import AttemptLog
+from sluice.core.transitions import AttemptState
+from sluice.model.job import SlotKind
+
+STORMS = st.sampled_from(
+    [
+        ("fifo", {}),
+        ("fair", {"task_failure": 0.2, "p_slow": 0.2}),
+        ("yarn-like", {"node_mtbf_s": 40.0, "node_repair_s": 5.0}),
+        ("fair, copies", {"heartbeat_s": 3.0, "p_slow": 0.3}),
+        ("dynamicmr, pi, all parts", {"heartbeat_s": 3.0, "node_mtbf_s": 60.0}),
+    ]
+)
+NAMES = (
+    "key", "tasks", "slot_kind", "slots", "phase", "node", "launch", "state", "started_at_s",
+    "finished_at_s", "width", "usage", "outputs", "detail", "kill_reason", "is_moot", "reserved",
+)  # fmt: skip
+
+
+def facts(attempt):
+    """Everything about an ended attempt that a reader may ask; NaN as text, for comparing."""
+    return [*(getattr(attempt, name) for name in NAMES), str(attempt.shuffled_at_s)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(clusters(nodes_max=4), job_lists(), STORMS, st.integers(0, 99))
+def test_a_row_reads_as_the_attempt_that_ended(cluster, jobs, storm, seed):
+    name, world = storm
+    ended = []
+    add = AttemptLog.add
+
+    def adds(log, attempt):
+        ended.append((attempt, facts(attempt)))
+        return add(log, attempt)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AttemptLog, "add", adds)
+        state = simulate(cluster, jobs, task_policy(name), seed=seed, **world)
+    log = state.closed
+    event(f"{name}: {'some' if log._kept else 'no'} attempts are kept as objects")
+
+    assert [known for _, known in ended] == [facts(attempt) for attempt in log]
+    assert len(ended) == len(log)
+    for outcome, tasks in log.ended.items():
+        assert tasks == sum(one.tasks for one, _ in ended if one.state is outcome)
+    for kind, busy_s in log.busy_s.items():
+        held = [one for one, _ in ended if one.slot_kind is kind]
+        assert busy_s == sum(
+            one.tasks * one.width * (one.finished_at_s - one.started_at_s) for one in held
+        )
+
+
+def test_it_reads_like_a_sequence():
+    log = simulate(totals(2, 1), [map_reduce("j", 3, (1.0, 2.0, 3.0))]).closed
+    ends_s = [attempt.finished_at_s for attempt in log]
+
+    assert [1.0, 2.0, 4.0] == ends_s
+    assert ends_s[-1] == log[-1].finished_at_s
+    assert ends_s[1:] == [attempt.finished_at_s for attempt in log[1:]]
+    with pytest.raises(IndexError, match="there are 3 ended attempts"):
+        log[3]
+
+
+def test_an_undone_attempt_stays_done_and_is_marked():
+    log = simulate(totals(2, 1), [map_reduce("j", 2, (1.0, 2.0))]).closed
+    log.undo(1)
+
+    assert [False, True] == [attempt.is_undone for attempt in log]
+    assert {AttemptState.DONE} == {attempt.state for attempt in log}
+
+
+@pytest.mark.no_invariants
+def test_a_row_is_small():
+    """A task told apart takes 52 bytes, whatever it was as an object."""
+    lengths_s = tuple(1.0 + task / 7 for task in range(9000))
+    log = simulate(totals(50, 0), [map_reduce("j", 9000, lengths_s)]).closed
+
+    assert {} == log._kept
+    assert 3 == len(log._chunks)
+    assert 9000 == len(log._notes) == log.ended[AttemptState.DONE]
+    assert log.busy_s[SlotKind.MAP] == sum(a.finished_at_s - a.started_at_s for a in log)
+
+
+def test_counted_tasks_have_the_digest_of_tasks_told_apart():
+    """A row that stands for several tasks is hashed as a row for each task."""
+    alike = simulate(totals(4, 0), [map_reduce("j", 8, 3.0)]).closed
+    apart = simulate(totals(4, 0), [map_reduce("j", 8, (3.0,) * 8)]).closed
+
+    assert (2, 8) == (len(alike), len(apart))
+    assert alike.digest(is_totals=True) == apart.digest(is_totals=True)
+    assert alike.digest(is_totals=True) != alike.digest(is_totals=False)

@@ -1,0 +1,41 @@
+"""The index of nodes with room: a set of numbers that is walked upwards."""
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from sluice.core.open_nodes import IndexSet
+
+changes = st.lists(
+    st.tuples(st.booleans(), st.one_of(st.integers(0, 70), st.integers(0, 40_000))), max_size=60
+)
+
+
+def members(numbers):
+    """All numbers of a set, found by walking it."""
+    found = []
+    number = numbers.first_from(0)
+    while number >= 0:
+        found.append(number)
+        number = numbers.first_from(number + 1)
+    return found
+
+
+@given(changes, st.integers(0, 50_000))
+def test_it_holds_what_was_added_and_not_discarded(steps, start):
+    numbers, expected = IndexSet(), set[int]()
+    for is_added, number in steps:
+        (numbers.add if is_added else numbers.discard)(number)
+        (expected.add if is_added else expected.discard)(number)
+    event(f"levels: {sum(max(expected, default=0) >= size for size in (32, 1024, 32768))}")
+
+    assert sorted(expected) == members(numbers)
+    assert min((n for n in expected if n >= start), default=-1) == numbers.first_from(start)
+
+
+def test_a_node_index_past_the_last_level_is_not_in_the_set():
+    numbers = IndexSet()
+    numbers.add(5)
+    numbers.discard(900)
+
+    assert -1 == numbers.first_from(900)
+    assert [5] == members(numbers)
