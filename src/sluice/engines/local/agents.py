@@ -19,7 +19,8 @@ from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
 
 NODE_MARK = "SLUICE_NODE"
-SWEEP_S = 5.0
+SWEEP_S = 30.0  # a process that was killed needs a processor to end
+CLEAN_SEARCHES = 2
 
 # The agent imports from the folders that this process imports from; `-P` leaves the working folder
 # out. PYTHONPATH would do it too, but the user's commands inherit the agent's environment.
@@ -91,16 +92,18 @@ def sweep(folder: Path) -> None:
     """End every process that was started for the node of this folder, in any life of the engine.
 
     They have its mark in the environment that they were started with. The search repeats until it
-    finds none, because a process may fork before it is ended.
+    finds none twice: a process may fork before it is ended, and one that forks and exits during
+    the first search is found by neither its own number nor its child's.
     """
     give_up_at_s = time.monotonic() + SWEEP_S
-    while time.monotonic() < give_up_at_s:
+    clean = 0
+    while clean < CLEAN_SEARCHES and time.monotonic() < give_up_at_s:
         found = [pid for pid in kernel.all_pids() if _is_alive(pid, folder)]
-        if not found:
-            return
+        clean = 0 if found else clean + 1
         for pid in found:
             _kill(pid)
-        time.sleep(0.001)
+        if found:
+            time.sleep(0.001)
 
 
 def _is_alive(pid: int, folder: Path) -> bool:
