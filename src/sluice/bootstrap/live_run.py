@@ -83,7 +83,14 @@ class LiveSetup:
         clock = RunClock()
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
-        engine: Engine = LocalEngine(self.cluster.nodes, scratch, self.journal.epoch, clock.now_s)
+        limits = self.settings.of(TaskLimitSettings)
+        engine: Engine = LocalEngine(
+            self.cluster.nodes,
+            scratch,
+            self.journal.epoch,
+            clock.now_s,
+            lease_s=limits.node_lease_s,
+        )
         driver = Driver(
             engine=engine,
             scheduler=self.scheduler,
@@ -93,7 +100,7 @@ class LiveSetup:
             clock=clock,
             watcher=self.watcher,
             settings=LiveSettings(
-                limits=self.settings.of(TaskLimitSettings).limits(),
+                limits=limits.limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
             ),
         )

@@ -74,7 +74,8 @@ class PhaseEntry:
     """One phase of one job as it stands."""
 
     __slots__ = (
-        "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
+        "causes", "copies", "done", "enough", "failures", "index",
+        "is_open", "is_queued", "job", "job_id",
         "kind", "lost", "needed_by", "pending", "phase", "retries", "running", "siblings",
         "tasks",
     )  # fmt: skip
@@ -97,6 +98,7 @@ class PhaseEntry:
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
+        self.causes: dict[str, set[int]] = {}  # exceptions of first attempts, and their tasks
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
         self.lost: list[Attempt] = []  # done, their output is gone, and nothing needs it now
 
@@ -247,8 +249,8 @@ class NodeEntry:
     """
 
     __slots__ = (
-        "containers", "done", "free", "index", "is_up", "node", "node_id", "rack", "reserved",
-        "room", "units",
+        "containers", "done", "fault", "fault_at_s", "faults", "free", "index", "is_up", "node",
+        "node_id", "rack", "reserved", "rests_until_s", "room", "units",
     )  # fmt: skip
 
     def __init__(self, node: Node, index: int, units: SlotUnits = WHOLE_SLOTS) -> None:
@@ -258,6 +260,10 @@ class NodeEntry:
         self.rack = node.rack
         self.index = index
         self.is_up = True
+        self.faults = 0  # in a row; see `node_faults`
+        self.fault = ""  # the last one, and when it was
+        self.fault_at_s = _NEVER
+        self.rests_until_s = -math.inf  # it is offered no work before
         self.reserved = NOTHING
         self.done: list[Attempt] = []  # whose output lies here and may still be needed
         # A node without any slots is limited by its resources alone.
@@ -272,6 +278,11 @@ class NodeEntry:
         if kind is _CONTAINER:
             return self.containers
         return self.node.slots(kind) * self.units[kind]
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether it gets no more work, because of its faults."""
+        return self.rests_until_s == math.inf
 
     @property
     def has_room(self) -> bool:

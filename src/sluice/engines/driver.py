@@ -30,6 +30,7 @@ from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, replay
 from sluice.engines.run_clock import RunClock
@@ -105,6 +106,7 @@ class Driver:
         self._clock = clock
         self._watcher = watcher or Unwatched()
         self._settings = settings or LiveSettings()
+        self._health = NodeHealth(self._state, self._watcher)
         self._driver_state = DriverState(scheduler)
         self._due: list[Job] = []  # to be submitted, the next one last
         self._uncommitted: dict[JobId, str] = {}
@@ -245,6 +247,9 @@ class Driver:
         self._moved_at_s = now_s
         dispatcher.carry_out(self._decide([*batch, Tick(now_s)]))
         self._settle()
+        self._health.report()
+        if self._driver_state.unsettled.keys() - self._uncommitted.keys():
+            self._health.check()
         if now_s - self._told_at_s >= PROGRESS_S:
             self._told_at_s = now_s
             self._tell_progress()
@@ -325,7 +330,7 @@ class Driver:
             return
         if not any(node.is_up for node in self._state.nodes.values()):
             raise EngineUnavailable(
-                f"no node is up{self._loss}. Mend the cluster, then continue with --resume."
+                f"no node is up{self._loss}. Fix the cluster, then continue with --resume."
             )
         stuck = next(entry for entry in self._state.jobs.values() if not entry.has_ended)
         raise Infeasible(f"job {stuck.job_id!r} can never go on: {self._why(stuck)}.")

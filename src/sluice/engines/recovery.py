@@ -75,5 +75,10 @@ def facts_since(state: ClusterState, real: Snapshot, at_s: float) -> list[Event]
             for node_id in up
             if node_id not in stays
         ),
-        *(NodeJoined(at_s, node) for node in real.nodes if node.node_id not in stays),
+        # Faults are forgotten: whoever resumes a run has fixed the machine, or wants to know.
+        *(
+            NodeJoined(at_s, node)
+            for node in real.nodes
+            if node.node_id not in stays or state.nodes[node.node_id].faults
+        ),
     ]

@@ -15,6 +15,7 @@ from typing import Any
 from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel
+from sluice.engines.lease import Lease
 from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
 
@@ -34,9 +35,10 @@ BOOT = (
 class LocalAgent:
     """A started agent. Its folder is named by a digest, because the user chooses the node's id."""
 
-    def __init__(self, node: Node, scratch: Path) -> None:
+    def __init__(self, node: Node, scratch: Path, lease_s: float | None) -> None:
         self.node = node
         self.is_up = False
+        self.lease = Lease(lease_s)
         self._folder = node_folder(node, scratch)
         make_private_folder(self._folder)
         self._errors = self._folder / "agent.log"
@@ -47,6 +49,8 @@ class LocalAgent:
         self.channel = Channel(os.dup(self._process.stdout.fileno()), self._dup_of_input())
         self._process.stdin.close()
         self._process.stdout.close()
+        if lease_s is not None:
+            self.tell({"do": "beat", "every_s": self.lease.beat_s})
 
     @property
     def pid(self) -> int:
