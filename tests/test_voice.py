@@ -27,7 +27,6 @@ PENDING = frozenset(
         "api",
         "bootstrap",
         "core",
-        "engines",
         "engines/agent",
         "engines/mapreduce",
         "policies",

@@ -43,7 +43,7 @@ class Dispatcher:
         self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
 
     def carry_out(self, commands: Iterable[Command]) -> None:
-        """Launch and kill as told. Wakes are the driver_state's; machines are rented elsewhere."""
+        """Launch and kill. Wakes are the driver_state's; machines are rented elsewhere."""
         for command in commands:
             match command:
                 case Launch():
