@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 SOURCE := PYTHONPATH=$(CURDIR)/src
-PYTEST := $(SOURCE) $(BIN)/python -m pytest -n auto --maxprocesses 2
+PYTEST := $(SOURCE) $(BIN)/python -m pytest -n auto --maxprocesses 2 --dist worksteal
 UV     := 0.13.9
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.

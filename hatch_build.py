@@ -18,8 +18,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What an event passes through on its way into the core and back. They import nothing from outside
-# the standard library, so that compiling needs no other package.
+# What an event passes through on its way into the core and back, and the inner loops of the
+# searches for an order. They import nothing from outside the standard library, so that compiling
+# needs no other package.
 COMPILED = (
     "sluice/core/checks.py",
     "sluice/core/entries.py",
@@ -29,6 +30,14 @@ COMPILED = (
     "sluice/core/ranking.py",
     "sluice/core/scheduler.py",
     "sluice/core/state.py",
+    "sluice/planning/ordering/kernels/annealing_kernel.py",
+    "sluice/planning/ordering/kernels/branch_kernel.py",
+    "sluice/planning/ordering/kernels/enumeration_kernel.py",
+    "sluice/planning/ordering/kernels/fifo_model.py",
+    "sluice/planning/ordering/kernels/prefix_bounds.py",
+    "sluice/planning/ordering/kernels/prefix_state.py",
+    "sluice/planning/ordering/kernels/slot_groups.py",
+    "sluice/planning/ordering/kernels/sort_and_heap.py",
     "sluice/policies/delay.py",
     "sluice/policies/fair.py",
     "sluice/policies/fair_shares.py",

@@ -5,8 +5,10 @@ and the node asks for work; how long until the commands are there? For every tas
 without input that lies on racks, at 100, 1,000 and 10,000 waiting jobs. Jobs have 2 to 120 maps
 and a quarter as many reduces; a node has 2 map slots and 1 reduce slot, heartbeats every 3 s.
 Where stragglers are watched, one task in ten lasts twenty turns and tells at each how far it is.
-Budget: p99 under 5 ms with 10,000 jobs. Every turn repeats exactly from round to round, so the
-least of its times counts; CPU seconds, for another's turn on the processor is no cost of ours.
+Budget: p99 under 5 ms with 10,000 jobs; the first decision over 10,000 fresh jobs under 20 ms.
+Every turn repeats exactly from round to round, so the least of its times counts, in CPU seconds.
+The worst single decision of all rounds is printed next to it: it includes garbage collection, whose
+passes fall into different turns in each round and so disappear from the least times.
 Machine: 2 cores, 24 GiB, Python 3.11.
 """
 
@@ -19,6 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bench._figures import quantile, verdict
 
@@ -50,6 +53,7 @@ MAPS = (2, 8, 30, 120)
 TURNS = 2_000
 ROUNDS = 3
 P99_S_MAX = 0.005
+FIRST_S_MAX = 0.020
 STRAGGLER_TURNS = 20
 _DELAY = ("node_wait_s=4.5", "rack_wait_s=4.5")
 _ALL_PARTS = (
@@ -225,11 +229,19 @@ def filled(case: Case, jobs: int) -> World:
     return world
 
 
-def turns_s(case: Case, jobs: int) -> tuple[list[float], list[float]]:
-    """CPU and wall seconds of each turn, after a first turn for every node."""
+class Times(NamedTuple):
+    """CPU and wall seconds of each turn after a first one for every node; CPU of the very first."""
+
+    cpu_s: list[float]
+    wall_s: list[float]
+    first_s: float
+
+
+def turns_s(case: Case, jobs: int) -> Times:
+    """Fill a world, and time its turns."""
     world = filled(case, jobs)
     handle = world.scheduler.handle
-    cpu_s, wall_s = [], []
+    cpu_s, wall_s, first_s = [], [], 0.0
     for number in range(NODES + TURNS):
         node_id, at_s = _node_id(number % NODES), number * HEARTBEAT_S / NODES
         events = world.turn(node_id, at_s)
@@ -238,11 +250,13 @@ def turns_s(case: Case, jobs: int) -> tuple[list[float], list[float]]:
         end = time.perf_counter(), time.thread_time()
         world.obey(commands)
         world.count_ends(events)
+        if number == 0:
+            first_s = end[1] - start[1]
         if number >= NODES:
             wall_s.append(end[0] - start[0])
             cpu_s.append(end[1] - start[1])
     assert_right(world, jobs)
-    return cpu_s, wall_s
+    return Times(cpu_s, wall_s, first_s)
 
 
 def assert_right(world: World, jobs: int) -> None:
@@ -256,12 +270,13 @@ def assert_right(world: World, jobs: int) -> None:
     assert busy >= least, busy
 
 
-def measure(case: Case, jobs: int, rounds: int) -> tuple[list[float], list[float]]:
-    """The least times of each turn over the rounds."""
+def measure(case: Case, jobs: int, rounds: int) -> tuple[Times, float]:
+    """The least times of each turn over the rounds, and the worst single turn of all."""
     every = [turns_s(case, jobs) for _ in range(rounds)]
-    cpu_s = [min(times) for times in zip(*(cpu for cpu, _ in every), strict=True)]
-    wall_s = [min(times) for times in zip(*(wall for _, wall in every), strict=True)]
-    return cpu_s, wall_s
+    cpu_s = [min(times) for times in zip(*(one.cpu_s for one in every), strict=True)]
+    wall_s = [min(times) for times in zip(*(one.wall_s for one in every), strict=True)]
+    first_s = min(one.first_s for one in every)
+    return Times(cpu_s, wall_s, first_s), max(max(one.cpu_s) for one in every)
 
 
 def main() -> int:
@@ -279,15 +294,16 @@ def main() -> int:
         for jobs in JOBS:
             if arguments.jobs not in {None, jobs}:
                 continue
-            cpu_s, wall_s = measure(case, jobs, arguments.rounds)
+            (cpu_s, wall_s, first_s), worst_s = measure(case, jobs, arguments.rounds)
             p99_s = quantile(cpu_s, 0.99)
-            fits = jobs < JOBS[-1] or p99_s < P99_S_MAX
+            fits = jobs < JOBS[-1] or (p99_s < P99_S_MAX and first_s < FIRST_S_MAX)
             ok = ok and fits
             growth = f", growth x{p99_s / before_s:.1f}" if before_s else ""
             before_s = p99_s
             print(
                 f"{case.name:31} {jobs:>6,} jobs: p50 {quantile(cpu_s, 0.5) * 1e3:6.3f} ms,"
-                f" p99 {p99_s * 1e3:6.3f} ms, most {max(cpu_s) * 1e3:6.2f} ms CPU;"
+                f" p99 {p99_s * 1e3:6.3f} ms, worst {worst_s * 1e3:6.2f} ms (repeated"
+                f" {max(cpu_s) * 1e3:.2f}), first {first_s * 1e3:.2f} ms CPU;"
                 f" wall p50 {quantile(wall_s, 0.5) * 1e3:6.3f},"
                 f" p99 {quantile(wall_s, 0.99) * 1e3:6.3f} ms{growth}{verdict(fits=fits)}",
                 flush=True,

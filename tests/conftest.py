@@ -2,6 +2,7 @@
 state is counted again the slow way.
 """
 
+import resource
 import signal
 
 import pytest
@@ -17,6 +18,33 @@ settings.load_profile("house")
 
 def _survive(_number, _frame):
     """Handle a signal by doing nothing."""
+
+
+def pytest_addoption(parser):
+    parser.addini(
+        "quick_test_cpu_s", "CPU seconds after which a test that is not marked slow fails",
+        default="20",
+    )  # fmt: skip
+
+
+def cpu_s():
+    """CPU seconds of this process and of the children that it has waited for."""
+    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(use.ru_utime + use.ru_stime for use in uses)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Hold quick tests to their budget. CPU time counts: a busy machine is no test's fault."""
+    before_s = cpu_s()
+    result = yield
+    took_s, budget_s = cpu_s() - before_s, float(item.config.getini("quick_test_cpu_s"))
+    if took_s > budget_s and item.get_closest_marker("slow") is None:
+        pytest.fail(
+            f"took {took_s:.1f} s of CPU, over {budget_s:g} s: make it quicker, or mark it slow",
+            pytrace=False,
+        )
+    return result
 
 
 def pytest_configure(config):

@@ -278,7 +278,9 @@ def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
     assert "--schedulers" == caught.value.where or "derive the class" in caught.value.hint
 
 
-@pytest.mark.parametrize("verb", ["compare", "simulate", "plan", "capacity", "order", "validate"])
+@pytest.mark.parametrize(
+    "verb", ["compare", "simulate", "plan", "capacity", "order", "pools", "validate"]
+)
 @pytest.mark.parametrize("source", [object(), None, 7, ["a.yaml", object()]])
 def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source):
     more = [["fifo"]] if verb == "compare" else []

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 ASK = """
 import sys
-from sluice.api import simulate
+from sluice.api import order, simulate
 from sluice.core import state
 print(state.__file__)
 for tasks in ("fifo", "fair", "static", "yarn-like"):
@@ -22,6 +22,9 @@ for tasks in ("fifo", "fair", "static", "yarn-like"):
                      "p_hang": 0.02, "task_failure": 0.1, "node_mtbf_s": 400, "node_repair_s": 50}):
         result = simulate.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
         print(tasks, result.digest, result.events, result.makespan_s)
+for objective in ("makespan", "tct", "both"):
+    found = order.order(sys.argv[1], method="exact", objective=objective)
+    print(found.order, found.makespan_s, found.total_completion_s, found.is_proved)
 """
 
 WORKLOAD = """
@@ -61,5 +64,5 @@ def test_the_installed_package_decides_as_the_sources_do(tmp_path):
 
     assert str(SOURCE) in source_at
     assert str(SOURCE) not in installed_at
-    assert len(expected) == 12
+    assert len(expected) == 15
     assert expected == installed

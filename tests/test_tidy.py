@@ -146,6 +146,17 @@ def test_news_fragments_have_a_topic_and_a_kind():
     assert set() == {name for name in names if not FRAGMENT.fullmatch(name)}
 
 
+def test_tests_of_planners_are_in_the_folder_of_their_planner():
+    """`tests/planning` mirrors `src/sluice/planning`: modules that tests share are at its top."""
+    tests = HOUSE / "tests" / "planning"
+    folders = {path.name for path in tests.iterdir() if list(path.glob("test_*.py"))}
+    planners = {path.parent.name for path in (SOURCE / "planning").glob("*/__init__.py")}
+
+    assert [] == sorted(tests.glob("test_*.py"))
+    assert folders
+    assert [] == sorted(folders ^ planners)
+
+
 def test_the_reading_guide_names_files_that_exist():
     named = re.findall(r"`([\w/]+\.py)`", (HOUSE / "docs" / "reading-guide.md").read_text("utf-8"))
 

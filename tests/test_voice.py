@@ -24,31 +24,8 @@ CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # Packages and pages whose text is still to be rewritten. This list only ever gets shorter.
 PENDING = frozenset(
     {
-        "api",
-        "bootstrap",
         "core",
-        "engines/agent",
-        "engines/mapreduce",
-        "policies",
-        "policies/dynamicmr",
         "simulation",
-        "store/profiles",
-        *(
-            f"docs/decisions/{name}.md"
-            for name in (
-                "0001-floors-held-by-a-linter",
-                "0002-pip-hashed-locks-plain-venv",
-                "0003-charts-as-vega-lite",
-                "0004-yaml-by-the-c-parser-json-by-json",
-                "0005-compiled-hot-modules",
-                "0006-task-policies-are-generators",
-                "0007-node-agent-and-forked-hosts",
-                "0008-journal-before-it-counts",
-                "0009-history-one-writer-at-a-time",
-                "0011-search-kernels-in-plain-python-compiled-by-numba",
-                "0012-plans-exact-and-made-on-demand",
-            )
-        ),
     }
 )
 

@@ -2,18 +2,25 @@
 
 from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
+from sluice.api.diagnosis import explain as explain
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
+from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
+from sluice.api.pools import pair_costs as pair_costs
+from sluice.api.pools import pools as pools
 from sluice.api.profile_run import profile_run as profile_run
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs
+from sluice.api.profiles import merge_profiles as merge_profiles
 from sluice.api.profiles import profiles as profiles
+from sluice.api.profiles import rename_profile as rename_profile
 from sluice.api.run import run as run
 from sluice.api.runs import clean_runs as clean_runs
 from sluice.api.runs import runs as runs
 from sluice.api.runs import show_run as show_run
+from sluice.api.share import share as share
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
 from sluice.api.sources import load_workload as load_workload

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.store.histories import past_run, phase_of, tasks_of
 
+import sluice
 from sluice.bootstrap import profiles
 from sluice.bootstrap.profiles import learn, with_past_lengths, with_profiles
 from sluice.core.events import (
@@ -370,6 +371,17 @@ def test_a_profile_by_name_gives_tasks_and_lengths():
         (p.name, p.tasks, p.lengths.avg_s(p.tasks), p.lengths.max_s(p.tasks), p.after)
         for p in job_.phases
     ]
+
+
+def test_an_outlier_does_not_enter_the_lengths():
+    """The stuck run is the one that `calibrate` lists."""
+    nights = [words(day, maps=(4.0 + day / 100,) * 2, elapsed_s=120.0) for day in range(1, 8)]
+    stored(*nights, words(8, maps=(40.0, 40.0), elapsed_s=900.0))
+    (map_, _) = resolved(bare())[0].phases
+    (calibrated,) = sluice.calibrate("words").calibration.profiles
+
+    assert ["r8"] == [found.run_id for found in calibrated.outliers]
+    assert 4.0 < map_.lengths.avg_s(2) <= map_.lengths.max_s(2) < 5.0
 
 
 def test_tasks_that_the_file_asks_for_stay():

@@ -37,7 +37,7 @@ def test_every_policy_in_the_table_can_be_made_under_its_name(full_name):
 
 
 def test_names_are_told_by_kind_in_order():
-    assert ["dynamicmr", "fair", "fifo", "static", "yarn-like"] == [
+    assert ["dynamicmr", "fair", "fifo", "ras", "static", "yarn-like"] == [
         name for name in bootstrap.policy_names("tasks") if f"tasks.{name}" in BUILT_IN
     ]
     assert "input" in bootstrap.policy_names("release")

@@ -1,6 +1,7 @@
 """The verbs about predictions: `calibrate` and `profile-run`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.cli.terminal import sluice
 from tests.estimate.made_runs import MachineModel, draws, settings
 
 import sluice as package
+from sluice.cli import progress
 from sluice.store.profiles import Profiles
 
 REAL = """
@@ -122,6 +124,26 @@ def test_few_runs_have_a_prediction_and_no_interval_and_are_told_why(home):
     assert run["low_s"] is run["high_s"] is run["inside"] is None
     assert "needs 19" in run["not_enough"]
     assert "not enough data" in sluice("calibrate").out
+
+
+def test_profiles_of_one_run_are_named_in_one_line(home):
+    with Profiles.open() as profiles:
+        for name in ("a", "b", "c", "d", "e"):
+            profiles.add(MachineModel().runs([(2, 40)], draws(1), profile=name))
+    answer = sluice("calibrate")
+
+    assert 0 == answer.code
+    assert "a, b, c and 2 more: not enough data: one run only; a prediction needs two" in answer.out
+
+
+def test_a_long_calibration_prints_lines_of_progress(history, monkeypatch):
+    """Without a terminal, one line in each period."""
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.001)
+    answer = sluice("calibrate")
+
+    assert re.search(r"calibrating: \d+ %.* of 4 profiles done, now \w+\n", answer.err)
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 60.0)
+    assert "" == sluice("calibrate").err
 
 
 @pytest.mark.parametrize(

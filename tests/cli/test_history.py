@@ -131,6 +131,29 @@ def test_of_several_logs_those_that_can_be_used_are(trace, small):
     assert ["sort", "words"] == list(document("profiles")["profiles"])
 
 
+def test_a_folder_import_names_the_files_that_are_not_logs(trace, tmp_path):
+    """They do not change the exit code: people keep notes next to logs."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "log.jsonl").write_text((tmp_path / trace).read_text())
+    (tmp_path / "logs" / "NOTES.txt").write_text("of last week\n")
+    told = document("import", "logs")
+    answer = sluice("import", "./logs")
+
+    assert [("logs/NOTES.txt", None), ("logs/log.jsonl", "sluice")] == [
+        (file["path"], file["format"]) for file in told["files"]
+    ]
+    assert 0 == answer.code
+    assert "NOTES.txt  –" in answer.out
+    assert "not recognised as a log: NOTES.txt" in answer.out
+
+
+def test_a_named_file_that_is_not_a_log_is_a_no(trace, tmp_path):
+    (tmp_path / "NOTES.txt").write_text("of last week\n")
+    files = document("import", trace, "NOTES.txt", code=1)["files"]
+
+    assert ["sluice", None] == [file["format"] for file in files]
+
+
 def test_a_run_that_no_store_could_hold_is_skipped_and_the_others_are_kept(trace, monkeypatch):
     monkeypatch.setattr("sluice.store.profiles.rows.KEY_LENGTH_MAX", 4)
     monkeypatch.setattr("sluice.ingest.logs.trace.FORMAT", "sl")
@@ -145,7 +168,9 @@ def test_a_folder_is_walked(trace, tmp_path):
     (tmp_path / trace).rename(tmp_path / "logs" / "old" / "a.jsonl")
     (tmp_path / "logs" / "README").write_text("no log")
 
-    assert ["logs/old/a.jsonl"] == [file["path"] for file in document("import", "logs")["files"]]
+    files = document("import", "logs")["files"]
+
+    assert ["logs/README", "logs/old/a.jsonl"] == [file["path"] for file in files]
 
 
 # --- profiles -------------------------------------------------------------------------------------
@@ -236,7 +261,7 @@ def test_a_run_in_which_nothing_ended_well_has_a_row_too(home):
     told = package.profiles()
 
     assert [None] == [row.cells()["phase"] for row in told.rows() if row.phase is None]
-    assert "no task ended well" in sluice("profiles", "failing").out
+    assert "no task succeeded" in sluice("profiles", "failing").out
 
 
 def _without_phases(run):
@@ -355,3 +380,107 @@ def test_a_run_goes_well_without_a_store(tmp_path, monkeypatch, home):
     assert "done" == json.loads(answer.out)["jobs"]["words"]["state"]
     assert "nothing is predicted" in answer.err
     assert "was not kept in the profile store" in answer.err
+
+
+# --- names of profiles ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nights(home):
+    """Two nights of a job whose name has a date, and another job."""
+    with Profiles.open() as profiles:
+        for day in (1, 2):
+            name = f"load-2026-10-0{day}"
+            profiles.add([past_run(f"app_{day}", profile="load", name=name)])
+        profiles.add([past_run("app_3", profile="loader", submitted_at_s=5.0)])
+
+
+def test_a_profile_is_renamed_and_stays_known(nights):
+    answer = sluice("profiles", "load", "--rename", "nightly")
+
+    assert (0, "renamed: load is now nightly\n") == (answer.code, answer.err)
+    assert ["loader", "nightly"] == list(document("profiles")["profiles"])
+    assert ["nightly"] == list(document("profiles", "load")["profiles"])
+
+
+def test_profiles_are_merged(nights):
+    told = document("profiles", "load", "--merge", "loader")
+
+    assert ["app_1", "app_2", "app_3"] == [run["id"] for run in told["profiles"]["load"]["runs"]]
+    assert ["load"] == list(document("profiles")["profiles"])
+
+
+@pytest.mark.parametrize("name", ["load", "load-2026-10-02", "app_2"])
+def test_a_profile_is_shown_by_the_name_or_id_of_a_run(nights, name):
+    told = document("profiles", name)
+
+    assert ["load"] == list(told["profiles"])
+    assert "load-2026-10-01" == told["profiles"]["load"]["runs"][0]["name"]
+    assert "load-2026-10-01" in sluice("profiles", name).out
+    assert ["load"] == list(document("calibrate", name)["profiles"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rename", "x"], "--rename: NAME is missing"),
+        (["load", "--rename", "loader"], "sluice profiles loader --merge load"),
+        (["load", "--rename", ""], "'' is not a name"),
+        (["load", "--merge", "load"], "cannot be merged with itself"),
+        (["load", "--merge", "lodaer"], "Did you mean loader?"),
+        (["load-2026-10-02", "--forget"], "another name for 'load'"),
+        (["load", "--rename", "x", "--merge", "loader"], "given together with"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(nights, words, said):
+    answer = sluice("profiles", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert said in " ".join(answer.err.split())
+    assert ["load", "loader"] == list(document("profiles")["profiles"])
+
+
+def test_a_workload_may_name_an_application(nights, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    jobs = "jobs: [{id: a, profile: load-2026-10-02}, {id: b, profile: app_1}]"
+    (tmp_path / "w.yaml").write_text(
+        f"version: 1\ncluster: {{map_slots: 4, reduce_slots: 2}}\n{jobs}\n"
+    )
+
+    assert 0 == sluice("simulate", "w.yaml").code
+
+
+def test_a_rule_names_profiles_on_import(trace):
+    document("import", trace, "--set", "profile=w(.*)ds -> lines-\\1")
+
+    assert ["lines-or", "sort"] == list(document("profiles")["profiles"])
+    answer = sluice("import", trace, "--set", "profile=( -> x")
+    assert (2, "") == (answer.code, answer.out)
+    assert "not a regular expression" in answer.err
+
+
+def test_the_part_of_a_stage_name_that_differs_is_shown(home, monkeypatch):
+    """On a terminal of 80 columns; all of Spark SQL's stages end in the same words."""
+    names = [f"stage {n}: {what} at NativeMethodAccessorImpl.java:0" for n, what in
+             enumerate(("javaToPython", "showString"))]  # fmt: skip
+    with Profiles.open() as profiles:
+        profiles.add([past_run("app_1", *(phase_of(1.0, name=name) for name in names))])
+    monkeypatch.setenv("COLUMNS", "80")
+    answer = sluice("profiles", "words")
+
+    assert "stage 0: javaToPython…" in answer.out
+    assert "stage 1: showString…" in answer.out
+
+
+def test_explain_takes_the_name_of_an_application(home):
+    with Profiles.open() as profiles:
+        for day in (1, 2):
+            name = f"load-2026-10-0{day}"
+            profiles.add([past_run(f"app_{day}", profile="load", name=name, elapsed_s=9.0,
+                                   slots={"map": 2, "reduce": 2})])  # fmt: skip
+        profiles.move(["load"], "loads")
+
+    assert [0, 0, 0] == [
+        sluice("explain", name).code for name in ("load-2026-10-01", "load", "app_1")
+    ]
+    assert "(app_1)" in sluice("explain", "load-2026-10-01").out

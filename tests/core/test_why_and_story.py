@@ -15,6 +15,7 @@ from sluice.core.events import (
     NodeLost,
     TaskFailed,
     TaskFinished,
+    TaskProgress,
     Tick,
 )
 from sluice.core.protocols import AdmissionPolicy, Defer, Refuse, ReleaseOrder, ReleasePolicy
@@ -224,3 +225,40 @@ def test_what_does_not_exist_has_no_story(name):
 
 def test_a_story_is_plain_json():
     json.dumps(story("a", whole_story()).document(), allow_nan=False)
+
+
+# --- running attempts -----------------------------------------------------------------------------
+
+
+def reported(task, at_s, fraction):
+    return TaskProgress(at_s, AttemptKey("a", 0, task, 1), fraction)
+
+
+def test_the_slowest_running_attempts_come_with_their_last_report_and_why_they_have_no_copy():
+    job = JobSubmitted(0.0, map_reduce("a", 2, 1.0, 1, 1.0))
+    scheduler = fed(NODE, job, reported(0, 4.0, 0.1), reported(1, 5.0, 0.8))
+    scheduler.pass_time(10.0)
+    maps, reduces = asked(scheduler).phases
+
+    assert ["a/map/0/1", "a/map/1/1"] == [one.attempt for one in maps.slowest]
+    assert [("n1", 10.0, 0.1, 6.0), ("n1", 10.0, 0.8, 5.0)] == [
+        (one.node, one.age_s, one.progress, one.reported_s) for one in maps.slowest
+    ]
+    assert {ReasonCode.COPIES_OFF} == {one.no_copy.code for one in maps.slowest}
+    assert () == reduces.slowest
+    document = json.loads(json.dumps(asked(scheduler).document()))["phases"][0]["slowest"][0]
+    assert ("a/map/0/1", "copies_off") == (document["attempt"], document["reason"])
+
+
+def test_while_tasks_wait_only_attempts_far_behind_are_shown():
+    """Two of three maps run; the mean of the finished one is 1 s."""
+    scheduler = fed(NODE, JOB)
+    assert () == asked(scheduler).phases[0].slowest
+    job = JobSubmitted(0.0, map_reduce("a", 4, 1.0))
+    scheduler = fed(NODE, job, ended(1, 1.0))
+    scheduler.pass_time(1.9)
+    assert () == asked(scheduler).phases[0].slowest
+    scheduler.pass_time(2.5)
+
+    (slow,) = asked(scheduler).phases[0].slowest
+    assert ("a/map/0/1", None) == (slow.attempt, slow.reported_s)

@@ -52,7 +52,7 @@ def test_an_order_whose_process_is_ended_before_it_is_announced_is_refused(host_
 
     host = host_of(hand_over)
     for name in ("first", "second"):
-        host.bear(SimpleNamespace(attempt_id=name), {"id": name})
+        host.fork_attempt(SimpleNamespace(attempt_id=name), {"id": name})
     host.channel.flush()
     first, second = answers(host, 2)
 

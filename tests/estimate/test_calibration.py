@@ -1,13 +1,14 @@
 """Calibration: predicted against actual times, on runs that were left out."""
 
 import math
+import time
 from dataclasses import replace
 
 import pytest
 from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
-from sluice.estimate.outliers import outliers
+from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import PredictionInterval
 
@@ -96,7 +97,29 @@ def test_a_single_run_cannot_be_predicted_from_others():
     (one,) = calibration({"once": histories()["long"][:1]}).comparisons
 
     assert isinstance(one.prediction, NotEnoughData)
+    assert "one run only; a prediction needs two" == one.prediction.why
     assert one.predicted_s is one.error is one.is_inside is None
+
+
+def test_one_setting_cannot_be_left_out():
+    runs = MachineModel(noise=0.1).runs([(2, 100)], draws(1), repeats=3)
+    one, *_ = calibration({"nightly": runs}, leave_out=LeaveOut.SETTING).comparisons
+
+    assert isinstance(one.prediction, NotEnoughData)
+    assert "all runs have one setting" in one.prediction.why
+
+
+def test_forty_profiles_of_ten_runs_take_seconds():
+    """Measured in CPU time, at a quarter of the size; quiet machines need a third of this."""
+    here, rng = settings(slots=(1, 2, 4), sizes_mb=(40, 80, 160, 200))[:10], draws(1)
+    runs = {
+        name: MachineModel(noise=0.15).runs(here, rng, profile=name) for name in map(str, range(10))
+    }
+    began_s = time.process_time()
+    result = calibration(runs).accuracy
+
+    assert (100, 100) == (result.predicted, result.intervals)
+    assert time.process_time() - began_s < 20 / 4
 
 
 def test_unusable_runs_are_skipped_and_listed():
@@ -141,3 +164,16 @@ def test_outliers_give_their_ratio():
     assert ["e", "f"] == [one.run_id for one in found]
     assert "e took 7.2 times as long as expected" == found[0].text()
     assert "f took 22 % of what was expected" == found[1].text()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (2.04, "r took 2 times as long as expected"),
+        (154.2, "r took 154 times as long as expected"),
+        (0.25, "r took 25 % of what was expected"),
+        (0.0004, "r took under 1 % of what was expected"),
+    ],
+)
+def test_outliers_are_described_in_plain_numbers(ratio, text):
+    assert text == Outlier(run_id="r", ratio=ratio, score=9.0).text()

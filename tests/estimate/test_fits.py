@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.estimate.made_runs import MB, draws
 
-from sluice.estimate.fits import LengthCurve, Sample, SlowDown, fitted_curve, folds
+from sluice.estimate.fits import fitted_curve, kept_by_fold
+from sluice.estimate.length_curves import LengthCurve, Sample, SlowDown
 
 LAWS = {
     "constant": LengthCurve(form="constant", fixed_s=4.0),
@@ -104,11 +105,9 @@ def test_predicted_lengths_are_always_positive(drawn):
         assert 0 <= curve.length_s(tasks, size, concurrency) < math.inf
 
 
-@given(st.lists(st.integers(), min_size=2, max_size=40))
-def test_every_setting_is_left_out_exactly_once(numbers):
-    made = [Sample(number, 0, 1.0, 1.0) for number, _ in enumerate(numbers)]
-    parts = list(folds(made))
-    left_out = [one for part, _ in parts for one in part]
+@given(st.integers(2, 40))
+def test_every_setting_is_left_out_exactly_once(settings):
+    *folds, everything = kept_by_fold(settings)
 
-    assert sorted(left_out) == made
-    assert all(len(part) + len(kept) == len(numbers) for part, kept in parts)
+    assert [1] * settings == [sum(fold[at] == 0 for fold in folds) for at in range(settings)]
+    assert [1] * settings == everything.tolist()

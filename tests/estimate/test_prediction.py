@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.estimate.made_runs import MB, MachineModel, draws, settings, without_timeline
 
+from sluice.estimate.past_phases import phases_from_runs
 from sluice.estimate.prediction import Prediction, comparable, predictor
 from sluice.estimate.run_setting import (
     NotEnoughData,
@@ -194,3 +195,27 @@ def test_a_prediction_is_the_sum_of_its_parts():
     assert isinstance(whole, Prediction)
     parts_s = sum(phase.time_s for phase in whole.phases) + whole.overhead_s
     assert math.isclose(whole.elapsed_s, parts_s)
+
+
+def spark_run(number, stage_ids):
+    """A run of two stages with equal call sites, and one of another."""
+    names = ("scan at words.py:3", "collect at words.py:9", "scan at words.py:3")
+    phases = tuple(
+        PastPhase(name=f"stage {stage_id}: {name}", kind="map", tasks=4, avg_s=avg_s, max_s=avg_s)
+        for stage_id, name, avg_s in zip(stage_ids, names, (1.0, 2.0, 3.0), strict=True)
+    )
+    return PastRun(
+        run_id=f"app-{number}", profile="words", source="spark", phases=phases, elapsed_s=6.5,
+        slots={"map": 4},
+    )  # fmt: skip
+
+
+def test_stages_match_by_name_and_order_when_their_ids_shift():
+    runs = [spark_run(number, range(number, number + 3)) for number in range(4)]
+    measured = comparable(timed_runs(runs))
+
+    assert 4 == len(measured)
+    assert ("scan at words.py:3", "collect at words.py:9", "scan at words.py:3 #2") == (
+        measured[0].setting.names
+    )
+    assert [1.0, 2.0, 3.0] == [phase.lengths.avg_s(4) for phase in phases_from_runs(runs[::-1])]

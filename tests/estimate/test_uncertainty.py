@@ -1,13 +1,15 @@
 """Prediction intervals have the promised coverage; without enough data there is none."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.estimate.made_runs import MachineModel, draws, settings
 
-from sluice.estimate.forecast import Forecaster
+from sluice.estimate.calibration import calibration
+from sluice.estimate.forecast import Forecaster, usual_runs
 from sluice.estimate.prediction import comparable
 from sluice.estimate.run_setting import NotEnoughData, timed_runs
 from sluice.estimate.uncertainty import (
@@ -16,6 +18,7 @@ from sluice.estimate.uncertainty import (
     prediction_interval,
     units_needed,
 )
+from sluice.model.history import PastPhase, PastRun
 
 
 def from_ratios(ratios, level=0.9):
@@ -121,3 +124,89 @@ def test_a_left_out_unit_is_not_used():
     assert all(
         by_id[run_id] not in unit.predictor.settings for unit in units for run_id in unit.runs
     )
+
+
+def batch_jobs(count, seed):
+    """Runs as a batch system logs them: one length for all tasks, and that varies wildly."""
+    rng = draws(seed)
+    return [
+        PastRun(
+            run_id=f"swf-{number}",
+            profile="batch",
+            source="swf",
+            phases=(
+                PastPhase(name="job", kind="map", tasks=number + 1, avg_s=took_s, max_s=took_s),
+            ),
+            elapsed_s=took_s,
+            slots={"map": 64},
+        )
+        for number in range(count)
+        for took_s in [math.exp(rng.gauss(4.0, 2.0))]
+    ]
+
+
+def test_an_unrelated_log_does_not_widen_an_interval():
+    """Errors of jobs of another engine, measured by another kind of log, are not borrowed."""
+    here = settings((1, 2, 4), (100, 200))
+    worlds = {f"job-{seed}": MachineModel(noise=0.1, map_s=seed) for seed in (1, 2, 3, 4)}
+    known = {name: world.runs(here, draws(3), profile=name) for name, world in worlds.items()}
+    setting = timed_runs([MachineModel().run("new", 3, 150, draws(3))])[0].setting
+    before = Forecaster(known).forecast("job-1", setting).interval
+    after = Forecaster({**known, "batch": batch_jobs(40, seed=4)}).forecast("job-1", setting)
+
+    assert isinstance(before, PredictionInterval)
+    assert before == after.interval
+
+
+def test_errors_of_another_engine_are_not_borrowed():
+    """The same jobs on one machine and on a cluster have different errors."""
+    here = settings((1, 2, 4, 8), (100, 200, 300, 400, 500))
+    lent = MachineModel(noise=0.1).runs(here, draws(1), profile="lender")
+    few = MachineModel(noise=0.1).runs(here[:3], draws(2), profile="few")
+    setting = timed_runs([few[0]])[0].setting
+
+    def interval(engine):
+        lender = [replace(run, configuration={"engine": engine}) for run in lent]
+        known = {"few": [replace(run, configuration={"engine": "local"}) for run in few]}
+        return Forecaster({**known, "lender": lender}).forecast("few", setting).interval
+
+    assert 20 == interval("local").pooled
+    assert isinstance(interval("yarn"), NotEnoughData)
+
+
+def test_an_estimate_says_what_it_rests_on():
+    runs = MachineModel(noise=0.1).runs(settings((1, 2, 4, 8), (100, 200, 300, 400, 500)), draws(1))
+    stuck = [*runs[:-1], replace(runs[-1], elapsed_s=20 * runs[-1].elapsed_s)]
+    found = Forecaster({"made": stuck}).estimate(
+        "made", slots=3, input_bytes=250_000_000, level=0.8
+    )
+
+    assert (19, (stuck[-1].run_id,)) == (found.runs, found.outliers)
+    assert [("map", 25, 3), ("reduce", 2, 3)] == [tuple(phase) for phase in found.setting.phases]
+    assert 0.8 == found.interval.level
+    assert found.interval.low_s < found.prediction.elapsed_s < found.interval.high_s
+
+
+def test_an_estimate_without_a_setting_is_that_of_the_newest_run():
+    runs = MachineModel(noise=0.1).runs(settings(), draws(1))
+    found = Forecaster({"made": runs}).estimate("made")
+
+    assert timed_runs(runs)[-1].setting == found.setting
+    assert isinstance(Forecaster({"made": runs}).estimate("other").prediction, NotEnoughData)
+
+
+def test_slots_may_be_given_by_kind_of_phase():
+    runs = MachineModel(noise=0.1).runs(settings(), draws(1))
+    found = Forecaster({"made": runs}).estimate("made", slots={"map": 7})
+
+    assert [7, 4] == [phase.slots for phase in found.setting.phases]
+
+
+def test_runs_that_calibrate_lists_as_outliers_are_not_usual():
+    runs = MachineModel(noise=0.05).runs(settings((1, 2, 4), (40, 80, 160)), draws(1))
+    stuck = [*runs[:-1], replace(runs[-1], elapsed_s=9 * runs[-1].elapsed_s)]
+    (calibrated,) = calibration({"made": stuck}).profiles
+
+    assert [runs[-1].run_id] == [found.run_id for found in calibrated.outliers]
+    assert runs[:-1] == usual_runs(stuck)
+    assert runs[-1].run_id in calibrated.model.left_aside

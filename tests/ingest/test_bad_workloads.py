@@ -17,7 +17,8 @@ BEYOND_THE_SCHEMA = {
     "maps-no-lengths", "maps-no-tasks", "avg-0", "max-below-avg", "durations-count", "durations-0",
     "rows-falling", "rows-max", "work-0", "factor-alone", "profile-beside-lengths", "run-quote",
     "run-blank", "run-python", "run-env-name", "run-nul", "setting-range-back", "budgets",
-    "class-jobs", "member-twice",
+    "class-jobs", "member-twice", "type-above-server", "size", "size-0", "size-twice",
+    "no-prediction",
 }  # fmt: skip
 
 

@@ -47,8 +47,8 @@ def test_a_format_is_told_by_content_whatever_the_name(tmp_path):
     assert read_log(log).format == "swim"
 
 
-def test_a_folder_gives_every_log_in_it_and_leaves_the_rest(tmp_path):
-    """Read-me files are no logs; hidden files and the folders in it are looked through."""
+def test_a_folder_gives_every_file_in_it(tmp_path):
+    """Folders in it are searched, and hidden files are left out. A read-me file is not a log."""
     (tmp_path / "b" / "eventlog_v2_app").mkdir(parents=True)
     shutil.copy(YARN, tmp_path / "b" / "eventlog_v2_app" / "events_1_app")
     shutil.copy(FIFTY, tmp_path / "a.tsv")
@@ -60,11 +60,13 @@ def test_a_folder_gives_every_log_in_it_and_leaves_the_rest(tmp_path):
     logs = list(read_logs([tmp_path]))
 
     assert [(Path(log.path).relative_to(tmp_path).as_posix(), log.format) for log in logs] == [
+        ("README.md", None),
         ("a.tsv", "swim"),
         ("b/eventlog_v2_app", "spark"),
         *((f"{name}/a.tsv", "swim") for name in "cde"),
     ]
-    assert [log.format for log in read_logs([tmp_path], "spark")] == ["spark"]
+    assert [False] + 5 * [True] == [log.is_log for log in logs]
+    assert [log.format for log in read_logs([tmp_path], "spark")] == [None, "spark"]
 
 
 def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
@@ -76,7 +78,7 @@ def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
 
     assert (bad.format, bad.runs, bad.skipped_count) == ("spark", (), 1)
     assert "no Spark stage" in bad.skipped[0].why
-    assert (worse.format, len(good.runs)) == ("unknown", 50)
+    assert (worse.format, worse.is_log, len(good.runs)) == (None, True, 50)
     with pytest.raises(InvalidInput, match="no Spark stage"):
         read_log(tmp_path / "bad")
 
@@ -101,6 +103,19 @@ def test_a_wrong_word_is_answered_with_the_right_one(path, name, options, messag
 def test_a_folder_without_logs_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="no log found in this folder"):
         list(read_logs([tmp_path]))
+    for name in "abcde":
+        (tmp_path / name).write_text("?")
+    with pytest.raises(InvalidInput, match="a, b, c and 2 more have no known format"):
+        list(read_logs([tmp_path]))
+
+
+def test_the_settings_next_to_a_history_are_part_of_it(tmp_path):
+    """They are read with it, so they are not a file that nobody recognised."""
+    (history,) = (DATA / "jhist").glob("job_1329348432655_0001-*.jhist")
+    shutil.copy(history, tmp_path)
+    (tmp_path / "job_1329348432655_0001_conf.xml").write_text("<configuration/>")
+
+    assert ["jhist"] == [log.format for log in read_logs([tmp_path])]
 
 
 def test_options_are_read_as_settings_are():

@@ -68,6 +68,13 @@ def test_a_run_time_of_0_is_a_rounded_one(tmp_path):
     assert "rounded_s = 0.4: 1 jobs" in log.notes[-1]
 
 
+def test_a_log_with_text_in_columns_that_are_not_read_is_recognised(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("1 0 0 10 2 -1 -1 2 0:10 2GB 1 3 g 7 1 p - -\n" * 3)
+
+    assert "swf" == read_log(log).format
+
+
 @pytest.mark.parametrize(
     "record",
     [

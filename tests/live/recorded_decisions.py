@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sluice import bootstrap
 from sluice.api.sources import load_workload
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.codec import decision_line
 from sluice.engines.driver_state import DriverState
@@ -40,6 +40,7 @@ def scheduler_like(run, *, is_live, **settings):
         tasks=plan.tasks,
         release=plan.release,
         admission=plan.admission,
+        pools=scheduler_part(header).pools,
         is_live=is_live,
     )
 

@@ -11,6 +11,7 @@ from tests.strategies import lengths_s
 
 from sluice.planning.ordering.compilation import plain_kernels
 from sluice.planning.ordering.flow_arrays import flow_arrays_of
+from sluice.planning.ordering.kernel_loading import BlockingLoader
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
@@ -66,7 +67,7 @@ def all_values(made, kernels=None):
 def context(made, *, seconds=None, evaluations=10**9, may_compile=False, clock=lambda: 0.0):
     """A search context; by default with plain kernels, no clock, and no limit."""
     budget = SearchBudget(clock, seconds=seconds, evaluations=evaluations)
-    return SearchContext(made, budget, may_compile=may_compile)
+    return SearchContext(made, budget, loader=BlockingLoader() if may_compile else None)
 
 
 def solved(made, method, objective="makespan", *, seed=0, **budget):

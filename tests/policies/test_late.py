@@ -19,7 +19,8 @@ from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
-from sluice.policies.progress_rate import percentile
+from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.progress_rate import joint_percentile, percentile
 from sluice.policies.settings import SpeculationSettings
 
 LATE = {"speculation": "late", "min_age_s": 60.0, "slow_node": 0.0}
@@ -98,11 +99,128 @@ def test_equal_rates_are_not_below_each_other():
     trackers.submit(map_reduce("j", 10))
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches[:-1]:
-        at_s = 100.0 + 0.1 * launch.key.task
+        at_s = 129.0 + 0.1 * launch.key.task
         trackers.tell(launch, at_s, at_s / 130.0)
     trackers.finish(launches[-1], 130.0)
 
     assert [] == trackers.beat("n2", 130.0)
+
+
+@given(st.lists(st.floats(0, 100)), st.lists(st.floats(0, 100), max_size=6), st.floats(0, 100))
+def test_a_joint_percentile_is_that_of_all_values_together(ordered, others, percent):
+    ordered.sort()
+    together = sorted(ordered + others)
+
+    assert joint_percentile(ordered, others, percent) == pytest.approx(
+        percentile(together, percent), abs=1e-9
+    )
+
+
+def silent_among_eight(*, progress, **settings):
+    """Eight maps of 0.6 s on four nodes; that of n1 reports `progress` at 0.5 s, then nothing."""
+    trackers = Trackers(*[(3, 1)] * 4, **{**LATE, "min_age_s": None, **settings})
+    trackers.submit(map_reduce("j", 8))
+    launches = [launch for n in range(4) for launch in trackers.beat(f"n{n + 1}")]
+    assert 8 == len(launches)
+    if progress:
+        trackers.tell(launches[0], 0.5, progress)
+    for launch in launches[1:]:
+        trackers.finish(launch, 0.6)
+    return trackers
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_an_attempt_that_falls_silent_gets_slower_until_it_is_copied(progress):
+    """At its last report it was as fast as the others."""
+    trackers = silent_among_eight(progress=progress)
+    instants = [0.7 + 0.1 * step for step in range(100)]
+    at_s = next(at_s for at_s in instants if trackers.beat("n2", at_s))
+
+    assert 1.8 <= at_s <= 3.1
+
+
+def test_attempts_are_judged_from_three_times_the_mean_on():
+    """Between 1 s and 60 s, as without any finished attempt."""
+    ages = {}
+    for mean_s in (0.1, 0.6, 10.0, 100.0):
+        trackers = Trackers((3, 0), **{**LATE, "min_age_s": None})
+        trackers.submit(map_reduce("j", 3))
+        first, *_ = trackers.beat("n1")
+        phase = trackers.state.jobs["j"].phases[0]
+        limits = CopyLimits(SpeculationSettings(), trackers.state)
+        assert 60.0 == limits.age_s(phase)
+        for attempt in trackers.state.running.values():
+            limits.rates.began(attempt)
+        trackers.finish(first, mean_s)
+        ages[mean_s] = limits.age_s(phase)
+
+    assert {0.1: 1.0, 0.6: pytest.approx(1.8), 10.0: 30.0, 100.0: 60.0} == ages
+
+
+def test_a_late_report_does_not_make_an_attempt_slow():
+    """Nodes report in turn; of equal attempts, the one that reported first is as fast."""
+    trackers = Trackers((4, 0), (6, 0), **LATE)
+    trackers.submit(map_reduce("j", 10))
+    launches = [*trackers.beat("n1"), *trackers.beat("n2")]
+    for launch in launches[:-1]:
+        at_s = 97.5 + 0.25 * launch.key.task
+        trackers.tell(launch, at_s, at_s / 130.0)
+    trackers.tell(launches[-1], 100.0, 99.9 / 130.0)
+
+    assert [] == trackers.beat("n2", 100.0)
+
+
+# --- why there is no copy -------------------------------------------------------------------------
+
+
+def no_copy(trackers, task=0, at_s=100.0):
+    trackers.scheduler.pass_time(at_s)
+    attempt = next(a for a in trackers.state.running.values() if a.key.task == task)
+    tasks = trackers.scheduler.policies.tasks
+    return tasks.explain_copy(attempt, trackers.state, at_s).code
+
+
+def test_each_rule_that_forbids_a_copy_has_its_reason():
+    silent = silent_among_eight(progress=0.5)
+    assert ReasonCode.TOO_YOUNG is no_copy(silent, at_s=1.0)
+    assert ReasonCode.COPY_DUE is no_copy(silent, at_s=9.0)
+    assert [True] == [launch.is_copy for launch in silent.beat("n2", 9.0)]
+    assert ReasonCode.HAS_COPY is no_copy(silent, at_s=9.0)
+
+    capped = silent_among_eight(progress=0.5, spec_cap=0.0)
+    assert ReasonCode.COPIES_AT_CAP is no_copy(capped, at_s=9.0)
+    off = silent_among_eight(progress=0.5, speculation="none")
+    assert ReasonCode.COPIES_OFF is no_copy(off, at_s=9.0)
+
+    trackers, launches = with_straggler((4, 0), (6, 0), tasks=10)
+    assert ReasonCode.NOT_SLOW is no_copy(trackers, task=5)
+    assert ReasonCode.NO_SLOT_FOR_COPY is no_copy(trackers)
+    trackers.submit(map_reduce("k", 1), at_s=100.0)
+    assert ReasonCode.NO_SLOT_FOR_COPY is no_copy(trackers)
+
+    alone, launches = with_straggler((10, 0), tasks=10)
+    trackers.finish(launches[-1], 100.0)
+    assert ReasonCode.NO_OTHER_NODE is no_copy(alone)
+    waits, _ = with_straggler((4, 0), (6, 0), tasks=10)
+    waits.submit(map_reduce("k", 30), at_s=100.0)
+    assert ReasonCode.NO_SLOT_FOR_COPY is no_copy(waits)
+
+
+def test_slow_nodes_and_waiting_jobs_are_reasons_too():
+    trackers, _ = with_straggler((6, 0), (4, 0), (1, 0), tasks=10, slow_node=100.0)
+    assert ReasonCode.NODES_SLOW is no_copy(trackers)
+
+    gated, _ = with_straggler((4, 0), (6, 0), tasks=10, sepb=1.0, order="fifo")
+    gated.submit(map_reduce("k", 1), at_s=100.0)
+    assert ReasonCode.OTHERS_FIRST is no_copy(gated)
+
+
+def test_to_explain_a_copy_changes_nothing():
+    trackers = silent_among_eight(progress=0.5, node_wait_s=5.0, rack_wait_s=5.0)
+    for at_s in (1.0, 9.0):
+        no_copy(trackers, at_s=at_s)
+
+    assert [True] == [launch.is_copy for launch in trackers.beat("n2", 9.0)]
 
 
 # --- where, and how many --------------------------------------------------------------------------
@@ -116,6 +234,15 @@ def test_a_slow_node_gets_no_copies():
     assert [] == trackers.beat("n3", 100.0)
     node_id = end(trackers, launches[-1], 100.0)
     assert [True] == [launch.is_copy for launch in trackers.beat(node_id, 101.0)]
+
+
+def test_of_two_nodes_neither_is_too_slow_for_a_copy():
+    """One is always below the other, and a copy may only go to the node that is not its own."""
+    trackers, launches = with_straggler((9, 0), (1, 0), tasks=10, slow_node=25.0)
+    on_n2 = next(launch for launch in launches if launch.node_id == "n2")
+    trackers.finish(on_n2, 100.0)
+
+    assert [True] == [launch.is_copy for launch in trackers.beat("n2", 101.0)]
 
 
 @pytest.mark.parametrize(
@@ -194,11 +321,13 @@ def test_the_copy_of_a_map_says_how_far_from_its_data_it_runs():
 HANGS = {"p_hang": 0.04, "task_timeout_s": None}
 
 
+@pytest.mark.parametrize("hang_at", [0.0, 0.5, (0.1, 1.0)])
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
 @pytest.mark.parametrize("name", ["fair", "fifo", "static", "dynamicmr"])
-def test_what_hangs_is_cured_by_a_copy(name, heartbeat_s):
+def test_what_hangs_is_cured_by_a_copy(name, heartbeat_s, hang_at):
     """Without a time-out a job with a hung task would never end."""
-    world = HANGS | {"heartbeat_s": heartbeat_s, "jitter": 0.1}
+    span = hang_at if isinstance(hang_at, tuple) else (hang_at, hang_at)
+    world = HANGS | {"heartbeat_s": heartbeat_s, "jitter": 0.1, "hang_at": span}
     jobs = [map_reduce("j", 40, 20.0, 6, 20.0)]
     plain = simulate(even_nodes(4, 3, 1), jobs, policy(name), seed=1, **world)
     cured = policy(name, "speculation=late", f"heartbeat_s={heartbeat_s}", "spec_cap=4")

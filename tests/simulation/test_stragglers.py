@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce, simulate
 from tests.simulation.worlds import World, outcomes
 
-from sluice.core.events import FailureKind, TaskFailed
+from sluice.core.events import FailureKind, TaskFailed, TaskProgress
 from sluice.core.transitions import JobState
 from sluice.model.job import Job
 from sluice.model.lengths import ConstantLengths
+from sluice.policies.fifo import Fifo
+from sluice.policies.late import Late
 
 HANG = {"p_hang": 1.0, "task_timeout_s": 20.0}
 
@@ -86,6 +88,33 @@ def test_the_time_out_counts_from_the_last_progress():
     state = world.run()
 
     assert ("j/1/0/1", "failed", 8.0 + 4.0 + 20.0) == outcomes(state)[2]
+
+
+@pytest.mark.parametrize("contention", ["none", "shared"])
+def test_an_attempt_may_stop_at_a_share_of_its_work_and_times_out_after_that(contention):
+    """Maps of 10 s that stop at 30 %: 3 s of work, and 20 s without progress."""
+    state = simulate(
+        even_nodes(2, 2, 0), [map_reduce("j", 4, 10.0)], hang_at=(0.3, 0.3),
+        contention=contention, **HANG,
+    )  # fmt: skip
+
+    assert {23.0} == {round(a.finished_at_s - a.started_at_s, 9) for a in state.closed}
+
+
+@pytest.mark.parametrize("contention", ["none", "shared"])
+@pytest.mark.parametrize("heartbeat_s", [0.0, 1.0])
+def test_an_attempt_that_stops_reports_that_progress_once_and_then_nothing(heartbeat_s, contention):
+    tasks = Late(Fifo(by_heartbeat=heartbeat_s > 0))
+    world = World(
+        even_nodes(2, 2, 0), [map_reduce("j", 2, 10.0)], tasks, p_hang=1.0, hang_at=(0.35, 0.35),
+        task_timeout_s=60.0, heartbeat_s=heartbeat_s, contention=contention,
+    )  # fmt: skip
+    world.run()
+    for task in (0, 1):
+        fractions = [r.fraction for r in world.heard(TaskProgress) if r.key[2:] == (task, 1)]
+        assert len(fractions) > 1
+        assert 0.35 == fractions[-1]
+        assert sorted(set(fractions)) == fractions
 
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, 60.0])

@@ -333,3 +333,81 @@ def test_a_timeline_of_another_format_is_said_to_be_one():
         timeline.unpacked(zlib.compress(b'{"format": 2}'))
     with pytest.raises(ValueError, match="header"):
         timeline.unpacked(b"no zlib")
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def test_a_moved_profile_is_known_by_its_old_name(profiles):
+    """A later run under the old name joins it, and a log that is read again changes nothing."""
+    first, second = past_run("1", profile="a"), past_run("2", profile="a")
+    profiles.add([first, past_run("3", profile="b")])
+
+    assert 1 == profiles.move(["a"], "b")
+    assert Added(known=1, new=1) == profiles.add([first, second])
+    assert ["1", "2", "3"] == sorted(run.run_id for run in profiles.runs("b"))
+    assert "b" == profiles.profile_named("a")
+    assert 3 == len(profiles.newest("a", 10))
+    assert ["b"] == profiles.names()
+
+
+def test_names_follow_when_a_profile_is_moved_twice(profiles):
+    profiles.add([past_run("1", profile="a")])
+    profiles.move(["a"], "b")
+    profiles.move(["b"], "c")
+    profiles.move(["c"], "a")
+    profiles.add([past_run("2", profile="b"), past_run("3", profile="a")])
+
+    assert ["a"] == profiles.names()
+    assert ["a", "a", "a"] == [profiles.profile_named(name) for name in "abc"]
+
+
+def test_a_forgotten_profile_has_no_old_names(profiles):
+    profiles.add([past_run("1", profile="a")])
+    profiles.move(["a"], "b")
+    profiles.forget("b")
+    profiles.add([past_run("1", profile="a")])
+
+    assert ["a"] == profiles.names()
+
+
+def test_a_profile_is_found_by_the_name_or_id_of_a_run(profiles):
+    profiles.add([past_run("app_1", profile="nightly", name="nightly-2026-10-01")])
+    profiles.add([past_run("same", profile="x"), past_run("same", profile="y", source="spark")])
+
+    assert "nightly" == profiles.profile_named("nightly-2026-10-01")
+    assert "nightly" == profiles.profile_named("app_1")
+    assert profiles.profile_named("same") is None
+    assert profiles.profile_named("other") is None
+
+
+def test_a_moved_run_with_too_many_tasks_keeps_its_statistics(profiles, monkeypatch):
+    """They cannot be computed again from the run that is read."""
+    monkeypatch.setattr("sluice.store.profiles.rows.TASKS_KEPT_MAX", 2)
+    profiles.add([past_run("r", phase_of(1.0, 2.0, 3.0))])
+    (before,) = profiles.stored("words")
+    profiles.move(["words"], "lines")
+    (after,) = profiles.stored("lines")
+
+    assert before.lengths == after.lengths != (None,)
+
+
+# --- one job in two formats -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sources", [("jhist", "rumen"), ("rumen", "jhist")])
+def test_a_job_in_two_formats_is_one_run(profiles, sources):
+    """The more complete record stays; of equal ones the first, however often they are added."""
+    first, second = (past_run("job_1_0001", source=source) for source in sources)
+    fuller = replace(second, elapsed_s=9.0)
+
+    assert Added(new=1) == profiles.add([first])
+    assert Added(known=1) == profiles.add([second])
+    assert [first] == profiles.runs("words")
+    assert Added(replaced=1) == profiles.add([fuller])
+    assert Added(known=1) == profiles.add([first])
+    assert [fuller] == profiles.runs("words")
+
+
+def test_the_same_id_in_formats_of_different_jobs_is_two_runs(profiles):
+    assert Added(new=2) == profiles.add([past_run("1", source="swf"), past_run("1", source="sls")])

@@ -29,7 +29,8 @@ _PHASE_0001 = (
     "INSERT INTO sluice_phases VALUES (7, 0, 'map', 'map', 2, 0, 3.0, 4.0, 10, 0, 0, 0, 0, 0,"
     " NULL, NULL, '[]', NULL, NULL)"
 )
-ROWS_OF = {"0001": (_RUN_0001, _PHASE_0001)}
+_RUN_0002 = _RUN_0001.replace(", NULL, 100.0)", ", NULL, 100.0, NULL)")
+ROWS_OF = {"0001": (_RUN_0001, _PHASE_0001), "0002": (_RUN_0002, _PHASE_0001)}
 OLD = past_run(
     "job_1",
     phase_of(2.0, 4.0, input_bytes=10),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
@@ -23,6 +23,7 @@ def calibrate(
     leave_out: str = LeaveOut.RUN.value,
     level: float = LEVEL,
     on_progress: Callable[[str], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> CalibrationReport:
     """Every run in the store, predicted from the others and compared with what it took.
 
@@ -30,13 +31,20 @@ def calibrate(
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
-    on_progress: called with each profile's name before it is calibrated.
+    on_progress: called with a short text before each profile is calibrated.
+    on_fraction: called with the share of runs that were compared, 0 to 1.
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:
+        name = known_profile(name, profiles)
         histories = {known: profiles.runs(known) for known in profiles.names()}
     return calibrate_runs(
-        histories, name=name, leave_out=leave_out, level=level, on_progress=on_progress
+        histories,
+        name=name,
+        leave_out=leave_out,
+        level=level,
+        on_progress=on_progress,
+        on_fraction=on_fraction,
     )
 
 
@@ -47,6 +55,7 @@ def calibrate_runs(
     leave_out: str = LeaveOut.RUN.value,
     level: float = LEVEL,
     on_progress: Callable[[str], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> CalibrationReport:
     """As `calibrate`, of past runs by profile, wherever they come from."""
     if name is not None and name not in histories:
@@ -56,13 +65,26 @@ def calibrate_runs(
         raise InvalidInput(
             f"level is {level}", where="--level", hint=f"give a share above 0, at most {LEVEL_MAX}"
         )
+    lists = {known: list(runs) for known, runs in histories.items()}
+    chosen = list(lists) if name is None else [name]
+    runs_done = 0
+    runs_total = max(1, sum(len(lists[one]) for one in chosen))
+
+    def report(present: str, done: int, wanted: int) -> None:
+        nonlocal runs_done
+        if on_progress is not None:
+            on_progress(f"{done} of {wanted} profiles done, now {present}")
+        if on_fraction is not None:
+            on_fraction(runs_done / runs_total)
+        runs_done += len(lists[present])
+
     return CalibrationReport(
         calibration(
-            {known: list(runs) for known, runs in histories.items()},
+            lists,
             leave_out=_leave_out(leave_out),
             level=level,
-            names=None if name is None else [name],
-            on_progress=on_progress or (lambda _: None),
+            names=chosen,
+            on_progress=report,
         )
     )
 

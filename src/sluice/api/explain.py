@@ -54,7 +54,7 @@ def story(
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     scheduler = _scheduler_at(source, run_id, at_s, how)
-    return story_of(subject, scheduler.state)
+    return story_of(subject, scheduler.state, scheduler.policies.tasks)
 
 
 def _scheduler_at(

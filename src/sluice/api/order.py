@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sluice import bootstrap
 from sluice.api.sources import Source, path_of
+from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.plan_inputs import laid_out
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
@@ -47,7 +48,7 @@ def order(
 
     method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks.
     objective: makespan, tct or both.
-    seconds: for exact, search and auto; 10 unless told, or none where evaluations are limited.
+    seconds: limit of exact, search and auto; by default 10, or none if evaluations are limited.
     evaluations: orders to look at; with the same seed they lead to the same answer.
     map_slots, reduce_slots: instead of those of the workload's cluster.
     on_message: called with a note if measurements of past runs could not be read.
@@ -79,8 +80,9 @@ def order(
         )
     problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
     budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations)
-    context = SearchContext(problem, budget, on_progress=on_progress)
-    answer = solve(context, how, aim, random.Random(seed))
+    with BackgroundLoader(seconds) as loader:
+        context = SearchContext(problem, budget, loader=loader, on_progress=on_progress)
+        answer = solve(context, how, aim, random.Random(seed))
     return OrderResult(
         workload=workload,
         problem=problem,

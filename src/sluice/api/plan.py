@@ -112,7 +112,7 @@ def problem_of(
     prices: PriceList | None = None,
     rents: Sequence[Rent] = (Rent.ON_DEMAND,),
 ) -> ParetoProblem:
-    """What a workload asks of planning. Raises InvalidInput naming what it does not tell."""
+    """The planning problem of a workload. Raises InvalidInput naming what is missing."""
     if not workload.jobs:
         raise InvalidInput(
             "jobs is missing or empty", where=workload.source, hint="give at least one job"
@@ -185,13 +185,13 @@ def _missing(workload: Workload) -> list[str]:
 
 
 def _listed_prices(given: Prices | None, listed: PriceList) -> Prices:
-    """What the list tells wins over what the file tells."""
-    told = {
+    """The prices of the list, and those of the file that the list lacks."""
+    listed_values = {
         name: value
         for name in ("billing_s", "io_op_usd", "io_bytes_per_op")
         if (value := getattr(listed, name)) is not None
     }
-    return replace(given or Prices(vm_hour_usd=0.0), **told)
+    return replace(given or Prices(vm_hour_usd=0.0), **listed_values)
 
 
 def _read(source: Source, on_message: Callable[[str], None]) -> tuple[Document | None, Workload]:

@@ -36,7 +36,7 @@ def profile_run(
 
     slots: by default 1, 2, 4, .. and at last twice the processors of this machine.
     repeats: runs at each count; of equal counts the shortest one is looked at.
-    io_bytes_per_s: what this machine's disks move, where the demand for them is to be told.
+    io_bytes_per_s: disk throughput of this machine; needed to estimate disk demand.
     store: path or URL of the profile store, by default the account's own.
     The jobs' outputs are not touched. Every run that ended well is kept, the best one with the
     demand of a task. Raises InvalidInput, EngineUnavailable, StoreUnavailable, RunInterrupted.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.profiles import known_profile
 from sluice.ingest.logs.digest import log_digest
 from sluice.ingest.logs.formats import AUTO, check_options, read_logs
 from sluice.ingest.logs.options import read_options
@@ -14,6 +15,8 @@ from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
 from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
 from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
+
+NAME_CHARACTERS_MAX = 200
 
 OnProgress = Callable[[str], None]
 
@@ -25,13 +28,15 @@ def import_logs(
     settings: Sequence[str] = (),
     store: str | None = None,
     on_progress: OnProgress | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> Imported:
     """Read logs, or folders of logs, and keep their runs in the profile store.
 
-    A run that is known already is kept once, as the log tells it that tells most.
-    format: "auto" tells by content.  settings: options of formats, "key=value".
+    A run that is known already is kept once, from the log that contains most of it.
+    format: "auto" detects it by content.  settings: options of formats, "key=value".
     store: path or URL of the profile store, by default the account's own.
     on_progress: called with each path before it is read, and with each log after it was read.
+    on_fraction: called with the share of bytes that were read, 0 to 1, after each log.
     A path that cannot be used is listed in the result; the other paths are imported.
     Raises InvalidInput where no path can be used, for an unknown format or option.
     """
@@ -39,7 +44,8 @@ def import_logs(
         raise InvalidInput("no log is named", where="PATH", hint="name a log, or a folder of logs")
     options = read_options(settings, "--set")
     check_options(options, format)
-    report = on_progress or (lambda _: None)
+    report, report_share = on_progress or (lambda _: None), on_fraction or (lambda _: None)
+    bytes_total, bytes_read = max(1, sum(map(_bytes_below, set(map(str, paths))))), 0
     logs: list[ImportedLog] = []
     failures: list[InvalidInput] = []
     with Profiles.open(store) as profiles:
@@ -49,12 +55,22 @@ def import_logs(
                 for read in read_logs([path], format, options):
                     logs.append(_kept(read, profiles))
                     report(read.path)
+                    bytes_read += _bytes_below(read.path)
+                    report_share(bytes_read / bytes_total)
             except InvalidInput as error:
                 failures.append(error)
                 logs.append(ImportedLog.unread(path, error))
         if failures and not any(log.is_read for log in logs):
             raise failures[0]
         return Imported(logs=tuple(logs), store=str(profiles.address))
+
+
+def _bytes_below(path: str) -> int:
+    """Bytes of a file, or of all files in a folder; 0 for what cannot be read."""
+    files = Path(path).rglob("*") if Path(path).is_dir() else [Path(path)]
+    with suppress(OSError):
+        return sum(file.stat().st_size for file in files if file.is_file())
+    return 0
 
 
 def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
@@ -70,14 +86,75 @@ def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
 
 
 def profiles(name: str | None = None, *, store: str | None = None) -> StoredProfiles:
-    """What the store knows: all profiles, or one.
+    """All stored profiles, or one.
 
+    name: of a profile, or of an application or job in it, or the id of one of its runs.
     store: path or URL of the profile store, by default the account's own.
-    Raises InvalidInput, with the nearest name, where there is no such profile.
+    Raises InvalidInput, with the nearest name, if there is no such profile.
     """
     with Profiles.existing(store) as opened:
-        _check_name(name, opened)
-        return _told(name, opened)
+        return _stored(known_profile(name, opened), opened)
+
+
+def rename_profile(name: str, new_name: str, *, store: str | None = None) -> StoredProfiles:
+    """Give a profile another name. It stays known by the old one, also to later imports.
+
+    store: path or URL of the profile store, by default the account's own.
+    Raises InvalidInput if there is no such profile, or if the new name is taken.
+    """
+    _check_new_name(new_name)
+    with Profiles.existing(store) as opened:
+        old = _exact(name, opened)
+        if new_name in opened.names():
+            raise InvalidInput(
+                f"there is a profile {new_name!r} already",
+                where="--rename",
+                hint=f"to join the two: sluice profiles {shlex.quote(new_name)}"
+                f" --merge {shlex.quote(name)}",
+            )
+        opened.move([old], new_name)
+        return _stored(new_name, opened)
+
+
+def merge_profiles(name: str, others: Sequence[str], *, store: str | None = None) -> StoredProfiles:
+    """Move the runs of other profiles to this one. The other names now mean this profile.
+
+    store: path or URL of the profile store, by default the account's own.
+    Raises InvalidInput if one of them does not exist, or if a profile is merged with itself.
+    """
+    with Profiles.existing(store) as opened:
+        profile = _exact(name, opened)
+        moved = [_exact(other, opened) for other in others]
+        if profile in moved:
+            raise InvalidInput(
+                f"{profile!r} cannot be merged with itself",
+                where="--merge",
+                hint="name another profile",
+            )
+        opened.move(dict.fromkeys(moved), profile)
+        return _stored(profile, opened)
+
+
+def _exact(name: str, opened: Profiles) -> str:
+    """The name, if it is that of a profile. What changes a profile takes no other name for it."""
+    found = known_profile(name, opened)
+    if found != name:
+        raise InvalidInput(
+            f"{name[:200]!r} is not a profile, but another name for {found!r} or for one of its"
+            " runs",
+            where="NAME",
+            hint="give the name of the profile",
+        )
+    return name
+
+
+def _check_new_name(name: str) -> None:
+    if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable() or not name.strip():
+        raise InvalidInput(
+            f"{name[:80]!r} is not a name",
+            where="--rename",
+            hint=f"give 1 to {NAME_CHARACTERS_MAX} printable characters",
+        )
 
 
 def forget(
@@ -88,9 +165,9 @@ def forget(
     run_ids: Sequence[str] = (),
     store: str | None = None,
 ) -> StoredProfiles:
-    """Drop runs from the store, and tell which they were, beside what is left.
+    """Drop runs from the store. The result lists them, and what is left.
 
-    keep_runs: drop all but so many of the newest of the profile, or of each.
+    keep_runs: keep this many of the newest runs of the profile, or of each.
     older_than_days: drop what was learned before.  run_ids: drop these runs of the profile.
     With a name alone the profile is dropped. One of them at a time.
     Raises InvalidInput where there is no such profile or run.
@@ -101,7 +178,7 @@ def forget(
             "several ways to choose what to forget", where="forget", hint="give one of them"
         )
     with Profiles.existing(store) as opened:
-        _check_name(name, opened)
+        name = None if name is None else _exact(name, opened)
         gone: list[Forgotten]
         if keep_runs is not None:
             gone = opened.keep_runs(keep_runs, name)
@@ -109,7 +186,7 @@ def forget(
             gone = opened.forget_older(older_than_days, name)
         else:
             gone = _forget_by_name(name, run_ids, opened)
-        left = _told(name, opened)
+        left = _stored(name, opened)
         return StoredProfiles(profiles=left.profiles, store=left.store, forgotten=tuple(gone))
 
 
@@ -127,16 +204,7 @@ def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) 
     return opened.forget(name, run_ids or None)
 
 
-def _check_name(name: str | None, opened: Profiles) -> None:
-    if name is None:
-        return
-    names = opened.names()
-    if name not in names:
-        hint = nearest_profile(name, names)
-        raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
-
-
-def _told(name: str | None, opened: Profiles) -> StoredProfiles:
+def _stored(name: str | None, opened: Profiles) -> StoredProfiles:
     by_name: dict[str, list[StoredRun]] = {}
     for stored in opened.stored(name):
         by_name.setdefault(stored.run.profile, []).append(stored)

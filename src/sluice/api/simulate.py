@@ -11,6 +11,7 @@ from pathlib import Path
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.checks import check_simulable
+from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.logs.trace import recorded_lengths
@@ -19,6 +20,7 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared
+from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
@@ -121,6 +123,8 @@ def _simulated(
         pools=workload.pools,
     )
     world = resolved.of(SimulationSettings, tasks.name)
+    jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
+    workload = replace(workload, jobs=jobs)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
     simulation = Simulation(
         scheduler,
@@ -158,14 +162,18 @@ def compare(
     *,
     seeds: int = 10,
     settings: GivenSettings = (),
+    ledger: bool = False,
     on_progress: Callable[[str, int], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
 ) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
     named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
+    ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     on_progress: called with (scheduler, seed) before each simulation.
+    on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler.
     Raises InvalidInput.
     """
@@ -182,7 +190,8 @@ def compare(
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
     runs: dict[str, list[RunResult]] = {}
-    for name, (tasks, release, admission) in dict(listed).items():
+    report, schedulers_of = on_fraction or (lambda _: None), dict(listed)
+    for name, (tasks, release, admission) in schedulers_of.items():
         runs[name] = []
         for seed in range(seeds):
             if on_progress is not None:
@@ -191,7 +200,15 @@ def compare(
             fresh = replace(tasks, made=deepcopy(tasks.made))
             _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
             runs[name].append(result)
-    return compared(runs, workload)
+            report(sum(map(len, runs.values())) / (len(schedulers_of) * seeds))
+    found = compared(runs, workload)
+    if not ledger:
+        return found
+    ledgers = {
+        name: FairnessResult.of_run(results[0], workload.pools, name.rpartition("+")[2])
+        for name, results in runs.items()
+    }
+    return replace(found, ledgers=ledgers)
 
 
 def _check_list(schedulers: object) -> None:

@@ -41,6 +41,11 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
     Raises InvalidInput naming job and field.
     """
     tasks = scheduler.policies.tasks
+    jobs = tuple(jobs)
+    try:
+        tasks.check(jobs, cluster.nodes)
+    except InvalidInput as error:
+        raise error.within(source) from error
     shortages = {kind: tasks.shortage(kind, cluster.nodes) for kind in SlotKind}
     for job in jobs:
         for phase in job.phases:
@@ -54,7 +59,7 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
 
 
 def _check_lengths(job: Job, source: str) -> None:
-    """Every phase must be there, with lengths: what a real run finds out, nobody knows here."""
+    """Every phase must be there, with lengths, because no real run measures them here."""
     unknown = [phase for phase in job.phases if phase.lengths is None]
     if job.phases and not unknown:
         return
@@ -64,7 +69,7 @@ def _check_lengths(job: Job, source: str) -> None:
     if job.profile is not None:
         because = f", and no profile {job.profile!r} is stored"
     elif job.run is not None:
-        because = ", and `run` does not tell how long tasks take"
+        because = ", and `run` does not contain task lengths"
     raise InvalidInput(
         f"{what}{because}",
         where=f"{source}, job {job.job_id!r}",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.past_runs import replayed
@@ -24,6 +25,7 @@ from sluice.bootstrap.run_options import (
     live_scheduler,
     settings_of,
 )
+from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes
 from sluice.core.scheduler import Scheduler
@@ -80,7 +82,11 @@ class LiveSetup:
 
     def carried_out(self) -> LiveRun:
         """Run it to its end. Raises what `Driver.run` raises."""
-        clock = RunClock()
+        clock, watcher = RunClock(), self.watcher
+        if watcher is not None:
+            jobs = self.predicted.values() or self.workshop.jobs
+            works = works_of(jobs, self.workshop.input_bytes)
+            watcher = EstimatingWatcher(watcher, works, self.predicted_makespan_s)
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
         limits = self.settings.of(TaskLimitSettings)
@@ -98,7 +104,7 @@ class LiveSetup:
             source=self.workshop,
             jobs=self.workshop.jobs,
             clock=clock,
-            watcher=self.watcher,
+            watcher=watcher,
             settings=LiveSettings(
                 limits=limits.limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
@@ -148,6 +154,9 @@ def begin(
     runs = Runs(home)
     prepared = _prepared(workload)
     scheduler = live_scheduler(workload, settings, options)
+    carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
+    if carried is not workload:
+        workload, scheduler = carried, live_scheduler(carried, settings, options)
     check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
     jobs = with_past_lengths([each.job for each in prepared], on_message)
     # Policies that rank jobs by their work see the prediction, also after a resume.
@@ -192,6 +201,7 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
+    workload = recorded_queues(workload, run)
     check_policy_files(run.header, options, run.run_id)
     settings = settings_of(workload, options)
     records = _records(run)

@@ -13,7 +13,7 @@ from sluice.bootstrap.run_options import (
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.store.rows import EntryKind, entries
-from sluice.store.run_info import RunInfo, UnreadableRun
+from sluice.store.run_info import RunInfo, UnreadableRun, silent_s
 from sluice.store.runs import Runs
 
 
@@ -44,6 +44,17 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
     return found
 
 
+def all_readable(on_message: OnMessage = lambda _: None) -> list[RunInfo]:
+    """All recorded runs that can be read, oldest first. on_message: called for each other one."""
+    found = []
+    for run in Runs().listed():
+        if isinstance(run, UnreadableRun):
+            on_message(f"Run {run.run_id} is skipped. {run.why}")
+        else:
+            found.append(run)
+    return found
+
+
 def _raise_if_unreadable(runs: Runs) -> None:
     """Raise the error of the newest run, if there are runs and none can be read."""
     for run in reversed(runs.listed()):
@@ -54,7 +65,8 @@ def _raise_if_unreadable(runs: Runs) -> None:
 def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
     """The scheduler of a recorded run at an instant, by default at the end of the journal.
 
-    The run itself is not disturbed, even if it is still running.
+    If the run is driven by a process now, the default is the present instant. The run itself is
+    not disturbed.
     """
     options, workload = RunOptions.of(run.header), scheduler_part(run.header)
     check_policy_files(run.header, options, run.run_id)
@@ -65,4 +77,6 @@ def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
             if until_s is not None and event.at_s > until_s:
                 break
             scheduler.handle(event)
+    if until_s is None:
+        scheduler.pass_time(scheduler.state.now_s + silent_s(run.folder))
     return scheduler

@@ -43,7 +43,7 @@ class LastPredictionError:
 
 
 def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
-    """The workload, its real jobs with all their tasks, and with lengths as far as runs tell them.
+    """The workload with all tasks of its real jobs, and with the lengths that past runs measured.
 
     on_message: called with a note if the profile store cannot be read.
     Raises InvalidInput where a job's input or commands are not there.
@@ -112,14 +112,14 @@ def _hindsight(job: Job, profiles: Profiles) -> LastPredictionError | None:
 
 def _open(phases: Sequence[Phase], run: PastRun) -> Sequence[Phase]:
     """The phases with as many tasks as the run had, and without lengths."""
-    told = {phase.name: phase.tasks for phase in run.phases}
-    if [phase.name for phase in phases] != list(told):
+    known = {phase.name: phase.tasks for phase in run.phases}
+    if [phase.name for phase in phases] != list(known):
         raise InvalidInput("the run had other phases", where=run.run_id, hint="leave it out")
-    return [replace(phase, tasks=told[phase.name], lengths=None, fetch=None) for phase in phases]
+    return [replace(phase, tasks=known[phase.name], lengths=None, fetch=None) for phase in phases]
 
 
 def _took_s(run: PastRun) -> float | None:
-    """From its first task to its last, as far as the run tells; waiting for slots is left out."""
+    """From its first task to its last, if the run has a timeline; without waiting for slots."""
     tasks = [task for phase in run.phases for task in phase.timeline]
     if not tasks:
         return run.elapsed_s

@@ -12,9 +12,10 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from sluice.core.state import ClusterState
+from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
 from sluice.estimate.gaps import Gaps, gaps
 from sluice.estimate.past_phases import phases_from_runs, with_lengths_from_runs
 from sluice.ingest.logs.phase_order import in_order
@@ -37,7 +38,7 @@ from sluice.store.rows import RunHeader
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
 
-RUNS_RECALLED = 20  # older ones tell of other times
+RUNS_RECALLED = 20  # older ones may no longer be typical
 
 OnMessage = Callable[[str], None]
 
@@ -55,9 +56,15 @@ def with_profiles(workload: Workload) -> Workload:
     with Profiles.open() as profiles:
         # Many jobs of a workload may share a profile.
         names = dict.fromkeys(str(job.profile) for job in workload.jobs if _wants_profile(job))
-        known = {name: profiles.newest(name, RUNS_RECALLED) for name in names}
+        known = {name: _newest_usual(name, profiles) for name in names}
         jobs = tuple(_with_profile(job, known, profiles, workload.source) for job in workload.jobs)
     return replace(workload, jobs=jobs)
+
+
+def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
+    """The newest successful runs of a profile, without outliers; the newest first."""
+    usual = usual_runs(profiles.newest(name, RUNS_JUDGED)[::-1])
+    return usual[: -RUNS_RECALLED - 1 : -1]
 
 
 def _wants_profile(job: Job) -> bool:
@@ -103,6 +110,32 @@ def _no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
     )
 
 
+@overload
+def known_profile(name: str, profiles: Profiles) -> str: ...
+
+
+@overload
+def known_profile(name: None, profiles: Profiles) -> None: ...
+
+
+@overload
+def known_profile(name: str | None, profiles: Profiles) -> str | None: ...
+
+
+def known_profile(name: str | None, profiles: Profiles) -> str | None:
+    """The profile that a user names, see `Profiles.profile_named`; None for None.
+
+    Raises InvalidInput, with the nearest name, if there is none.
+    """
+    if name is None:
+        return None
+    found = profiles.profile_named(name)
+    if found is None:
+        hint = nearest_profile(name, profiles.names())
+        raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
+    return found
+
+
 def nearest_profile(name: str, names: Sequence[str]) -> str:
     """The hint for the name of a profile that is not stored.
 
@@ -141,13 +174,13 @@ def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
 def _recalled(job: Job, profiles: Profiles) -> Job:
     if not _is_open(job):
         return job
-    runs = profiles.newest(profile_name(job), RUNS_RECALLED)
+    runs = _newest_usual(profile_name(job), profiles)
     if job.profile is None:
         runs = same_work(job, runs)[:1]
     try:
         return replace(job, phases=with_lengths_from_runs(job.phases, runs)) if runs else job
     except InvalidInput:
-        return job  # a profile of other phases tells nothing of these
+        return job  # a profile of other phases has no lengths for these
 
 
 def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:
@@ -210,6 +243,7 @@ def measured_runs(
     facts = RunFacts(
         run_id=run_id,
         started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
+        engine=str(header.settings.get("engine", "local")),
         machine_type=machine_type(),
         slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
     )
@@ -217,7 +251,7 @@ def measured_runs(
 
 
 def machine_type() -> str:
-    """This machine as history tells it, such as "x86_64, 8 processors".
+    """This machine as history names it, such as "x86_64, 8 processors".
 
     >>> machine_type().endswith(" processors")
     True

@@ -19,6 +19,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId
+from sluice.model.queues import Queue, QueueOrder
 from sluice.model.workload import Workload
 from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity
@@ -133,5 +134,12 @@ def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) 
 def scheduler_part(header: RunHeader) -> Workload:
     """What the workload file said about the scheduler when the run began, whatever it says now."""
     recorded: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
-    pools = (Pool(**{**pool, "order": PoolOrder(pool["order"])}) for pool in recorded["pools"])
-    return Workload(cluster=None, jobs=(), pools=tuple(pools), settings=recorded["settings"])
+    pools = tuple(map(_recorded_pool, recorded["pools"]))
+    return Workload(cluster=None, jobs=(), pools=pools, settings=recorded["settings"])
+
+
+def _recorded_pool(pool: dict[str, Any]) -> Pool:
+    queue = pool.get("queue")  # journals of versions before queues have none
+    if queue is not None:
+        queue = Queue(**{**queue, "order": QueueOrder(queue["order"])})
+    return Pool(**{**pool, "order": PoolOrder(pool["order"]), "queue": queue})

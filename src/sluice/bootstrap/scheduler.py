@@ -71,6 +71,7 @@ def scheduler_for(
         equal_failures_max=core.equal_failures_max,
         node_faults_max=core.node_faults_max,
         wall_s=_wall_s(settings, chosen.name) if is_live else None,
+        is_live=is_live,
     )
     return Scheduler(policies, pools=pools, rules=rules)
 

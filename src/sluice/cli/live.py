@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from sluice.cli.answers import console, talk
-from sluice.reporting.formatting import count, duration, shortened
+from sluice.cli.progress import LINE_EVERY_S
+from sluice.reporting.formatting import count, duration, share, shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,12 +25,37 @@ _JOB_WIDTH = 28
 
 
 class _Lines:
-    """For a stderr that is not a terminal: messages only."""
+    """For a stderr that is not a terminal: messages, and progress every 15 seconds."""
 
-    def on_progress(self, progress: Progress) -> None: ...
+    def __init__(self) -> None:
+        self._next_at_s = LINE_EVERY_S
+        self._is_first = True
+
+    def on_progress(self, progress: Progress) -> None:
+        if self._is_first:  # a resumed run does not start at 0
+            self._is_first = False
+            self._next_at_s = progress.at_s + LINE_EVERY_S
+        if progress.at_s >= self._next_at_s:
+            self._next_at_s = progress.at_s + LINE_EVERY_S
+            talk(f"running: {summary(progress)}")
 
     def on_message(self, message: str) -> None:
         talk(message)
+
+
+def summary(progress: Progress) -> str:
+    """Share, time left and jobs: `42 %, about 70 s left, 2 of 4 jobs ended, 6 tasks running`."""
+    parts = []
+    if progress.fraction is not None:
+        parts.append(share(progress.fraction))
+    if progress.left_s is not None and progress.fraction != 1:
+        parts.append(f"about {duration(progress.left_s)} left")
+    parts.append(f"{progress.jobs_ended} of {progress.jobs_total} jobs ended")
+    if progress.jobs_uncommitted:
+        parts.append(f"{count(progress.jobs_uncommitted)} not committed")
+    running = sum(job.tasks_running for job in progress.jobs)
+    parts.append(f"{count(running)} task{'' if running == 1 else 's'} running")
+    return ", ".join(parts)
 
 
 class _LiveBars:
@@ -43,13 +69,9 @@ class _LiveBars:
     def on_progress(self, progress: Progress) -> None:
         shown = progress.jobs[:_BARS_MAX]
         more = len(progress.jobs) - len(shown)
-        text = f"{progress.jobs_ended} of {progress.jobs_total} ended"
-        if progress.jobs_uncommitted:
-            text += f", {count(progress.jobs_uncommitted)} not committed"
-        text += f", {count(more)} more running" if more else ""
-        self._bars.update(
-            self._all, completed=progress.jobs_ended, total=progress.jobs_total, text=text
-        )
+        text = summary(progress)
+        text += f", {count(more)} more jobs" if more else ""
+        self._bars.update(self._all, completed=progress.fraction or 0.0, total=1.0, text=text)
         self._drop_all_but({job.job_id for job in shown})
         for job in shown:
             self._show(job)
@@ -61,11 +83,11 @@ class _LiveBars:
     def _show(self, job: JobProgress) -> None:
         if job.job_id not in self._jobs:
             name = shortened(job.job_id, _JOB_WIDTH)
-            self._jobs[job.job_id] = self._bars.add_task(name, total=job.tasks, text="")
+            self._jobs[job.job_id] = self._bars.add_task(name, total=1.0, text="")
         text = f"{count(job.tasks_done)}/{count(job.tasks)} tasks"
         text += f", {count(job.tasks_running)} running"
         bar = self._jobs[job.job_id]
-        self._bars.update(bar, completed=job.tasks_done, total=job.tasks, text=text)
+        self._bars.update(bar, completed=job.fraction or 0.0, text=text)
 
     def on_message(self, message: str) -> None:
         self._bars.console.print(message, soft_wrap=True)

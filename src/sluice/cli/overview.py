@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sluice.api.sources import settings_of
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.queues import inner_queues
 from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
 
@@ -138,7 +139,7 @@ def response_lower_s(job: Job, cluster: Cluster) -> float:
         # Fetching may overlap the phase before, so that only the work itself is sure to follow.
         length_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
         ends_s.append(begins_s + length_s * max(1.0, phase.tasks / slots))
-    return max(ends_s, default=0.0)
+    return job.driver_s + max(ends_s, default=0.0)
 
 
 # --- warnings ---------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ def _bounded(warnings: list[str]) -> tuple[str, ...]:
 
 
 def _warnings(workload: Workload) -> Iterator[str]:
-    if not workload.jobs:
+    if not (workload.jobs or workload.members or workload.classes):
         yield "there are no jobs"
     yield from _idle_pools(workload)
     if workload.cluster is not None:
@@ -171,13 +172,15 @@ def _minimum_shares(workload: Workload, cluster: Cluster) -> Iterator[str]:
 
 
 def _idle_pools(workload: Workload) -> Iterator[str]:
-    used = {job.pool for job in workload.jobs}
+    used = {job.pool for job in workload.jobs} | inner_queues(workload.queues)
     for pool in workload.pools:
         if pool.pool_id not in used:
             yield f"no job is in pool {pool.pool_id!r}"
 
 
 def _missing_slots(workload: Workload, cluster: Cluster) -> Iterator[str]:
+    if any(node.containers for node in cluster.nodes):
+        return  # tasks of all kinds run in containers
     for kind in _TYPED:
         jobs = [job for job in workload.jobs if any(p.kind is kind for p in job.phases)]
         if jobs and not cluster.slots(kind):

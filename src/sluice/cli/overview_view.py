@@ -45,8 +45,8 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
         count(len(workload.jobs))
         + (f", {count(with_deadline)} with a deadline" if with_deadline else ""),
     )
-    yield "tasks", _by_kind({kind: count(tasks) for kind, tasks in overview.tasks.items()})
-    yield "work", _by_kind({kind: duration(work_s) for kind, work_s in overview.work_s.items()})
+    yield "tasks", _by_kind({kind: count(overview.tasks[kind]) for kind in _used(overview)})
+    yield "work", _by_kind({kind: duration(overview.work_s[kind]) for kind in _used(overview)})
     if overview.makespan_lower_s is not None:
         yield "makespan", f"at least {duration(overview.makespan_lower_s)}, whatever the schedule"
     if overview.unmeasured:
@@ -54,6 +54,12 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
         yield "lengths", told
     if workload.settings:
         yield "settings", _listed([f"{key}={value}" for key, value in workload.settings.items()])
+
+
+def _used(overview: Overview) -> list[SlotKind]:
+    """Kinds to show: maps and reduces, unless there are only stages."""
+    has_stages = SlotKind.CONTAINER in overview.tasks
+    return [kind for kind, tasks in overview.tasks.items() if tasks or not has_stages]
 
 
 def _cluster(cluster: Cluster) -> str:
@@ -75,7 +81,8 @@ def _typed(cluster: Cluster) -> list[SlotKind]:
 
 
 def _by_kind(values: dict[SlotKind, str]) -> str:
-    return ", ".join(f"{value} {kind.value}" for kind, value in values.items())
+    words = {SlotKind.CONTAINER: "in stages"}
+    return ", ".join(f"{value} {words.get(kind, kind.value)}" for kind, value in values.items())
 
 
 def _listed(names: Sequence[str]) -> str:

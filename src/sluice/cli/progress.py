@@ -1,15 +1,16 @@
-"""Progress of a simulation on a terminal; no output if stderr is a file."""
+"""Progress on stderr: a bar or a spinner on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sluice.cli.answers import console
-from sluice.reporting.formatting import count, duration
+from sluice.cli.answers import console, talk
+from sluice.reporting.formatting import count, duration, share
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sluice.simulation.driver import OnProgress
 
 PATIENCE_S = 0.5  # shorter work needs no bar
+LINE_EVERY_S = 15.0  # without a terminal
+_REDRAWN_EVERY_S = 0.2
 
 
 class _SimulationBar:
@@ -52,21 +55,80 @@ def simulation_bar() -> Iterator[OnProgress | None]:
         bar.stop()
 
 
+class Steps:
+    """How far a command is: the share that is done, 0 to 1, and a text on the present step."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._began_s = time.monotonic()
+        self._fraction = 0.0
+        self._text = ""
+
+    def on_progress(self, *text: object) -> None:
+        """Set the text on the present step."""
+        self._text = ", ".join(map(str, text))
+
+    def on_fraction(self, fraction: float) -> None:
+        """Set the share that is done."""
+        self._fraction = min(1.0, max(0.0, fraction))
+
+    @property
+    def fraction(self) -> float:
+        """The share that is done."""
+        return self._fraction
+
+    def state(self) -> str:
+        """Share, time left at the rate so far, and step: `40 %, about 12 s left, wordcount`."""
+        parts = [share(self._fraction)]
+        if 0 < self._fraction < 1:
+            took_s = time.monotonic() - self._began_s
+            left_s = took_s * (1 - self._fraction) / self._fraction
+            parts.append(f"about {duration(left_s)} left")
+        return ", ".join([*parts, *filter(None, [self._text])])
+
+    def line(self) -> str:
+        """One line for a log file."""
+        return f"{self._what}: {self.state()}"
+
+
 @contextmanager
-def comparison_bar(what: str) -> Iterator[Callable[[str, int], None] | None]:
-    """A callback that shows scheduler and seed; None without a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    progress = _spinner(what)
+def steps(what: str) -> Iterator[Steps]:
+    """Shows the steps of a command: a bar on a terminal, elsewhere a line every 15 seconds.
 
-    def observe(scheduler: str, seed: int) -> None:
-        progress.update(progress.task_ids[0], state=f"{scheduler}, seed {seed}")
-
+    A thread draws them, so that a long step shows that it goes on.
+    """
+    shown, ended = Steps(what), threading.Event()
+    draw = _draw_bar if sys.stderr.isatty() else _print_lines
+    thread = threading.Thread(target=draw, args=(shown, what, ended), daemon=True)
+    thread.start()
     try:
-        yield observe
+        yield shown
     finally:
-        progress.stop()
+        ended.set()
+        thread.join()
+
+
+def _print_lines(shown: Steps, what: str, ended: threading.Event) -> None:  # noqa: ARG001  # as _draw_bar
+    while not ended.wait(LINE_EVERY_S):
+        talk(shown.line())
+
+
+def _draw_bar(shown: Steps, what: str, ended: threading.Event) -> None:
+    if ended.wait(PATIENCE_S):
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[state]}", style="dim", markup=False),
+        TimeElapsedColumn(),
+        console=console(stderr=True),
+        transient=True,
+    ) as bars:
+        bar = bars.add_task(what, total=1.0, state="")
+        while not ended.wait(_REDRAWN_EVERY_S):
+            bars.update(bar, completed=shown.fraction, state=shown.state())
 
 
 @contextmanager

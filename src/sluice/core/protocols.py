@@ -137,7 +137,13 @@ class AdmissionPolicy(Policy):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReleasePolicy(Policy):
-    """Decides which waiting jobs go to the cluster next, and when."""
+    """Decides which waiting jobs go to the cluster next, and when.
+
+    is_on_arrival: whether every job is released as soon as it is admitted, so that `release` need
+    not be asked.
+    """
+
+    is_on_arrival: ClassVar[bool] = False
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -180,6 +186,10 @@ class TaskPolicy(Policy):
         """Why the startable phase has waiting tasks now."""
         return Reason(ReasonCode.NOT_CHOSEN, (("policy", self.name or type(self).__name__),))
 
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        """Why no second copy of the running attempt's task starts now."""
+        return Reason(ReasonCode.NO_COPIES, (("policy", self.name or type(self).__name__),))
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Attempts to end now; asked before work is assigned."""
         return ()
@@ -204,6 +214,28 @@ class TaskPolicy(Policy):
         return self.wake_at_s(state, now_s) is not None
 
     @property
+    def ignores_slowstart(self) -> bool:
+        """Whether the policy itself decides when later phases may start, whatever `slowstart`."""
+        return False
+
+    @property
+    def gates_work(self) -> bool:
+        """Whether a task that has fetched its input asks before it begins its own work."""
+        return False
+
+    def may_begin_work(self, attempt: Attempt, state: ClusterState, now_s: float) -> bool:
+        """Whether the attempt, which has fetched its input, begins its own work now.
+
+        If not, the driver asks again before each decision about the node. Asked only of policies
+        with `gates_work`.
+        """
+        return True
+
+    def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
+        """What the policy adds to the story of a job: instant, what happened, and why."""
+        return ()
+
+    @property
     def reads_progress(self) -> bool:
         """Whether running attempts report their progress to the scheduler."""
         return False
@@ -212,6 +244,12 @@ class TaskPolicy(Policy):
     def slot_units(self) -> SlotUnits:
         """How many units a task of each kind takes, and a slot of that kind has."""
         return WHOLE_SLOTS
+
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        """Refuse jobs or nodes that the policy cannot work with; called before anything runs.
+
+        Raises InvalidInput naming the job or node and the field.
+        """
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """What a cluster lacks to run a kind of task at all, with all slots idle; None if nothing.

@@ -172,15 +172,16 @@ class Ranking(Generic[T]):
     def entries(self) -> Iterator[Entry[T]]:
         """The same, each with its key: (key, running number, thing)."""
         if self._touched:
-            self._settle()
+            self.settle()
         return iter(self._order)
 
     def __len__(self) -> int:
         if self._touched:
-            self._settle()
+            self.settle()
         return len(self._current)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Give all touched things their places now, not at the next question."""
         current = self._current
         for thing in self._touched:
             key = self.key_of(thing)

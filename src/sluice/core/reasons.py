@@ -24,6 +24,9 @@ class ReasonCode(Enum):
     BELOW_MIN_SHARE = "its pool was below its minimum share"
     LOWEST_SHARE = "its pool had the least running work for its weight"
     CONTAINER_SHARE = "its job had the fewest running containers for its weight"
+    # Long-term sharing in a tree of queues.
+    OWED = "{queue} was owed {owed}"
+    LEAST_USED = "{queue} had used the least for its weight among the queues with waiting tasks"
     # The cases of DynamicMR, by the numbers of its spec (sections 5.2 to 5.5).
     OWN_SLOT = "case {case}: a {slot} slot was free within the node's balance line, and {order}"
     BORROWED_SLOT = (
@@ -49,6 +52,7 @@ class ReasonCode(Enum):
         " its rate was below the {percentile:g}th percentile of its phase"
     )
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
+    JOB_SLOT = "its job had the lowest utility ({utility:.2f}) of those with a free job slot here"
     OWN_CONTAINER = "its job ran fewer containers than are reserved for it"
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
@@ -94,12 +98,59 @@ class ReasonCode(Enum):
     POOL_OVER_SHARE = "its pool runs {running:.0f} tasks and {pools:.0f} pools are ahead of it"
     JOB_OVER_SHARE = "it runs {running:.0f} containers and {jobs:.0f} jobs are ahead of it"
     CONTAINERS_PROMISED = "the free containers are reserved for {jobs:.0f} jobs"
+    USED_MORE = "{queue} used {over} more than it paid for; {next} is owed {owed}"
+    USED_MORE_THAN_NEXT = "{queue} used {over} more than it paid for; {next}, the next, {owed} more"
+    OWED_LESS = "it is the turn of {next}; {queue} is owed {over}"
+    RUNS_MORE = "{queue} runs {running} units, more for its weight than {next}, the next"
+    RIVAL_BELOW_MIN = "{next} is below its minimum share of {units} units"
+    QUEUE_AT_MAX = "{queue} is at its maximum share of {units} units"
+    EARLIER_FIRST = "{jobs:.0f} jobs of {queue} arrived before it"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the previous phase are not done"
     NOT_CHOSEN = "policy {policy} has not chosen it for a free slot"
     LOCALITY_WAIT = "it waits up to {wait_s:.1f} s more for a node that holds its data"
     RAMP = "its reduces hold {running:.0f} containers, their limit while maps are left"
+    AWAITS_CYCLE = "the next control cycle is at {at_s:g} s, and it takes part from then on"
+    RESOURCE_SHORT = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+    )
+    RESOURCE_SHORT_FOR_GOAL = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
+        " and its goal at {goal_at_s:g} s needs {needed:.0f}"
+    )
+    GOAL_PAST = (
+        "{resource} is short on {short:.0f} of {nodes:.0f} nodes; its goal at {goal_at_s:g} s has"
+        " passed, and it has {slots:.0f} of the {needed:.0f} {kind} slots that it could use"
+    )
+    GOAL_YIELDS = (
+        "its goal at {goal_at_s:g} s cannot be met, so it yields to jobs whose goal can; it has"
+        " {slots:.0f} {kind} slots, and {resource} is short on {short:.0f} of {nodes:.0f} nodes"
+    )
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
+    # Why a running attempt gets no second copy.
+    COPIES_OFF = "speculation is off; speculation=late copies slow tasks"
+    NO_COPIES = "policy {policy} copies no tasks"
+    BEING_KILLED = "it is being killed"
+    IS_COPY = "it is the second copy"
+    HAS_COPY = "its second copy, attempt {attempt:.0f}, runs on {node}"
+    COUNTED_TOGETHER = "it stands for {alike:.0f} tasks that all take the same time"
+    AWAITS_INPUT = "it waits for {left:.0f} tasks of the previous phase"
+    OWN_TASKS_FIRST = "its job still has {waiting:.0f} {kind} tasks to start"
+    TOO_YOUNG = "it is judged when it has run for {age_s:.1f} s (min_age_s)"
+    COPIES_AT_CAP = "as many copies run as spec_cap allows: {most:.0f}"
+    NOT_SLOW = (
+        "its rate of {rate:.3g} per second is not below {bound:.3g}, the {percentile:g}th"
+        " percentile of its phase (slow_task)"
+    )
+    OTHERS_FIRST = "waiting tasks of other jobs come first (sepb)"
+    NO_OTHER_NODE = "no other node is up"
+    NODES_SLOW = (
+        "every other node is below the {percentile:g}th percentile of the progress of nodes"
+        " (slow_node)"
+    )
+    NO_SLOT_FOR_COPY = "no node that may run a copy has a free slot for a {kind}"
+    COPY_AT_LINE = "every node that may run a copy is at its balance line for {kind} tasks"
+    COPY_DUE = "a copy starts at the next decision"
     ALL_RUNNING = "no task waits: its last {running:.0f} tasks are running"
     ENDED = "it has ended"
 

@@ -37,7 +37,7 @@ from sluice.core.protocols import (
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
-from sluice.core.task_failures import failed_alike, failed_too_often
+from sluice.core.task_failures import failed_alike, failed_too_often, make_again
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
 
@@ -49,6 +49,7 @@ _FAILED_AS = {
 }
 _by_index: Final = attrgetter("index")
 _KILLING: Final = AttemptState.KILLING
+_SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,10 @@ class Scheduler:
     ) -> None:
         self.policies = policies
         self.rules = rules or Rules()
-        self.state = ClusterState(pools, slowstart=self.rules.slowstart)
+        slowstart = self.rules.slowstart
+        if policies.tasks.ignores_slowstart and not self.rules.is_live:
+            slowstart = 0.0
+        self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._commands: list[Command] = []
         self._roomy: dict[NodeEntry, None] = {}  # nodes that may have room
@@ -89,6 +93,7 @@ class Scheduler:
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
         self._assign = self._tasks.assign
+        self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Take in one event and return what the world should do about it, in order."""
@@ -124,6 +129,13 @@ class Scheduler:
             self._ask_admission(entry)
         else:
             entry.reason = ReasonCode.AWAITS_ROUND.value
+        # A decision that comes after ten thousand submissions must not be the one that pays for
+        # indexing them all: each submission pays for its own share.
+        self._unsettled += 1
+        if self._unsettled == _SETTLED_JOBS:
+            self._unsettled = 0
+            for update in self.state.index_updates:
+                update()
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -211,7 +223,7 @@ class Scheduler:
     def _fails_job(self, attempt: Attempt, event: ev.TaskFailed) -> bool:
         """Charge a failure to its task, or to those it blames; whether that ends the job."""
         phase, job, task = attempt.phase, attempt.phase.job, event.key.task
-        charged = self._make_anew(job, event.blames)
+        charged = make_again(self.state, job, event.blames)
         # Blaming others excuses a task only while something that it reads is really missing.
         if phase.has_inputs:
             charged = [(phase, task)]
@@ -222,23 +234,8 @@ class Scheduler:
             return False
         if self._gives_up(phase, failed_alike(phase, event, self.rules.equal_failures_max)):
             return True
-        most = self.rules.failures_max
-        return any(
-            self._gives_up(blamed, failed_too_often(blamed, number, event.detail, most))
-            for blamed, number in charged
-        )
-
-    def _make_anew(
-        self, job: JobEntry, blames: tuple[tuple[int, int], ...]
-    ) -> list[tuple[PhaseEntry, int]]:
-        """Done tasks whose output could not be read wait again; which these are."""
-        culprits = []
-        for index, task in blames:
-            output = self.state.output_of(job, index, task)
-            if output is not None:
-                self.state.undo(output)
-                culprits.append((output.phase, task))
-        return culprits
+        most, why = self.rules.failures_max, event.detail
+        return any(self._gives_up(one, failed_too_often(one, n, why, most)) for one, n in charged)
 
     def _gives_up(self, phase: PhaseEntry, reason: str) -> bool:
         """End a job if there is a reason to; whether there was."""
@@ -294,7 +291,10 @@ class Scheduler:
         for node in nodes:
             self._offer(node)
             if not (state.startable or wants_offer):
-                return  # no task waits for the clock
+                break
+        # What has just started may need another look, although nothing ran before.
+        if not (state.startable or self._tasks.wants_offer(state)):
+            return  # no task waits for the clock
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
             self._commands.append(Wake(wake_at_s))
@@ -346,6 +346,8 @@ class Scheduler:
         if isinstance(answer, Admit):
             self.state.admit(entry, answer.containers)
             entry.decided(self.state.now_s, "admitted", answer.reason)
+            if self.policies.release.is_on_arrival:
+                self._release(entry)
             return
         if not isinstance(answer, Refuse):
             entry.decided(self.state.now_s, "deferred", answer.reason)

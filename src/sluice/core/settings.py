@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.model.settings import SettingsGroup, number, share, whole
+from sluice.model.settings import SettingsGroup, number, share, whole, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +25,24 @@ class TimeoutSettings(SettingsGroup):
         "seconds without progress after which an attempt is ended",
         above=0.0,
         may_be_none=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleSettings(SettingsGroup):
+    """What a shuffling reduce uses. Source: RAS spec, sections 3 and 6 (E11, E12)."""
+
+    parallel_copies: int = whole(
+        5,
+        "the most maps that one reduce fetches from at once (ras, or contention=shared)",
+        low=1,
+    )
+    shuffle_memory: str = word(
+        "profile",
+        "memory of a shuffling reduce: that of its profile, or as much as its work"
+        " (ras, or contention=shared)",
+        "profile",
+        "reduce",
     )
 
 

@@ -8,7 +8,7 @@ only ways in which an attempt begins and ends, so what they keep in step stays i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from sluice.core.commands import Interval, Launch
@@ -90,7 +90,8 @@ class ClusterState:
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.startable = 0  # waiting tasks that could start if they were given room
         self.told_apart = 0  # active jobs whose tasks are not alike
-        self._observers: tuple[Observer, ...] = ()
+        self.observers: tuple[Observer, ...] = ()  # all indexes, in the order of registration
+        self.index_updates: tuple[Callable[[], None], ...] = ()  # of observers that wait for a use
         self._attempt_observers: tuple[AttemptObserver, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
@@ -99,14 +100,10 @@ class ClusterState:
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
 
-    @property
-    def observers(self) -> tuple[Observer, ...]:
-        """All indexes that are registered, in their order."""
-        return self._observers
-
-    def observe(self, observer: Observer) -> None:
-        """Call the observer at each change of a phase, after those registered before it."""
-        self._observers = (*self._observers, observer)
+    def observe(self, observer: Observer, settle: Callable[[], None] | None = None) -> None:
+        """Call the observer at each change. settle: updates its index, if that waits for a use."""
+        self.observers = (*self.observers, observer)
+        self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
 
     def observe_attempts(self, observer: AttemptObserver) -> None:
         """Call the observer at the start, each report and the end of every attempt."""
@@ -223,7 +220,7 @@ class ClusterState:
             phase.is_queued = False
 
     def _notify(self, phase: PhaseEntry) -> None:
-        for observer in self._observers:
+        for observer in self.observers:
             observer.touch(phase)
 
     def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
@@ -270,7 +267,7 @@ class ClusterState:
         if job.state is not _RUNNING:
             self.move_job(job, JobInput.TASK_STARTED)
             job.started_at_s = self.now_s
-        for observer in self._observers:
+        for observer in self.observers:
             observer.touch(phase)
         for watcher in self._attempt_observers:
             watcher.began(attempt)
@@ -324,7 +321,7 @@ class ClusterState:
             node.unreserve(attempt.reserved)
         phase.running -= attempt.tasks
         self.busy -= attempt.tasks
-        for observer in self._observers:
+        for observer in self.observers:
             observer.touch(phase)
         for watcher in self._attempt_observers:
             watcher.ended(attempt)

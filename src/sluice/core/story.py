@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.names import nearest_of
 from sluice.core.node_faults import faults_text
+from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
@@ -52,14 +53,17 @@ class Story:
         }
 
 
-def story(subject: str, state: ClusterState) -> Story:
+def story(subject: str, state: ClusterState, policy: TaskPolicy | None = None) -> Story:
     """The story of the job, the task ("job/phase/task") or the node with this id.
 
+    policy: the task policy; it may add to the story of a job.
     Raises InvalidInput if there is none.
     """
     job = state.jobs.get(JobId(subject))
     if job is not None:
-        return _sorted_story(subject, "job", _job_lines(job, state))
+        notes = () if policy is None else policy.notes(job)
+        lines = [*_job_lines(job, state), *(StoryLine(*note) for note in notes)]
+        return _sorted_story(subject, "job", lines)
     node = state.nodes.get(NodeId(subject))
     if node is not None:
         return _sorted_story(subject, "node", _node_lines(node, state))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sluice.core.entries import PhaseEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.events import TaskFailed
+from sluice.core.state import ClusterState
 
 
 def failed_too_often(phase: PhaseEntry, task: int, detail: str, most: int) -> str:
@@ -33,3 +34,16 @@ def failed_alike(phase: PhaseEntry, event: TaskFailed, most: int | None) -> str:
         f"{len(tasks)} {phase.name} tasks failed with the same exception at their first attempt,"
         f" last: {event.detail}"
     )
+
+
+def make_again(
+    state: ClusterState, job: JobEntry, blames: tuple[tuple[int, int], ...]
+) -> list[tuple[PhaseEntry, int]]:
+    """Let done tasks wait again whose output could not be read; returns them."""
+    culprits = []
+    for index, task in blames:
+        output = state.output_of(job, index, task)
+        if output is not None:
+            state.undo(output)
+            culprits.append((output.phase, task))
+    return culprits

@@ -6,22 +6,58 @@ the task policy, which alone knows the order of the jobs.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.names import nearest_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import SlotKind
+
+SLOWEST_MAX = 3  # running attempts that are shown for a phase
+TIMES_MEAN = 2.0  # while tasks of a phase wait, only attempts over twice its mean are shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningAttempt:
+    """A running attempt.
+
+    attempt: "job/phase/task/attempt".  reported_s: seconds since its last progress report; None
+    if there was none.  progress: by that report, 0 to 1.  no_copy: why no second copy starts now.
+    """
+
+    attempt: str
+    node: NodeId
+    age_s: float
+    progress: float
+    reported_s: float | None
+    no_copy: Reason
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "attempt": self.attempt,
+            "node": self.node,
+            "age_s": self.age_s,
+            "progress": self.progress,
+            "reported_s": self.reported_s,
+            **_reason_document(self.no_copy),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseWait:
-    """The progress of one phase. reason: why its tasks wait; None once all are done."""
+    """The progress of one phase.
+
+    reason: why its tasks wait; None once all are done.  slowest: the running attempts with the
+    least progress per second.
+    """
 
     phase: str
     tasks: int
@@ -29,6 +65,7 @@ class PhaseWait:
     running: int
     done: int
     reason: Reason | None
+    slowest: tuple[RunningAttempt, ...] = ()
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -39,6 +76,7 @@ class PhaseWait:
             "running": self.running,
             "done": self.done,
             **_reason_document(self.reason),
+            "slowest": [attempt.document() for attempt in self.slowest],
         }
 
 
@@ -130,7 +168,47 @@ def _phase_wait(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> P
         running=phase.running,
         done=phase.done,
         reason=_phase_reason(phase, state, policy),
+        slowest=tuple(_slowest(phase, state, policy)),
     )
+
+
+def _slowest(
+    phase: PhaseEntry, state: ClusterState, policy: TaskPolicy
+) -> Iterator[RunningAttempt]:
+    """The slowest running attempts; while tasks wait, only those that are far behind."""
+    now_s = state.now_s
+    running = [attempt for attempt in state.running.values() if attempt.phase is phase]
+    if phase.pending.count:
+        limit_s = TIMES_MEAN * _mean_s(phase, state)
+        running = [attempt for attempt in running if now_s - attempt.started_at_s > limit_s]
+    running.sort(key=lambda attempt: (_rate(attempt, now_s), attempt.started_at_s, attempt.key))
+    for attempt in running[:SLOWEST_MAX]:
+        job_id, _, task, number = attempt.key
+        reported_s = now_s - attempt.progress_at_s
+        yield RunningAttempt(
+            attempt=f"{job_id}/{phase.name}/{task}/{number}",
+            node=attempt.node.node_id,
+            age_s=now_s - attempt.started_at_s,
+            progress=attempt.progress,
+            reported_s=None if math.isnan(reported_s) else reported_s,
+            no_copy=policy.explain_copy(attempt, state, now_s),
+        )
+
+
+def _rate(attempt: Attempt, now_s: float) -> float:
+    """Progress per second since the start."""
+    age_s = now_s - attempt.started_at_s
+    return attempt.progress / age_s if age_s > 0 else math.inf
+
+
+def _mean_s(phase: PhaseEntry, state: ClusterState) -> float:
+    """Mean length of the phase's finished attempts; infinite if there are none."""
+    lengths_s = [
+        attempt.finished_at_s - attempt.started_at_s
+        for attempt in state.closed
+        if attempt.phase is phase and attempt.state is AttemptState.DONE
+    ]
+    return math.fsum(lengths_s) / len(lengths_s) if lengths_s else math.inf
 
 
 def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> Reason | None:

@@ -57,6 +57,14 @@ class JobRunner:
         """The jobs with their real phases, for the driver."""
         return tuple(each.job for each in self._prepared.values())
 
+    @property
+    def input_bytes(self) -> Mapping[JobId, int]:
+        """The known bytes of each job's input, by job."""
+        return {
+            job_id: sum(one.end - one.start for one in each.splits if one.end is not None)
+            for job_id, each in self._prepared.items()
+        }
+
     def records(self) -> dict[JobId, Mapping[str, Any]]:
         """The journal's record of each job."""
         return {job_id: each.to_json() for job_id, each in self._prepared.items()}

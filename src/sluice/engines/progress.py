@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.core.entries import JobEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.model.ids import JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseProgress:
+    """One phase: its tasks in all, and how many are done, counting the parts of running ones."""
+
+    tasks: int
+    done: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobProgress:
-    """One job: its tasks in all, done, and running now."""
+    """One job: its tasks in all, done, and running now.
+
+    fraction: share of its work that is done, running tasks included; None if not estimated.
+    """
 
     job_id: JobId
     state: JobState
     tasks: int
     tasks_done: int
     tasks_running: int
+    phases: tuple[PhaseProgress, ...] = ()
+    fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +41,9 @@ class Progress:
     """The run at an instant, seconds since its start; `jobs` are those released, not ended.
 
     jobs_uncommitted: jobs with all tasks done whose output could not be committed. They are not
-    among `jobs_ended`.
+    among `jobs_ended`.  ended: the ids of jobs that have ended in any way.
+    fraction: share of the work of all jobs that is done.  left_s: expected seconds to the end.
+    Both are None if not estimated.
     """
 
     at_s: float
@@ -35,6 +51,9 @@ class Progress:
     jobs_ended: int
     jobs: tuple[JobProgress, ...]
     jobs_uncommitted: int = 0
+    ended: frozenset[JobId] = frozenset()
+    fraction: float | None = None
+    left_s: float | None = None
 
 
 class Watcher(Protocol):
@@ -58,22 +77,41 @@ class Unwatched:
 def progress_of(
     state: ClusterState, *, jobs_total: int, at_s: float, jobs_uncommitted: int = 0
 ) -> Progress:
-    """The progress of the run. Costs one step per phase of the released jobs."""
+    """The progress of the run. Costs one step per job, released phase and running attempt."""
+    started = _started(state)
     open_jobs = len(state.deferred) + len(state.waiting) + len(state.active)
     return Progress(
         at_s=at_s,
         jobs_total=jobs_total,
         jobs_ended=len(state.jobs) - open_jobs - jobs_uncommitted,
         jobs_uncommitted=jobs_uncommitted,
-        jobs=tuple(_job_progress(entry) for entry in state.active.values()),
+        jobs=tuple(_job_progress(entry, started) for entry in state.active.values()),
+        ended=frozenset(job_id for job_id, entry in state.jobs.items() if entry.has_ended),
     )
 
 
-def _job_progress(entry: JobEntry) -> JobProgress:
+def _started(state: ClusterState) -> Mapping[PhaseEntry, float]:
+    """By phase, the parts of its running tasks that are done. Of two copies the further counts."""
+    furthest: dict[tuple[PhaseEntry, int], float] = {}
+    for attempt in state.running.values():
+        task = attempt.phase, attempt.key.task
+        if not attempt.is_moot:
+            furthest[task] = max(attempt.progress, furthest.get(task, 0.0))
+    started: dict[PhaseEntry, float] = {}
+    for (phase, _), progress in furthest.items():
+        started[phase] = started.get(phase, 0.0) + progress
+    return started
+
+
+def _job_progress(entry: JobEntry, started: Mapping[PhaseEntry, float]) -> JobProgress:
     return JobProgress(
         job_id=entry.job_id,
         state=entry.state,
         tasks=entry.job.tasks,
         tasks_done=sum(phase.done for phase in entry.phases),
         tasks_running=sum(phase.running for phase in entry.phases),
+        phases=tuple(
+            PhaseProgress(tasks=phase.tasks, done=phase.done + started.get(phase, 0.0))
+            for phase in entry.phases
+        ),
     )

@@ -7,7 +7,6 @@ optimistic, because the predictor was fitted to the answer.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,17 @@ from functools import cached_property
 from statistics import fmean, median
 
 from sluice.estimate.forecast import Forecast, Forecaster
-from sluice.estimate.outliers import Outlier, outliers
-from sluice.estimate.prediction import Prediction, Predictor, predictor_of
+from sluice.estimate.outliers import Outlier
+from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval, by_run, by_setting
 from sluice.model.history import PastRun
 
 # A refit costs time, so at most this many are done. More units than that are left out in groups.
 GROUPS_MAX = 50
+
+# Called with the name of a profile, the number of profiles that are done, and that of all.
+OnProgress = Callable[[str, int, int], None]
 
 
 class LeaveOut(Enum):
@@ -104,7 +106,8 @@ class ProfileCalibration:
     """Comparison of all runs of one profile.
 
     passed_over: ids of runs that failed, have no timing, or have other phases or commands.
-    model: the predictor fitted to all runs of the profile.
+    outliers: runs that took far longer or shorter than expected; planning leaves them out.
+    model: the predictor fitted to all other runs of the profile.
     """
 
     name: str
@@ -144,17 +147,18 @@ def calibration(
     leave_out: LeaveOut = LeaveOut.RUN,
     level: float = LEVEL,
     names: Iterable[str] | None = None,
-    on_progress: Callable[[str], None] = lambda _: None,
+    on_progress: OnProgress = lambda _name, _done, _all: None,
 ) -> Calibration:
     """Predict every run of these profiles and compare it with its actual time.
 
     names: compare only these profiles; the intervals still use the errors of the others.
-    on_progress: called with the name of each profile before it is compared.
+    on_progress: called before each profile is compared.
     """
     forecaster = Forecaster(histories)
-    compared = []
-    for name in histories if names is None else names:
-        on_progress(name)
+    compared: list[ProfileCalibration] = []
+    wanted = list(histories if names is None else names)
+    for name in wanted:
+        on_progress(name, len(compared), len(wanted))
         comparisons = _comparisons(name, forecaster, leave_out, level)
         used = {one.run_id for one in comparisons}
         compared.append(
@@ -162,8 +166,8 @@ def calibration(
                 name=name,
                 comparisons=comparisons,
                 passed_over=tuple(run.run_id for run in histories[name] if run.run_id not in used),
-                outliers=outliers(_log_ratios(comparisons)),
-                model=predictor_of(forecaster.runs[name]),
+                outliers=forecaster.outliers(name),
+                model=forecaster.model(name),
             )
         )
     return Calibration(profiles=tuple(compared), leave_out=leave_out, level=level)
@@ -207,11 +211,3 @@ def _left_out(runs: Sequence[MeasuredRun], leave_out: LeaveOut) -> list[frozense
         members[group].add(one.run.run_id)
     frozen = {group: frozenset(ids) for group, ids in members.items()}
     return [frozen[group] for group in groups]
-
-
-def _log_ratios(comparisons: Iterable[RunComparison]) -> dict[str, float]:
-    return {
-        one.run_id: math.log(one.actual_s / one.predicted_s)
-        for one in comparisons
-        if one.predicted_s is not None
-    }

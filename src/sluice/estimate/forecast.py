@@ -1,15 +1,24 @@
-"""A prediction with its interval, from the past runs of all profiles.
+"""A prediction with its interval, from the past runs of all profiles: the estimator.
 
-The runs of a job's own profile give the predicted time. If they are too few for an interval, the
-prediction errors of the other profiles are used as well.
+`Forecaster.estimate` is the one way from (profile, slots, input size, level) to a prediction: its
+time, its interval, and what both rest on. The runs of a job's own profile give the predicted time.
+If they are too few for an interval, the prediction errors of other profiles are used as well, but
+only of profiles with the same origin: an error measured on one engine, by one kind of log, says
+nothing about another.
+
+Runs that took far longer or shorter than predicted are outliers. They are not part of the fit, and
+planning leaves them out too (`usual_runs`). Their errors stay in the intervals, because such runs
+do occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sluice.estimate.future_setting import future_setting
+from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
 from sluice.estimate.uncertainty import (
@@ -24,17 +33,30 @@ from sluice.estimate.uncertainty import (
 )
 from sluice.model.history import PastRun
 
-# The interval for a left-out run is refitted without it. Beyond this number of runs that is slow
-# and changes little, so the fits to all runs are used.
-NESTED_MAX = 25
+# The interval for a left-out run is refitted without it: a fit for each pair of runs and phase.
+# Beyond this number of runs times phases that is slow and changes little, so the fits to all runs
+# are used.
+NESTED_PHASES_MAX = 30
+# Outliers are found among this many of the newest successful runs of a profile.
+RUNS_JUDGED = 50
+# At most this many profiles lend their errors: those with most runs. More change little.
+LENDERS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Predicted time of a run and its interval, or the reason why there is none."""
+    """Predicted time of a run and its interval, or the reason why there is none.
+
+    setting: what was predicted; None if the profile has no run with a time.
+    runs: number of runs that the prediction was fitted to.
+    outliers: ids of runs that were left out of the fit.
+    """
 
     prediction: Prediction | NotEnoughData
     interval: PredictionInterval | NotEnoughData
+    setting: RunSetting | None = None
+    runs: int = 0
+    outliers: tuple[str, ...] = ()
 
 
 class _Known(NamedTuple):
@@ -49,14 +71,38 @@ class Forecaster:
     """Forecasts jobs from the runs of their own profile and of all others.
 
     Leave-one-out errors and predictors are computed when first needed, and cached.
+    histories: runs by profile, oldest first.
     """
 
     def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
+        self._histories = {name: tuple(runs) for name, runs in histories.items()}
         self.runs: Mapping[str, Sequence[MeasuredRun]] = {
-            name: comparable(timed_runs(runs)) for name, runs in histories.items()
+            name: comparable(timed_runs(runs)) for name, runs in self._histories.items()
         }
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
+        self._outliers: dict[str, tuple[Outlier, ...]] = {}
+        self._fits = _FitCache()
+
+    def estimate(
+        self,
+        profile: str,
+        *,
+        slots: int | Mapping[str, int] | None = None,
+        input_bytes: int | None = None,
+        level: float = LEVEL,
+    ) -> Forecast:
+        """Predict the next run of a profile.
+
+        slots: for each phase, or by kind of phase; by default those of the newest run.
+        input_bytes: by default those of the newest run.  level: coverage of the interval.
+        An unknown profile gives NotEnoughData.
+        """
+        runs = self.runs.get(profile, ())
+        if not runs:
+            why = NotEnoughData("no successful run has a time")
+            return Forecast(prediction=why, interval=why)
+        return self.forecast(profile, future_setting(runs, slots, input_bytes), level=level)
 
     def forecast(
         self,
@@ -67,23 +113,61 @@ class Forecaster:
         level: float = LEVEL,
     ) -> Forecast:
         """Forecast a run of the profile at a setting. without: ids of runs not to use."""
-        known = self._without(profile, frozenset(without))
+        left_out = frozenset(without)
+        known = self._without(profile, left_out)
         model = known.model
         prediction = model if isinstance(model, NotEnoughData) else model.predict(setting)
-        if isinstance(prediction, NotEnoughData):
-            return Forecast(prediction=prediction, interval=prediction)
-        is_known = setting in known.settings
-        others = (
-            unit.log_ratios
-            for other in self.runs
-            if other != profile
-            for unit in self._held_out(other, known_setting=is_known)
-        )
-        own = self._own(profile, setting, prediction, frozenset(without))
+        if isinstance(model, NotEnoughData) or isinstance(prediction, NotEnoughData):
+            why = prediction if isinstance(prediction, NotEnoughData) else model
+            assert isinstance(why, NotEnoughData)
+            return Forecast(prediction=why, interval=why, setting=setting)
+        own = self._own(profile, setting, prediction, left_out)
+        borrowed = self._borrowed(profile, known_setting=setting in known.settings)
         return Forecast(
             prediction=prediction,
-            interval=prediction_interval(own, scaled_by_ratios(prediction, others), level),
+            interval=prediction_interval(own, scaled_by_ratios(prediction, borrowed), level),
+            setting=setting,
+            runs=model.runs,
+            outliers=model.left_aside,
         )
+
+    def model(self, profile: str) -> Predictor | NotEnoughData:
+        """The predictor fitted to all runs of a profile but the outliers."""
+        return self._without(profile, frozenset()).model
+
+    def outliers(self, profile: str) -> tuple[Outlier, ...]:
+        """Outliers among the newest runs of a profile, the farthest first.
+
+        Each run is compared with a prediction that did not use it.
+        """
+        if profile not in self._outliers:
+            self._outliers[profile] = outliers(self._recent_log_ratios(profile))
+        return self._outliers[profile]
+
+    def _recent_log_ratios(self, profile: str) -> dict[str, float]:
+        succeeded = [run for run in self._histories[profile] if run.succeeded]
+        if len(succeeded) <= RUNS_JUDGED:
+            units = self._held_out(profile, known_setting=True)
+        else:
+            recent = comparable(timed_runs(succeeded[-RUNS_JUDGED:]))
+            units = held_out(recent, known_setting=True)
+        return {run_id: unit.log_ratios[0] for unit in units for run_id in unit.runs}
+
+    def _borrowed(self, profile: str, *, known_setting: bool) -> Iterator[Sequence[float]]:
+        """Errors of other profiles of the same origin. Lazy, because they cost fits."""
+        origin = self._origin(profile)
+        lenders = [
+            other for other in self.runs if other != profile and self._origin(other) == origin
+        ]
+        lenders.sort(key=lambda other: (-len(self.runs[other]), other))
+        for other in lenders[:LENDERS_MAX]:
+            for unit in self._held_out(other, known_setting=known_setting):
+                yield unit.log_ratios
+
+    def _origin(self, profile: str) -> str | None:
+        """The origin of the newest run that counts."""
+        runs = self.runs[profile]
+        return runs[-1].run.origin if runs else None
 
     def _own(
         self, profile: str, setting: RunSetting, prediction: Prediction, without: frozenset[str]
@@ -98,8 +182,10 @@ class Forecaster:
         is_known = setting in known.settings
         if not without:
             return predicted_by_units(self._held_out(profile, known_setting=is_known), setting)
-        if len(known.runs) <= NESTED_MAX:
-            return predicted_by_units(held_out(known.runs, known_setting=is_known), setting)
+        if len(known.runs) * len(setting.phases) <= NESTED_PHASES_MAX:
+            fit = self._fits.of(profile).fit
+            units = held_out(known.runs, known_setting=is_known, fit=fit)
+            return predicted_by_units(units, setting)
         units = self._held_out(profile, known_setting=is_known)
         return list(
             scaled_by_ratios(
@@ -112,11 +198,57 @@ class Forecaster:
         if key not in self._known:
             kept = [one for one in self.runs[profile] if one.run.run_id not in without]
             settings = frozenset(one.setting for one in kept)
-            self._known[key] = _Known(kept, settings, predictor_of(kept))
+            model = self._usual_model(profile) if not without else self._model_of(profile, kept)
+            self._known[key] = _Known(kept, settings, model)
         return self._known[key]
+
+    def _usual_model(self, profile: str) -> Predictor | NotEnoughData:
+        unusual = {found.run_id for found in self.outliers(profile)}
+        model = predictor_of([one for one in self.runs[profile] if one.run.run_id not in unusual])
+        if isinstance(model, NotEnoughData) or not unusual:
+            return model
+        return replace(model, left_aside=tuple(sorted(unusual.union(model.left_aside))))
+
+    def _model_of(self, profile: str, kept: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
+        if kept or not self.runs[profile]:
+            return predictor_of(kept)
+        if len(self.runs[profile]) == 1:
+            return NotEnoughData("one run only; a prediction needs two")
+        return NotEnoughData("all runs have one setting; no run at another setting is left")
 
     def _held_out(self, profile: str, *, known_setting: bool) -> tuple[HeldOut, ...]:
         key = profile, known_setting
         if key not in self._held:
             self._held[key] = held_out(self.runs[profile], known_setting=known_setting)
         return self._held[key]
+
+
+class _FitCache:
+    """Predictors of subsets of one profile's runs.
+
+    The interval for run A needs a fit without A and B, and so does the interval for run B. Keeping
+    the fits halves the work. Those of other profiles are dropped, because predictors are large.
+    """
+
+    def __init__(self) -> None:
+        self._profile: str | None = None
+        self._by_runs: dict[frozenset[str], Predictor | NotEnoughData] = {}
+
+    def of(self, profile: str) -> _FitCache:
+        """This cache, for one profile."""
+        if profile != self._profile:
+            self._profile, self._by_runs = profile, {}
+        return self
+
+    def fit(self, runs: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
+        """The predictor of these runs of the profile."""
+        key = frozenset(one.run.run_id for one in runs)
+        if key not in self._by_runs:
+            self._by_runs[key] = predictor_of(runs)
+        return self._by_runs[key]
+
+
+def usual_runs(runs: Sequence[PastRun]) -> list[PastRun]:
+    """The runs of one profile, oldest first, without those that `calibrate` lists as outliers."""
+    unusual = {found.run_id for found in Forecaster({"": runs}).outliers("")}
+    return [run for run in runs if run.run_id not in unusual]

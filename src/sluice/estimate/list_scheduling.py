@@ -81,7 +81,12 @@ class LengthSpread:
         >>> LengthSpread((0.5, 1.0, 1.5)).longest_ratio(tasks=3)
         1.5
         """
-        return max(1.0, self.lengths_s(min(tasks, 100 * RATIOS_KEPT), 1.0)[-1])
+        return _longest_ratio(self, min(tasks, 100 * RATIOS_KEPT))
+
+
+@lru_cache(maxsize=4096)
+def _longest_ratio(spread: LengthSpread, tasks: int) -> float:
+    return max(1.0, spread.lengths_s(tasks, 1.0)[-1])
 
 
 EQUAL_LENGTHS = LengthSpread()
@@ -121,13 +126,18 @@ def phase_s(tasks: int, slots: int, avg_s: float, spread: LengthSpread = EQUAL_L
     >>> phase_s(tasks=10, slots=3, avg_s=5.0)
     20.0
     """
-    slots = min(slots, tasks)
+    return avg_s * _unit_phase_s(tasks, min(slots, tasks), spread)
+
+
+# A fit asks for the same phase at each run of a setting, and again when it looks for outliers.
+@lru_cache(maxsize=4096)
+def _unit_phase_s(tasks: int, slots: int, spread: LengthSpread) -> float:
+    """The time of a phase with an average task of 1 s."""
     if tasks > TASKS_SIMULATED_MAX:
         if slots * TASKS_SIMULATED_MAX < tasks * SLOTS_SIMULATED_MIN:
-            longest_s = spread.longest_ratio(tasks) * avg_s
-            return sum(makespan_bounds_s(tasks, slots, avg_s, longest_s)) / 2
+            return sum(makespan_bounds_s(tasks, slots, 1.0, spread.longest_ratio(tasks))) / 2
         tasks, slots = TASKS_SIMULATED_MAX, round(slots * TASKS_SIMULATED_MAX / tasks)
-    lengths_s = spread.lengths_s(tasks, avg_s)
+    lengths_s = spread.lengths_s(tasks, 1.0)
     if slots in {1, tasks} or lengths_s[0] == lengths_s[-1]:
         return list_schedule_s(lengths_s, slots)
     played_s = [list_schedule_s(shuffled(lengths_s, turn), slots) for turn in range(ORDERS)]

@@ -17,6 +17,7 @@ SCORE_MAX = 3.5
 RUNS_MIN = 5  # with fewer runs the median is not reliable
 # Repetitions can agree to the last digit. A difference of a few percent is still not an outlier.
 SPREAD_MIN = 0.05
+TENFOLD, PERCENT = 10, 0.01
 _MAD_TO_SIGMA = 1.4826  # of a normal distribution
 
 
@@ -31,8 +32,10 @@ class Outlier:
     def text(self) -> str:
         """Describe the outlier in one sentence."""
         if self.ratio >= 1:
-            return f"{self.run_id} took {self.ratio:.2g} times as long as expected"
-        return f"{self.run_id} took {self.ratio:.0%} of what was expected".replace("%", " %")
+            times = f"{self.ratio:.0f}" if self.ratio >= TENFOLD else f"{self.ratio:.2g}"
+            return f"{self.run_id} took {times} times as long as expected"
+        percent = f"{self.ratio:.0%}".replace("%", " %") if self.ratio >= PERCENT else "under 1 %"
+        return f"{self.run_id} took {percent} of what was expected"
 
 
 def outliers(log_ratios: Mapping[str, float]) -> tuple[Outlier, ...]:

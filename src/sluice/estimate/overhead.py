@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from sluice.estimate.fits import ModelFit, folds
+import numpy as np
+
+from sluice.estimate.fits import ModelFit, kept_by_fold
+from sluice.estimate.least_squares import FloatArray
 from sluice.estimate.run_setting import RunSetting
 
 FEW_SETTINGS = 3
@@ -55,10 +58,12 @@ def fitted_overhead(found: Iterable[UnexplainedTime]) -> ModelFit[Overhead]:
     if len(rest) < FEW_SETTINGS:
         only_s = median(one.left_s for one in rest)
         return ModelFit(Overhead(name="constant", fixed_s=only_s), None, "few settings", {})
-    errors = {name: _left_out_error(name, rest) for name in _COUNTS}
+    kept = kept_by_fold(len(rest))
+    models = {name: _fitted(name, rest, kept) for name in _COUNTS}
+    errors = {name: _left_out_error(by_fold[:-1], rest) for name, by_fold in models.items()}
     best = min(errors, key=lambda name: errors[name])
     why = f"least error of {len(errors)} models over {len(rest)} settings left out in turn"
-    return ModelFit(_fitted(best, rest), errors[best], why, errors)
+    return ModelFit(models[best][-1], errors[best], why, errors)
 
 
 def _medians(found: Iterable[UnexplainedTime]) -> list[UnexplainedTime]:
@@ -75,26 +80,36 @@ def _medians(found: Iterable[UnexplainedTime]) -> list[UnexplainedTime]:
     ]
 
 
-def _left_out_error(name: str, rest: Sequence[UnexplainedTime]) -> float:
+def _left_out_error(by_fold: Sequence[Overhead], rest: Sequence[UnexplainedTime]) -> float:
     """Mean absolute error over left-out settings, as a share of the elapsed time."""
-    misses = []
-    for left_out, kept in folds(rest):
-        model = _fitted(name, kept)
-        misses += [abs(model.at_s(one.setting) - one.left_s) / one.elapsed_s for one in left_out]
+    misses = [
+        abs(model.at_s(one.setting) - one.left_s) / one.elapsed_s
+        for fold, model in enumerate(by_fold)
+        for one in rest[fold :: len(by_fold)]
+    ]
     return math.fsum(misses) / len(misses)
 
 
-def _fitted(name: str, rest: Sequence[UnexplainedTime]) -> Overhead:
-    """Weighted least squares with errors relative to the elapsed time; the slope is at least 0."""
+def _fitted(name: str, rest: Sequence[UnexplainedTime], kept: FloatArray) -> list[Overhead]:
+    """Weighted least squares with errors relative to the elapsed time, for each row of `kept`.
+
+    The slope is at least 0.
+    """
     if name == "none":
-        return Overhead(name=name, fixed_s=0.0)
-    points = [(one.elapsed_s**-2, float(_COUNTS[name](one.setting)), one.left_s) for one in rest]
-    total = math.fsum(weight for weight, _, _ in points)
-    mean_count = math.fsum(weight * count for weight, count, _ in points) / total
-    mean_s = math.fsum(weight * left_s for weight, _, left_s in points) / total
-    variance = math.fsum(weight * (count - mean_count) ** 2 for weight, count, _ in points)
-    if variance <= 0:
-        return Overhead(name=name, fixed_s=mean_s)
-    joint = math.fsum(w * (count - mean_count) * (left - mean_s) for w, count, left in points)
-    per_s = max(0.0, joint / variance)
-    return Overhead(name=name, fixed_s=mean_s - per_s * mean_count, per_s=per_s)
+        return [Overhead(name=name, fixed_s=0.0)] * len(kept)
+    counts = np.array([float(_COUNTS[name](one.setting)) for one in rest])
+    left_s = np.array([one.left_s for one in rest])
+    weights = kept * np.array([one.elapsed_s for one in rest]) ** -2.0
+    total = weights.sum(-1)
+    mean_count, mean_s = (weights * counts).sum(-1) / total, (weights * left_s).sum(-1) / total
+    far = counts - mean_count[:, None]
+    variance = (weights * far**2).sum(-1)
+    joint = (weights * far * (left_s - mean_s[:, None])).sum(-1)
+    # Equal counts have no slope; their mean can differ from them by rounding.
+    is_sound = variance > 1e-18 * total * np.maximum(1.0, mean_count**2)
+    per_s = np.where(is_sound, np.maximum(0.0, joint / np.where(is_sound, variance, 1.0)), 0.0)
+    fixed_s = mean_s - per_s * mean_count
+    return [
+        Overhead(name=name, fixed_s=fixed, per_s=slope)
+        for fixed, slope in zip(fixed_s.tolist(), per_s.tolist(), strict=True)
+    ]

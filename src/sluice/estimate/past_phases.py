@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sluice.estimate.demand_settings import demand_from_runs
+from sluice.estimate.phase_matching import phase_keys
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Phase, SlotKind
@@ -49,8 +50,8 @@ def phases_from_runs(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
 def _named(run: PastRun) -> Iterator[tuple[PhaseKey, PastPhase]]:
     """Yield each phase with its key in other runs: name, kind, and position among equal ones."""
     seen: Counter[tuple[str, str]] = Counter()
-    for phase in run.phases:
-        name = phase.name, phase.kind
+    for key, phase in zip(phase_keys(run), run.phases, strict=True):
+        name = key, phase.kind
         yield (*name, seen[name]), phase
         seen[name] += 1
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sluice.estimate.fits import LengthCurve, ModelFit, Sample, fitted_curve
+from sluice.estimate.fits import ModelFit, fitted_curve
+from sluice.estimate.length_curves import LengthCurve, Sample
 from sluice.estimate.list_scheduling import LengthSpread, mean_concurrency, phase_s
 from sluice.estimate.outliers import outliers
 from sluice.estimate.overhead import Overhead, UnexplainedTime, fitted_overhead

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sluice.estimate.list_scheduling import concurrent_tasks_max
 from sluice.estimate.past_phases import working_times
+from sluice.estimate.phase_matching import phase_keys
 from sluice.model.history import PastPhase, PastRun
 
 WHOLE = "whole run"
@@ -111,8 +112,8 @@ def _by_phase(run: PastRun, took_s: float) -> MeasuredRun | None:
     if len(known) < len(slots) or any(phase.avg_s <= 0 for phase in worked):
         return None
     phases = tuple(
-        PhaseSetting(phase.name, phase.tasks, count)
-        for phase, count in zip(run.phases, known, strict=True)
+        PhaseSetting(name, phase.tasks, count)
+        for name, phase, count in zip(phase_keys(run), run.phases, known, strict=True)
     )
     return MeasuredRun(run, RunSetting(run.input_bytes, phases), took_s, worked)
 

@@ -17,15 +17,15 @@ Lee, Barber, Willett, "Distribution-free inference with hierarchical data", 2023
 repetitions).
 
 With fewer than 2/alpha - 1 units (19 for 90 %) no finite interval has this coverage. Then ratios of
-other profiles are added, as if this job were drawn from all jobs. If those are too few as well,
-the answer is that there is not enough data.
+other profiles of the same origin are added, as if this job were drawn from all jobs of the engine.
+If those are too few as well, the answer is that there is not enough data.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,8 +72,16 @@ def by_run(one: MeasuredRun) -> Hashable:
     return one.run.run_id
 
 
-def held_out(runs: Sequence[MeasuredRun], *, known_setting: bool) -> tuple[HeldOut, ...]:
-    """Leave out each unit of one profile's runs in turn; empty if there is only one unit."""
+Fitter = Callable[[Sequence[MeasuredRun]], Predictor | NotEnoughData]
+
+
+def held_out(
+    runs: Sequence[MeasuredRun], *, known_setting: bool, fit: Fitter = predictor_of
+) -> tuple[HeldOut, ...]:
+    """Leave out each unit of one profile's runs in turn; empty if there is only one unit.
+
+    fit: makes a predictor of the kept runs.
+    """
     unit_of = by_run if known_setting else by_setting
     units: dict[Hashable, list[MeasuredRun]] = defaultdict(list)
     for one in runs:
@@ -83,7 +91,7 @@ def held_out(runs: Sequence[MeasuredRun], *, known_setting: bool) -> tuple[HeldO
     found = []
     for fold in range(folds if folds > 1 else 0):
         left_out = set(keys[fold::folds])
-        model = predictor_of([one for one in runs if unit_of(one) not in left_out])
+        model = fit([one for one in runs if unit_of(one) not in left_out])
         if isinstance(model, NotEnoughData):
             continue
         for key in keys[fold::folds]:

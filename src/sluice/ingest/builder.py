@@ -7,7 +7,7 @@ are never in memory in two forms, and reading stops at the fifth wrong job.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -19,8 +19,8 @@ from sluice.ingest.classes import (
     class_of,
     in_its_class,
 )
-from sluice.ingest.clusters import cluster_of, pool_of, vm_of
-from sluice.ingest.consistency import complaints_about, leaf_queues, unknown_pool
+from sluice.ingest.clusters import cluster_of, pool_of, queue_of, vm_of
+from sluice.ingest.consistency import complaints_about, leaf_queues, share_complaints, unknown_pool
 from sluice.ingest.document import Document
 from sluice.ingest.errors import (
     SHOWN_MAX,
@@ -30,15 +30,18 @@ from sluice.ingest.errors import (
     raise_complaints,
     shown,
 )
+from sluice.ingest.file_schema.clusters import QueueShape
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
 from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of
+from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
+from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
@@ -68,17 +71,22 @@ class WorkloadBuilder:
         known = {str(pool.pool_id) for pool in pools}
         # Where pools are named, jobs may also be of a class; without any, pools need no naming.
         jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
+        if cluster is not None:
+            self._found += share_complaints(cluster, shape.queues or (), jobs)
         if self._found:
             self._refuse()
         return Workload(
             cluster=cluster,
             jobs=tuple(in_its_class(job, classes) for job in jobs) if classes else jobs,
-            pools=pools,
+            pools=_with_queues(pools, shape.queues or ()),
             prices=_prices(shape),
             classes=tuple(classes.values()),
             capacity_prices=rents,
+            capacity=shape.capacity,
+            members=_sharers(shape),
             limits=_limits(shape),
             vm=None if shape.cluster is None else vm_of(shape.cluster),
+            vm_pools=vm_pools_of(shape),
             settings={**admission_settings(rents), **(shape.settings or {})},
             source=self._document.source,
             folder=self._folder,
@@ -117,6 +125,7 @@ class WorkloadBuilder:
             self._jobs(self._raw_jobs(self._members()), (), ())
             self._refuse()
         self._found += islice(complaints_about(shape, self._declarations), SORTED_MAX)
+        self._found += islice(vm_pools_faults(shape), SORTED_MAX)
         return shape
 
     def _cluster(self, shape: WorkloadShape) -> Cluster | None:
@@ -188,6 +197,22 @@ class WorkloadBuilder:
         if stray is not None:
             yield stray
         jobs[job.job_id] = job
+
+
+def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple[Pool, ...]:
+    """Pools, then queues; a pool and a queue of one name are one."""
+    by_id = {str(pool.pool_id): pool for pool in pools}
+    for queue in queues:
+        by_id[queue.id] = queue_of(queue, by_id.get(queue.id))
+    return tuple(by_id.values())
+
+
+def _sharers(shape: WorkloadShape) -> tuple[Member, ...]:
+    """The members of `share`."""
+    return tuple(
+        Member(member_id=one.id, weight=one.weight, demands=tuple(one.demands))
+        for one in shape.members or ()
+    )
 
 
 def _prices(shape: WorkloadShape) -> Prices | None:

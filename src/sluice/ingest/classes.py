@@ -70,7 +70,7 @@ def _phase(shape: ClassShape, name: str) -> tuple[int, TaskLengths]:
 
 
 def _lengths(shape: LengthsShape, name: str, tasks: int) -> TaskLengths:
-    lengths = lengths_of(shape, name, tasks)
+    lengths = lengths_of(shape, (name,), tasks)
     if lengths is None:
         raise Refusal("has no lengths", at=(name,), hint=_FORMS)
     return lengths

@@ -8,12 +8,20 @@ equal size (plus or minus one): the first nodes are in `rack-1`, the last in `ra
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sluice.ingest.errors import Refusal
-from sluice.ingest.file_schema.clusters import ClusterShape, NodeGroupShape, NodeShape, PoolShape
+from sluice.ingest.file_schema.clusters import (
+    ClusterShape,
+    NodeGroupShape,
+    NodeShape,
+    PoolShape,
+    QueueShape,
+)
 from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.machines import VmShape
+from sluice.model.queues import Queue, QueueOrder
 from sluice.model.resources import Resources
 
 _DEFAULT_RACK = "rack-1"
@@ -156,3 +164,22 @@ def pool_of(shape: PoolShape) -> Pool:
         reduce_slots_max=shape.reduce_slots_max,
         order=PoolOrder(shape.order),
     )
+
+
+def queue_of(shape: QueueShape, pool: Pool | None) -> Pool:
+    """The pool of a queue; jobs name a leaf queue as their pool.
+
+    pool: a pool of the same name, which keeps its own fields.
+    """
+    queue = Queue(
+        queue_id=PoolId(shape.id),
+        parent=None if shape.parent is None else PoolId(shape.parent),
+        weight=shape.weight,
+        order=QueueOrder(shape.order),
+        share_min=shape.share_min,
+        share_max=shape.share_max,
+    )
+    if pool is not None:
+        return replace(pool, queue=queue)
+    order = PoolOrder.FIFO if queue.order is QueueOrder.FIFO else PoolOrder.FAIR
+    return Pool(pool_id=queue.queue_id, weight=queue.weight, order=order, queue=queue)

@@ -10,8 +10,9 @@ from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.positions import Path
 from sluice.ingest.settings import FOREIGN_NAMES, Declarations, checked_setting
 from sluice.ingest.suggestions import suggestion
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
+from sluice.model.job import Job, SlotKind
 
 _NAMED = ("pools", "queues", "classes", "members", "vm_types")
 
@@ -104,6 +105,29 @@ def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> F
     known = [*pools, *leaves]
     what = f"names the unknown pool {quoted(job.pool)}"
     return FieldError(("pool",), what, suggestion(job.pool, known))
+
+
+def share_complaints(
+    cluster: Cluster, queues: Sequence[QueueShape], jobs: Sequence[Job]
+) -> Iterator[FieldError]:
+    """Shares and tasks that the cluster has no room for. One container is one resource unit."""
+    units = cluster.slots(SlotKind.CONTAINER)
+    if not units:
+        return  # nodes without slots are limited by their resources
+    promised: dict[str | None, float] = {}
+    for index, queue in enumerate(queues):
+        above = promised.get(queue.parent, 0.0)
+        promised[queue.parent] = above + queue.share_min
+        if above <= units < promised[queue.parent]:
+            what = f"makes {promised[queue.parent]:g} promised units, and the cluster has {units}"
+            yield FieldError(("queues", index, "share_min"), what, "promise less")
+    room = max(node.slots(SlotKind.CONTAINER) for node in cluster.nodes)
+    for index, job in enumerate(jobs):
+        for phase in job.phases:
+            if phase.units > max(1, room):
+                what = f"is {phase.units:g}, and the largest node has {room} containers"
+                path: Path = ("jobs", index, f"{phase.name}s", "units")
+                yield FieldError(path, what, "give fewer units, or larger nodes")
 
 
 def leaf_queues(queues: Sequence[QueueShape]) -> frozenset[str]:

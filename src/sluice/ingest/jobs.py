@@ -7,8 +7,10 @@ from typing import Any
 
 from sluice.ingest.errors import Refusal, shown
 from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
-from sluice.ingest.phases import phases_of, tasks_wanted
+from sluice.ingest.phases import check_total, map_reduce_phases, tasks_wanted
 from sluice.ingest.shell_syntax import shell_word
+from sluice.ingest.stages import stages_of
+from sluice.ingest.vm_pools import predictions_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
@@ -23,9 +25,13 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
 
     folder: where relative paths of `run` start.
     """
-    phases = phases_of(shape)
+    stages = shape.phases
+    phases = map_reduce_phases(shape) if stages is None else stages_of(shape, stages)
+    check_total(phases)
     if not phases and shape.run is None and shape.profile is None and shape.predictions is None:
-        raise Refusal("has no task", hint="give maps or reduces with tasks of at least 1, or run")
+        raise Refusal(
+            "has no task", hint="give maps, reduces or phases with tasks of at least 1, or run"
+        )
     try:
         return Job(
             job_id=JobId(shape.id),
@@ -34,11 +40,14 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             submitted_at_s=shape.submitted_at_s,
             deadline_at_s=_deadline_at_s(shape),
             weight=shape.weight,
+            driver_s=shape.driver_s,
             penalty_usd=shape.penalty_usd,
             map_output=_map_output(shape),
             buffer=None if shape.buffer is None else _buffer(shape.buffer),
             profile=shape.profile,
             run=None if shape.run is None else _run(shape, shape.run, folder),
+            predictions=predictions_of(shape),
+            customer=shape.customer,
         )
     except InvalidInput as error:
         raise _refusal(error) from None

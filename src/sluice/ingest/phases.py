@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sluice.ingest.errors import Refusal
 from sluice.ingest.file_schema.jobs import (
     DemandShape,
@@ -10,6 +12,7 @@ from sluice.ingest.file_schema.jobs import (
     PhaseShape,
     ResourcesShape,
 )
+from sluice.ingest.positions import Path
 from sluice.model.errors import InvalidInput
 from sluice.model.job import TASKS_MAX, Demand, Phase, SlotKind
 from sluice.model.lengths import (
@@ -25,20 +28,24 @@ _FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
 _NO_DEMAND = Demand()
 
 
-def phases_of(shape: JobShape) -> tuple[Phase, ...]:
+def map_reduce_phases(shape: JobShape) -> tuple[Phase, ...]:
     """The map phase and the reduce phase; those without tasks are left out. Raises Refusal."""
     phases: list[Phase] = []
     for name, kind in (("maps", SlotKind.MAP), ("reduces", SlotKind.REDUCE)):
         phase: PhaseShape | None = getattr(shape, name)
         if phase is None:
             continue
-        tasks = _tasks(phase, name)
+        tasks = tasks_given(phase, (name,))
         if tasks:
             after = (0,) if phases else ()
             phases.append(_phase(shape, phase, kind, name, tasks, after))
+    return tuple(phases)
+
+
+def check_total(phases: Sequence[Phase]) -> None:
+    """Refuse a job with too many tasks in all. Raises Refusal."""
     if sum(phase.tasks for phase in phases) > TASKS_MAX:
         raise Refusal(f"has more than {TASKS_MAX} tasks", hint="give fewer tasks")
-    return tuple(phases)
 
 
 def _phase(
@@ -49,18 +56,11 @@ def _phase(
     tasks: int,
     after: tuple[int, ...],
 ) -> Phase:
-    lengths = lengths_of(phase, name, tasks)
-    if lengths is None and shape.run is None and shape.profile is None:
-        raise Refusal("has tasks but no lengths", at=(name,), hint=_FORMS)
-    if lengths is not None and shape.profile is not None:
-        raise Refusal(
-            "has lengths together with profile", at=(name,), hint="give the profile or the lengths"
-        )
     return Phase(
         name=kind.value,
         kind=kind,
         tasks=tasks,
-        lengths=lengths,
+        lengths=lengths_wanted(shape, phase, (name,), tasks),
         fetch=_fetch(shape, tasks) if kind is SlotKind.REDUCE else None,
         after=after,
         demand=_demand(shape.demand, kind),
@@ -70,6 +70,21 @@ def _phase(
     )
 
 
+def lengths_wanted(shape: JobShape, phase: PhaseShape, at: Path, tasks: int) -> TaskLengths | None:
+    """The lengths of a phase of a job; None where a profile or a run supplies them.
+
+    at: where the job has the phase. Raises Refusal.
+    """
+    lengths = lengths_of(phase, at, tasks)
+    if lengths is None and shape.run is None and shape.profile is None:
+        raise Refusal("has tasks but no lengths", at=at, hint=_FORMS)
+    if lengths is not None and shape.profile is not None:
+        raise Refusal(
+            "has lengths together with profile", at=at, hint="give the profile or the lengths"
+        )
+    return lengths
+
+
 def tasks_wanted(phase: PhaseShape) -> int | None:
     """How many tasks a phase asks for; None where it does not say."""
     if phase.tasks is not None:
@@ -77,10 +92,11 @@ def tasks_wanted(phase: PhaseShape) -> int | None:
     return None if phase.durations_s is None else len(phase.durations_s)
 
 
-def _tasks(phase: PhaseShape, name: str) -> int:
+def tasks_given(phase: PhaseShape, at: Path) -> int:
+    """How many tasks a phase has. Raises Refusal where it does not say."""
     tasks = tasks_wanted(phase)
     if tasks is None:
-        raise Refusal("is missing", at=(name, "tasks"), hint="give how many tasks, a whole number")
+        raise Refusal("is missing", at=(*at, "tasks"), hint="give how many tasks, a whole number")
     return tasks
 
 
@@ -90,58 +106,58 @@ def _fetch(shape: JobShape, tasks: int) -> TaskLengths | None:
         return None
     if shape.shuffle.avg_s == 0 and not shape.shuffle.max_s:
         return None
-    lengths = lengths_of(shape.shuffle, "shuffle", tasks)
+    lengths = lengths_of(shape.shuffle, ("shuffle",), tasks)
     if lengths is None:
         raise Refusal("has no lengths", at=("shuffle",), hint=_FORMS)
     return lengths
 
 
-def lengths_of(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
+def lengths_of(shape: LengthsShape, at: Path, tasks: int) -> TaskLengths | None:
     """The lengths, whichever form they are given in; None where there are none.
 
-    name: their key in the file. Raises Refusal.
+    at: where the file has them. Raises Refusal.
     """
     work = shape.work_s is not None or shape.fixed_s is not None
     forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
     if sum(forms) > 1:
-        raise Refusal("has lengths in more than one form", at=(name,), hint=_FORMS)
-    _check_companions(shape, name, has_work=work)
+        raise Refusal("has lengths in more than one form", at=at, hint=_FORMS)
+    _check_companions(shape, at, has_work=work)
     try:
-        return _form(shape, name, tasks)
+        return _form(shape, at, tasks)
     except InvalidInput as error:
-        raise _refusal(error, type(shape), name) from None
+        raise _refusal(error, type(shape), at) from None
 
 
-def _refusal(error: InvalidInput, shape: type[LengthsShape], name: str) -> Refusal:
+def _refusal(error: InvalidInput, shape: type[LengthsShape], at: Path) -> Refusal:
     """A complaint of the model, which names the field first; here the path does."""
     owner = error.where.partition(",")[0]
     if owner not in shape.model_fields:
-        return Refusal(f"is refused: {error.what}", at=(name,), hint=error.hint)
+        return Refusal(f"is refused: {error.what}", at=at, hint=error.hint)
     field, _, rest = error.what.partition(" ")
     if field == owner:
-        return Refusal(rest, at=(name, owner), hint=error.hint)
+        return Refusal(rest, at=(*at, owner), hint=error.hint)
     index = field.removeprefix(owner).strip("[]")
     if index.isdecimal():
-        return Refusal(rest, at=(name, owner, int(index)), hint=error.hint)
+        return Refusal(rest, at=(*at, owner, int(index)), hint=error.hint)
     what = f"has a row whose {error.what}" if owner == "rows" else f"is refused: {error.what}"
-    return Refusal(what, at=(name, owner), hint=error.hint)
+    return Refusal(what, at=(*at, owner), hint=error.hint)
 
 
-def _check_companions(shape: LengthsShape, name: str, *, has_work: bool) -> None:
+def _check_companions(shape: LengthsShape, at: Path, *, has_work: bool) -> None:
     if shape.max_s is not None and shape.avg_s is None:
-        raise Refusal("is missing", at=(name, "avg_s"), hint="give avg_s with max_s")
+        raise Refusal("is missing", at=(*at, "avg_s"), hint="give avg_s with max_s")
     if shape.max_factor is not None and not has_work:
-        raise Refusal("is missing", at=(name, "work_s"), hint="give work_s with max_factor")
+        raise Refusal("is missing", at=(*at, "work_s"), hint="give work_s with max_factor")
 
 
-def _form(shape: LengthsShape, name: str, tasks: int) -> TaskLengths | None:
+def _form(shape: LengthsShape, at: Path, tasks: int) -> TaskLengths | None:
     if shape.avg_s is not None:
         return ConstantLengths(shape.avg_s, shape.avg_s if shape.max_s is None else shape.max_s)
     if shape.durations_s is not None:
         if len(shape.durations_s) != tasks:
             raise Refusal(
                 f"has {len(shape.durations_s)} lengths for {tasks} tasks",
-                at=(name, "durations_s"),
+                at=(*at, "durations_s"),
                 hint="give one length for each task",
             )
         return ListedLengths(tuple(shape.durations_s))
@@ -157,15 +173,16 @@ def _demand(shape: DemandShape | None, kind: SlotKind) -> Demand:
     if shape is None:
         return _NO_DEMAND
     if kind is SlotKind.MAP:
-        return Demand(work=_resources(shape.map))
+        return Demand(work=resources_of(shape.map))
     return Demand(
-        work=_resources(shape.reduce),
-        fetch=_resources(shape.shuffle),
-        fetch_per_map=_resources(shape.shuffle_per_map),
+        work=resources_of(shape.reduce),
+        fetch=resources_of(shape.shuffle),
+        fetch_per_map=resources_of(shape.shuffle_per_map),
     )
 
 
-def _resources(shape: ResourcesShape) -> Resources:
+def resources_of(shape: ResourcesShape) -> Resources:
+    """Resources as the model has them."""
     if not shape.model_fields_set:
         return NOTHING
     return Resources(cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network)

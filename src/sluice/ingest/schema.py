@@ -73,6 +73,8 @@ def _setting_schema(setting: Setting) -> dict[str, Any]:
         options = [{"type": "string"}]
     elif setting.kind is not SettingKind.CHOICE:
         options = [_number_schema(setting)]
+    if setting.kind is SettingKind.NUMBERS:
+        options.append({"type": "array", "items": options[0]})
     if setting.kind is SettingKind.SPAN:
         options.append({"type": "array", "items": options[0], "minItems": 2, "maxItems": 2})
         options.append({"type": "string", "pattern": r"^\s*[^.\s]+(\.[0-9]+)?\s*\.\.\s*\S+\s*$"})

@@ -9,6 +9,7 @@ from enum import Enum
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId, checked_id
 from sluice.model.job import SlotKind
+from sluice.model.queues import Queue
 from sluice.model.resources import NOTHING, Resources
 
 SLOTS_MAX = 10**7
@@ -93,6 +94,7 @@ class Pool:
 
     weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while the pool has
     demand.  map_slots_max, reduce_slots_max: most slots in use at once; None for no cap.
+    queue: the queue of the tree for long-term sharing that this pool is; None for no such queue.
     """
 
     pool_id: PoolId
@@ -102,6 +104,7 @@ class Pool:
     map_slots_max: int | None = None
     reduce_slots_max: int | None = None
     order: PoolOrder = PoolOrder.FAIR
+    queue: Queue | None = None
 
     def __post_init__(self) -> None:
         where = f"pool {self.pool_id!r}"

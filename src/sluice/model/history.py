@@ -12,6 +12,28 @@ from dataclasses import dataclass, field
 
 from sluice.model.errors import InvalidInput
 
+ENGINE = "engine"  # key of the configuration: the engine of a run, where a source has several
+# Formats that describe the same jobs, with the same ids.
+_SAME_JOBS = {"jhist": "mapreduce", "rumen": "mapreduce"}
+
+
+def job_kind(source: str) -> str:
+    """The kind of job that a log format describes; a job id is unique within it.
+
+    >>> job_kind("rumen") == job_kind("jhist"), job_kind("spark")
+    (True, 'spark')
+    """
+    return _SAME_JOBS.get(source, source)
+
+
+def sources_of(kind: str) -> tuple[str, ...]:
+    """The log formats that describe a kind of job.
+
+    >>> sources_of("mapreduce"), sources_of("spark")
+    (('jhist', 'rumen'), ('spark',))
+    """
+    return tuple(one for one, described in _SAME_JOBS.items() if described == kind) or (kind,)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTask:
@@ -84,6 +106,7 @@ class PastRun:
     slots: how many tasks could run concurrently, by kind of phase, if known.
     machine_type: the machine type, if known.  configuration: settings that affect the speed.
     notes: one sentence for each value that the log lacks, with the value used instead.
+    name: the name of the job or application in the log, if the profile has another name.
     """
 
     run_id: str
@@ -98,6 +121,17 @@ class PastRun:
     slots: Mapping[str, int] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    name: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """The kind of log and the engine; runs of different origin are not compared.
+
+        The history files of MapReduce and their Rumen form describe the same jobs.
+        """
+        kind = job_kind(self.source)
+        engine = self.configuration.get(ENGINE)
+        return kind if engine is None else f"{kind}/{engine}"
 
     @property
     def input_bytes(self) -> int:

@@ -16,8 +16,10 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.vm_pools import Prediction
 
 TASKS_MAX = 10**8
+STAGES_MAX = 10_000
 HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
 
@@ -119,6 +121,8 @@ class Job:
 
     phases: may be empty only if `run` is given; the number of input splits then sets the tasks.
     penalty_usd: cost of refusing the job; None if the file gives none.
+    driver_s: work outside tasks, before the first phase may start: start-up, planning, commit.
+    predictions: run times on clusters of VMs, for `pools`.  customer: who owns the job.
     """
 
     job_id: JobId
@@ -132,6 +136,9 @@ class Job:
     penalty_usd: float | None = None
     profile: str | None = None
     run: RunSpec | None = None
+    driver_s: float = 0.0
+    predictions: tuple[Prediction, ...] = ()
+    customer: str | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.job_id!r}"
@@ -158,6 +165,12 @@ class Job:
                 f"penalty_usd is {self.penalty_usd}",
                 where=where,
                 hint="give a finite number of at least 0",
+            )
+        if not 0 <= self.driver_s < math.inf:
+            raise InvalidInput(
+                f"driver_s is {self.driver_s}",
+                where=where,
+                hint="give a finite number of seconds of at least 0",
             )
         for index, phase in enumerate(self.phases):
             if any(not 0 <= earlier < index for earlier in phase.after):

@@ -21,6 +21,7 @@ from sluice.model.errors import InvalidInput
 T = TypeVar("T")
 
 NUMBER_MAX = 1e12
+NUMBERS_MAX = 10_000  # in one list
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -35,6 +36,7 @@ class SettingKind(Enum):
     FLAG = "true or false"
     SPAN = "a number or a range such as 3..6"
     TEXT = "text"
+    NUMBERS = "a list of numbers such as [12, 30]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,10 @@ class Setting:
         none = ", or none" if self.may_be_none else ""
         if self.kind is SettingKind.CHOICE:
             return f"give {' or '.join(self.choices)}{none}"
-        if self.kind in {SettingKind.FLAG, SettingKind.TEXT} or self._is_unbounded:
+        if (
+            self.kind in {SettingKind.FLAG, SettingKind.TEXT, SettingKind.NUMBERS}
+            or self._is_unbounded
+        ):
             return f"give {self.kind.value}{none}"
         low = f"above {self.above:g}" if self.above >= self.low else f"from {self.low:g}"
         if self.below <= self.high:
@@ -95,7 +100,9 @@ class Setting:
             return self.checked(near[0] if near else word)
         if self.kind is SettingKind.TEXT:
             return text
-        return self.checked(_listed(word) if self.kind is SettingKind.SPAN else self._amount(word))
+        if self.kind in {SettingKind.SPAN, SettingKind.NUMBERS}:
+            return self.checked(_listed(word))
+        return self.checked(self._amount(word))
 
     def _amount(self, word: str) -> object:
         """The number in a word; the word itself if there is none."""
@@ -110,19 +117,21 @@ class Setting:
         """The value that `raw` means. Raises InvalidInput naming the setting."""
         if self.may_be_none and (raw is None or raw == "none"):
             return None
-        if self.kind is SettingKind.CHOICE:
-            if raw not in self.choices:
-                raise self._refused(raw)
-            return raw
-        if self.kind is SettingKind.TEXT:
-            if not isinstance(raw, str):
-                raise self._refused(raw)
-            return raw
+        if self.kind in {SettingKind.CHOICE, SettingKind.TEXT}:
+            return self._words(raw)
         if self.kind is SettingKind.FLAG:
             return self._flag(raw)
         if self.kind is SettingKind.SPAN:
             return self._span(raw)
+        if self.kind is SettingKind.NUMBERS:
+            return self._several(raw)
         return self._number(raw)
+
+    def _words(self, raw: object) -> str:
+        is_known = self.kind is SettingKind.TEXT or raw in self.choices
+        if not (is_known and isinstance(raw, str)):
+            raise self._refused(raw)
+        return raw
 
     def _flag(self, raw: object) -> bool:
         if not isinstance(raw, bool):
@@ -152,6 +161,15 @@ class Setting:
         if low > high:
             raise self._refused(raw)
         return (low, high)
+
+    def _several(self, raw: object) -> tuple[float, ...]:
+        listed = raw if isinstance(raw, list | tuple) else [raw]
+        if len(listed) > NUMBERS_MAX:
+            raise self._refused(raw)
+        try:
+            return tuple(float(self._number(one)) for one in listed)
+        except InvalidInput:
+            raise self._refused(raw) from None
 
     def _refused(self, raw: object) -> InvalidInput:
         shown = json.dumps(raw, default=str)[:60] if not isinstance(raw, str) else repr(raw)[:60]
@@ -203,6 +221,8 @@ def written(value: object) -> str:
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple) and len(value) != 2:  # noqa: PLR2004  # a range has two ends
+        return f"[{', '.join(map(written, value))}]"
     if isinstance(value, tuple):
         return "..".join(map(written, value))
     if isinstance(value, float) and value.is_integer():
@@ -263,6 +283,11 @@ def whole(default: int | None, meaning: str, **limits: Any) -> Any:  # noqa: ANN
     """A field for a whole number; one that is None by default may be switched off."""
     limits.setdefault("may_be_none", default is None)
     return declared(SettingKind.WHOLE, default, meaning, **limits)
+
+
+def numbers(meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # as above
+    """A field for a list of numbers, empty by default."""
+    return declared(SettingKind.NUMBERS, (), meaning, **limits)
 
 
 def share(default: float, meaning: str, **limits: Any) -> Any:  # noqa: ANN401  # as above

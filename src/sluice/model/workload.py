@@ -11,7 +11,10 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
+from sluice.model.members import Member
 from sluice.model.prices import Prices
+from sluice.model.queues import Queue
+from sluice.model.vm_pools import VmPools
 
 JOBS_MAX = 10**6
 
@@ -23,7 +26,8 @@ class Workload:
     cluster: None if the file has none; some commands do not need it.
     pools: the named pools, in file order; a job without a named pool has a pool of its own.
     prices, limits, vm: input of `plan`; None if the file has none.
-    classes, capacity_prices: input of `capacity`.
+    classes, capacity_prices: input of `capacity`.  vm_pools: input of `pools`.
+    capacity, members: input of `share`; None and empty if the file has none.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
     notes: for a workload made from logs, what the logs lack and which values are used instead.
@@ -37,6 +41,9 @@ class Workload:
     vm: VmShape | None = None
     classes: tuple[JobClass, ...] = ()
     capacity_prices: CapacityPrices | None = None
+    vm_pools: VmPools | None = None
+    capacity: float | None = None
+    members: tuple[Member, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."
@@ -52,6 +59,11 @@ class Workload:
                     hint="give each job its own id",
                 )
             seen.add(job.job_id)
+
+    @property
+    def queues(self) -> tuple[Queue, ...]:
+        """The queues of the tree for long-term sharing, in file order."""
+        return tuple(pool.queue for pool in self.pools if pool.queue is not None)
 
     @property
     def is_from_logs(self) -> bool:

@@ -25,7 +25,7 @@ from sluice.model.settings import number, whole, word
 from sluice.policies.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.container_needs import ContainerNeeds, container_needs
 
-_RENTS = 10.0  # penalty for a job where none is told, in rents of its own (section 4.3)
+_RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
 _NO_NODE = Reason(ReasonCode.NO_NODE)
 
 
@@ -109,7 +109,7 @@ class CapacityAdmission(AdmissionPolicy):
         self._note(now_s, free, held.free)
 
     def _at_once(self, job: Job, slots: int) -> Verdict | None:
-        """The answer for a job that nobody can promise anything; None for one that must compete."""
+        """The answer for a job without a deadline or lengths; None for a job that must compete."""
         if job.job_id not in self._laws:
             self._laws[job.job_id] = container_needs(job, self._bound, self._heartbeat_s)
         if job.deadline_at_s is None or self._laws[job.job_id] is None:

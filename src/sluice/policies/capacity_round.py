@@ -46,7 +46,10 @@ class Wish(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What would have made a no a yes. cost_usd: None where nobody knows; number: of `what`."""
+    """A change with which a refused job is taken.
+
+    number: the new value of `what`.  cost_usd: None if it is unknown.
+    """
 
     what: str
     number: float
@@ -58,8 +61,8 @@ class Change(NamedTuple):
 class Round:
     """Jobs that ask at `now_s`, and the room there is for them.
 
-    slots: all containers.  free: those promised to nobody, fewer after each job that is taken.
-    next_at_s: the next chance of who is put off.
+    slots: all containers.  free: those not promised; each job that is taken reduces them.
+    next_at_s: when deferred jobs are asked about again.
     """
 
     wishes: Sequence[Wish]
@@ -110,7 +113,7 @@ class Round:
         """Single changes with which this round would have taken the job, the cheapest first."""
         found = [self._later(wish), self._more_vms(wish), self._dearer(wish, taken)]
         known = [change for change in found if change is not None]
-        # What nobody can put a price on stands last.
+        # Changes without a price come last.
         return sorted(known, key=lambda one: math.inf if one.cost_usd is None else one.cost_usd)
 
     def _later(self, wish: Wish) -> Change | None:
@@ -151,7 +154,7 @@ class Round:
 
 
 def _rounded_up(number: float) -> int:
-    """What is told must do; but a millionth too much is rounding."""
+    """The number that messages give: enough, but not one more for a rounding error."""
     return math.ceil(number - 1e-6)
 
 

@@ -50,8 +50,8 @@ class ContainerNeeds:
 def container_needs(job: Job, bound: str, heartbeat_s: float) -> ContainerNeeds | None:
     """The law of a job; None where it has no phase, or the lengths of one are not known.
 
-    bound: low, avg or up.  heartbeat_s: of the nodes, which learn of a free container, and tell of
-    a done task, only that often; 0 where they do so at once.
+    bound: low, avg or up.  heartbeat_s: the interval at which nodes report finished tasks and get
+    new ones; 0 if both happen at once.
     """
     laws = [_phase_law(phase, bound, heartbeat_s) for phase in job.phases]
     known = [law for law in laws if law is not None]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
+from sluice.model.job import Job, SlotKind
 
 
 class Decorator(TaskPolicy):
@@ -27,6 +27,20 @@ class Decorator(TaskPolicy):
         return self.inner.reads_progress
 
     @property
+    def ignores_slowstart(self) -> bool:
+        return self.inner.ignores_slowstart
+
+    @property
+    def gates_work(self) -> bool:
+        return self.inner.gates_work
+
+    def may_begin_work(self, attempt: Attempt, state: ClusterState, now_s: float) -> bool:
+        return self.inner.may_begin_work(attempt, state, now_s)
+
+    def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
+        return self.inner.notes(job)
+
+    @property
     def slot_units(self) -> SlotUnits:
         return self.inner.slot_units
 
@@ -39,6 +53,9 @@ class Decorator(TaskPolicy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain(phase, state, now_s)
 
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        return self.inner.explain_copy(attempt, state, now_s)
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)
 
@@ -50,6 +67,9 @@ class Decorator(TaskPolicy):
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:
         return self.inner.holds_back(state, now_s)
+
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        self.inner.check(jobs, nodes)
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         return self.inner.shortage(kind, nodes)

@@ -29,6 +29,7 @@ class ReleaseOnArrival(ReleasePolicy):
     """Sends each job to the cluster as it arrives, in the order of arrival."""
 
     name = "input"
+    is_on_arrival = True
 
     def release(
         self,

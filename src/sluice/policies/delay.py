@@ -87,7 +87,7 @@ class DelayScheduling:
         return _ANY if wait.waited_s >= self._node_wait_s + self._rack_wait_s else _RACK
 
     def started(self, job: JobEntry, locality: Locality | None) -> None:
-        """The job started a task there: its wait begins anew."""
+        """The job started a task there: its wait begins again."""
         if locality is not None:
             self._waits[job] = _Wait(level=locality)
             self._started[job] = None
@@ -113,10 +113,10 @@ class DelayScheduling:
                 self._skipped[job] = wait
         self._held.clear()
         if now_s > self._last_at_s:
-            return None  # no node has room, so that nobody waits for the clock
+            return None  # no node has room, so no job waits for the clock
         left = [self.left_s(job) for job in self._skipped if not job.has_ended]
         at_s = min((now_s + wait_s for wait_s in left if wait_s), default=None)
-        # Rounding may leave less of a wait than the clock can tell; it must go on all the same.
+        # Rounding may leave less of a wait than the clock can show; time must go on all the same.
         return None if at_s is None else max(at_s, math.nextafter(now_s, math.inf))
 
     def left_s(self, job: JobEntry) -> float | None:

@@ -25,6 +25,7 @@ from sluice.policies.speculation import with_copies, with_kills
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 _BESIDE: Final = Locality.NODE
 _new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
@@ -77,8 +78,13 @@ class Fair(JobOrder):
         if not state.told_apart:
             yield from self._assign_alike(node, _MAP, maps)
             yield from self._assign_alike(node, _REDUCE, reduces)
+            yield from self._assign_alike(node, _CONTAINER, self._room(node, _CONTAINER))
             return
         self.begin(now_s)
+        containers = self._room(node, _CONTAINER)
+        while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
+            containers -= 1
+            yield _new(Assignment, (pick[0], _CONTAINER, pick[1], 1, None, None))
         while maps > 0 or reduces > 0:
             is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
             kind = _MAP if is_map else _REDUCE
@@ -225,7 +231,7 @@ class Fair(JobOrder):
         return job_place(job, kind)
 
     def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
-        """All at once what one by one would give, where nothing tells tasks apart."""
+        """All tasks at once, where tasks are alike: the same as one by one."""
         while room > 0 and self.order.first(kind) is not None:
             before = node.free[kind]
             alone = self.order.first_alone(kind, room)
@@ -266,7 +272,7 @@ class Fair(JobOrder):
 
 
 def _is_behind(phase: PhaseEntry, share: PoolShare, place: Place) -> bool:
-    """Whether a phase of a pool stands behind a place in line."""
+    """Whether a phase of a pool is behind a place in the order."""
     return share.place() == place.pool and job_place(phase.job, phase.kind) > place.job
 
 

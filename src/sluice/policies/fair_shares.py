@@ -22,7 +22,7 @@ class Claim:
 
 def fill(slots: int, claims: Sequence[Claim]) -> list[int]:
     """How many of `slots` free slots each claimant gets when each slot in turn goes to the one
-    with the least running / weight; equal ones in the order in which they stand.
+    with the least running / weight; equal ones in their given order.
 
     Equal to handing slots out one by one, at a cost that does not grow with their number.
 
@@ -78,7 +78,7 @@ def _fill_below(slots: int, claims: Sequence[Claim]) -> list[int]:
 
 
 def _below(level: float, claim: Claim) -> int:
-    """How many of the claimant's next slots stand strictly below a level."""
+    """How many of the claimant's next slots are strictly below a level."""
     steps = level * claim.weight - claim.running
     # Weights as far apart as floats can be make it infinite, or no number at all.
     count = math.ceil(steps) if 0 < steps < claim.waiting else (claim.waiting if steps > 0 else 0)

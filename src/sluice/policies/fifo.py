@@ -22,11 +22,11 @@ from sluice.policies.speculation import with_copies, with_kills
 
 _new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
-_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
+_KINDS: Final = (SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER)
 
 
 class Fifo(JobOrder):
-    """First released, first served, in typed slots."""
+    """First released, first served, in typed slots; stages in containers."""
 
     name: ClassVar[str] = "fifo"
     Settings: ClassVar[type[Any]] = FifoSettings
@@ -45,7 +45,7 @@ class Fifo(JobOrder):
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
-        for kind in _TYPED:
+        for kind in _KINDS:
             if not free[kind]:
                 continue
             line = state.backlogs[kind]

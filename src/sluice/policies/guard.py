@@ -1,7 +1,7 @@
 """Checks the answers of policies from outside the package.
 
-A guard stands around such a policy. What the policy raises, or answers wrongly, becomes an
-InvalidInput that names the policy, the base class and the method. Policies of the package need no
+A guard wraps such a policy. An exception or a wrong answer of the policy becomes an InvalidInput
+that names the policy, the base class and the method. Policies of the package need no
 guard: a wrong answer of theirs is a bug and raises as it is.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sluice.core.checks import WrongDecision, check_assignment
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import (
     AdmissionPolicy,
@@ -116,6 +116,12 @@ class GuardedTasks(Decorator):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         reason = self._checker.call("explain", lambda: self.inner.explain(phase, state, now_s))
         self._checker.is_a("explain", reason, Reason)
+        return reason
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        checker, inner = self._checker, self.inner
+        reason = checker.call("explain_copy", lambda: inner.explain_copy(attempt, state, now_s))
+        checker.is_a("explain_copy", reason, Reason)
         return reason
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:

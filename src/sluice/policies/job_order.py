@@ -13,7 +13,8 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import TaskPolicy
-from sluice.core.reasons import Reason
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.share_order import ShareOrder
 
@@ -97,6 +98,9 @@ class JobOrder(TaskPolicy):
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         """A job's place among those of its pool."""
         raise AssertionError("each order of jobs has its own")
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        return Reason(ReasonCode.COPIES_OFF)
 
     def copies_wanted(self, kind: SlotKind) -> int:
         """Second copies of tasks of a kind that it would start if no task waits."""

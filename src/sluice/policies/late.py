@@ -9,15 +9,14 @@ first attempt. Data locality is not considered. The first to finish wins; the co
 A reduce that still waits for maps is not slow and gets no copy.
 
 Only phases that have started all their tasks are checked. A phase without a candidate is checked
-again after one of its attempts has reported or is old enough. So a heartbeat costs what has
-changed, not what runs.
+again after one of its attempts has reported, and every 3 s, because an attempt that hangs does
+not report. So a heartbeat costs what has changed, not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterator
 from typing import Final, Protocol
@@ -26,21 +25,27 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEn
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
+from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.copy_reasons import (
+    CAN_BE_COPIED,
+    attempt_reason,
+    cap_reason,
+    phase_reason,
+    rate_reason,
+)
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
-from sluice.policies.progress_rate import Paces, left_s, percentile
+from sluice.policies.progress_rate import left_s, rate_at
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
 
-LOOK_S: Final = 3.0  # between two looks at what runs, where there are no heartbeats
+LOOK_S: Final = 3.0  # between two checks of all phases
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
-_KINDS: Final = (_MAP, _REDUCE)
-_CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
-_EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
+_TYPED: Final = (_MAP, _REDUCE)
+_KINDS: Final = (*_TYPED, SlotKind.CONTAINER)
 
 
 class CopyGate(Protocol):
@@ -48,53 +53,57 @@ class CopyGate(Protocol):
 
     @property
     def number(self) -> str:
-        """What it is called among the cases."""
+        """Its name among the cases."""
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Called once before the first event."""
 
     def settle(self) -> None:
-        """Take in what has changed; before each heartbeat, so that it never piles up."""
+        """Apply the changes since the last call; called before each heartbeat."""
 
     def allows(self, job: JobEntry, kind: SlotKind) -> bool:
-        """Whether a slow task of a kind may be searched for in the job."""
+        """Whether a slow task of a kind may be copied in the job."""
 
 
 class AnyJob:
-    """Plain LATE: no other job is asked."""
+    """Plain LATE: tasks of other jobs do not matter."""
 
     number: Final = "LATE"
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
-        """Needs no index."""
+        """Nothing to prepare."""
 
     def settle(self) -> None:
-        """Has nothing to take in."""
+        """Nothing to apply."""
 
     def allows(self, job: JobEntry, kind: SlotKind) -> bool:
         return True
 
 
 class Late(JobOrder):
-    """An order of jobs in which a slow task is offered a second time, at its job's place."""
+    """An order of jobs in which a slow task is offered a second time, at its job's place.
+
+    borrowers: kinds of task that may also run in slots of the other kind.
+    """
 
     def __init__(
         self,
         inner: JobOrder,
         gate: CopyGate | None = None,
         settings: SpeculationSettings | None = None,
+        borrowers: frozenset[SlotKind] = frozenset(),
     ) -> None:
         super().__init__()
         self.name = inner.name  # type: ignore[misc]  # users name the order that is decorated
         self._line = inner
         self._gate: CopyGate = gate or AnyJob()
-        self._limits = settings or SpeculationSettings()
+        self._settings = settings or SpeculationSettings()
+        self._borrowers = borrowers
         self._touched: dict[PhaseEntry, None] = {}
         self._started_all: dict[PhaseEntry, None] = {}
-        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {_MAP: {}, _REDUCE: {}}
-        self._ripe: list[tuple[float, int, Attempt]] = []  # when attempts come of age
-        self._begun = 0
-        # Of the heartbeat at hand:
+        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {kind: {} for kind in _KINDS}
+        self._check_all_at_s = 0.0
+        # For the present heartbeat:
         self._now_s = 0.0
         self._is_slow: bool | None = None
         self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
@@ -114,9 +123,8 @@ class Late(JobOrder):
     def attach(self, state: ClusterState) -> None:
         self._line.attach(state)
         self._state = state
-        self._paces = Paces(state)
+        self._limits = CopyLimits(self._settings, state)
         state.observe(self)
-        state.observe_attempts(self)
         self._gate.attach(state, self._line)
 
     def wants_offer(self, state: ClusterState) -> bool:
@@ -126,37 +134,54 @@ class Late(JobOrder):
         inner_s = self._line.wake_at_s(state, now_s)
         if not state.running:
             return inner_s
-        # The same instant whenever it is asked for, so that wake-ups do not multiply.
-        return earlier(inner_s, (math.floor(now_s / LOOK_S) + 1) * LOOK_S)
+        # The same instant for every call until then, so that wake-ups do not multiply.
+        return earlier(inner_s, _next_look_s(now_s))
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:
-        return self._line.holds_back(state, now_s)  # to look at what runs holds nothing back
+        return self._line.holds_back(state, now_s)  # a check of running attempts holds nothing back
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self._line.explain(phase, state, now_s)
 
-    # --- what runs ----------------------------------------------------------------------------
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        phase = attempt.phase
+        reason = (
+            attempt_reason(attempt)
+            or phase_reason(phase)
+            or rate_reason(attempt, self._limits, now_s)
+            or cap_reason(self._limits)
+        )
+        if reason is None and not self._gate.allows(phase.job, phase.kind):
+            return Reason(ReasonCode.OTHERS_FIRST)
+        return reason or self._room_reason(attempt) or Reason(ReasonCode.COPY_DUE)
+
+    def _room_reason(self, attempt: Attempt) -> Reason | None:
+        """The reason in the nodes that may run a copy, or in their slots."""
+        kind = attempt.phase.kind
+        others = [n for n in self._state.nodes.values() if n.is_up and n is not attempt.node]
+        if not others:
+            return Reason(ReasonCode.NO_OTHER_NODE)
+        fast = [node for node in others if not self._limits.is_slow(node)]
+        if not fast:
+            return Reason(ReasonCode.NODES_SLOW, (("percentile", self._settings.slow_node),))
+        kinds = _TYPED if kind in self._borrowers else (kind,)
+        if not any(node.free[slot] for node in fast for slot in kinds):
+            return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
+        # How much a node lends beyond its own slots has limits of its own, which are not checked.
+        if len(kinds) == 1 and not any(self._line.has_room(node, kind, 1) for node in fast):
+            return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
+        return None
+
+    # --- running attempts ---------------------------------------------------------------------
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""
         self._touched[phase] = None
 
-    def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
-        self._begun += 1
-        of_age_s = attempt.started_at_s + self._limits.min_age_s
-        heapq.heappush(self._ripe, (of_age_s, self._begun, attempt))
-
-    def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; `Paces` keeps what it says."""
-
-    def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; `Paces` keeps how it went."""
-
     def _settle(self, now_s: float) -> None:
-        """Wake the phases that may have a candidate now."""
-        self._touched.update(self._paces.changed)
-        self._paces.changed.clear()
+        """Find the phases that may have a candidate now."""
+        self._touched.update(self._limits.rates.changed)
+        self._limits.rates.changed.clear()
         for phase in self._touched:
             if _has_started_all(phase):
                 self._started_all[phase] = None
@@ -165,19 +190,19 @@ class Late(JobOrder):
                 self._started_all.pop(phase, None)
                 self._awake[phase.kind].pop(phase, None)
         self._touched.clear()
-        while self._ripe and self._ripe[0][0] <= now_s:
-            phase = heapq.heappop(self._ripe)[2].phase
-            if phase in self._started_all:
+        if now_s >= self._check_all_at_s:
+            self._check_all_at_s = _next_look_s(now_s)
+            for phase in self._started_all:
                 self._wake_if_old(phase, now_s)
 
     def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
-        """Look at a phase if any of its attempts is old enough."""
-        pace = self._paces.phases.get(phase)
-        oldest = None if pace is None else next(iter(pace.running), None)
-        if oldest is not None and oldest.started_at_s + self._limits.min_age_s <= now_s:
+        """Check a phase if its oldest attempt may be judged."""
+        rates = self._limits.rates.phases.get(phase)
+        oldest = None if rates is None else next(iter(rates.running), None)
+        if oldest is not None and oldest.started_at_s + self._limits.age_s(phase) <= now_s:
             self._awake[phase.kind][phase] = None
 
-    # --- in line ------------------------------------------------------------------------------
+    # --- in order -----------------------------------------------------------------------------
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         self.begin(now_s)
@@ -206,13 +231,13 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        if not self._awake[kind] or not self._has_room_for_copies():
+        if not self._awake[kind] or not self._limits.allows_more:
             return 0
-        # Else what waits could use the room that is meant for the copy.
+        # Otherwise a waiting task could take the room that is meant for the copy.
         return 0 if any(self._line.has_waiting(waiting) for waiting in _KINDS) else 1
 
     def pools_with_copies(self) -> list[PoolEntry]:
-        if not self._has_room_for_copies():
+        if not self._limits.allows_more:
             return []
         phases = (phase for kind in _KINDS for phase in self._awake[kind])
         return list(dict.fromkeys(phase.job.pool for phase in phases))
@@ -249,18 +274,14 @@ class Late(JobOrder):
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return self._line.job_place(job, kind)
 
-    # --- what is copied -----------------------------------------------------------------------
-
-    def _has_room_for_copies(self) -> bool:
-        slots = self._state.slots
-        return self._paces.copies < self._limits.copies_max(slots[_MAP] + slots[_REDUCE])
+    # --- copies -------------------------------------------------------------------------------
 
     def _copy(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
         """The first job in order that has a slow task, and that task."""
-        if not self._has_room_for_copies():
+        if not self._limits.allows_more:
             return None
         if self._is_slow is None:
-            self._is_slow = self._paces.nodes.is_slow(node, self._limits.slow_node)
+            self._is_slow = self._limits.is_slow(node)
         if self._is_slow:
             return None
         if kind not in self._lined_up:
@@ -273,14 +294,14 @@ class Late(JobOrder):
         return None
 
     def _line_up(self, kind: SlotKind) -> None:
-        """Candidates in order, of all pools and of each: once in a heartbeat."""
+        """Candidates in order, for all pools together and for each; once per heartbeat."""
         groups: dict[PoolEntry | None, list[PhaseEntry]] = {None: self._candidates(kind)}
         for phase in groups[None]:
             groups.setdefault(phase.job.pool, []).append(phase)
         self._lined_up[kind] = groups
 
     def _candidates(self, kind: SlotKind) -> list[PhaseEntry]:
-        """Phases with an attempt that is old enough, in the order of whose turn it is."""
+        """Phases with an attempt that is old enough, in the order of jobs."""
         return sorted(self._awake[kind], key=lambda phase: (self._place(phase), phase.index))
 
     def _place(self, phase: PhaseEntry) -> Place:
@@ -289,16 +310,16 @@ class Late(JobOrder):
 
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""
-        pace = self._paces.phases[phase]
-        bound = percentile(pace.rates, self._limits.slow_task) * _EQUAL
-        youngest_s = self._now_s - self._limits.min_age_s
+        rates = self._limits.rates.phases[phase].at(self._now_s)
+        bound = self._limits.bound(phase, rates)
+        youngest_s = self._now_s - self._limits.age_s(phase)
         slow = [
             attempt
-            for attempt, rate in pace.running.items()
+            for attempt, rate in rates.items()
             if rate < bound
             and attempt.started_at_s <= youngest_s
             and attempt.tasks == 1
-            and attempt.state in _CAN_BE_COPIED
+            and attempt.state in CAN_BE_COPIED
             and attempt.key.task not in phase.copies
         ]
         if not slow:
@@ -307,7 +328,7 @@ class Late(JobOrder):
         return min(
             [attempt for attempt in slow if attempt.node is not node],
             key=lambda attempt: (
-                -left_s(attempt, pace.running[attempt], self._now_s),
+                -left_s(attempt, rates[attempt], self._now_s),
                 attempt.started_at_s,
                 attempt.key,
             ),
@@ -315,21 +336,25 @@ class Late(JobOrder):
         )
 
     def _reason(self, attempt: Attempt) -> Reason:
-        rate = self._paces.phases[attempt.phase].running[attempt]
-        to_go_s = left_s(attempt, rate, self._now_s)
-        told = "no end of time" if math.isinf(to_go_s) else f"{max(0.0, to_go_s):.0f} s"
+        to_go_s = left_s(attempt, rate_at(attempt, self._now_s), self._now_s)
+        left = "unlimited time" if math.isinf(to_go_s) else f"{max(0.0, to_go_s):.0f} s"
         return Reason(
             ReasonCode.SPECULATED,
             (
                 ("case", self._gate.number),
-                ("left", told),
-                ("percentile", self._limits.slow_task),
+                ("left", left),
+                ("percentile", self._settings.slow_task),
             ),
         )
 
 
+def _next_look_s(now_s: float) -> float:
+    """The next instant at which all phases are checked."""
+    return (math.floor(now_s / LOOK_S) + 1) * LOOK_S
+
+
 def _has_started_all(phase: PhaseEntry) -> bool:
-    """Whether nothing of its job waits for slots of its kind, and what runs has all its input."""
+    """Whether no task of its job waits for slots of its kind, and all its input is there."""
     if not phase.running or phase.is_done or phase.job.has_ended:
         return False
     return phase.has_inputs and not any(one.is_queued for one in phase.siblings)

@@ -1,7 +1,7 @@
 """MROrder: jobs wait in a dispatching queue, and enter the cluster's line in rounds, reordered.
 
 A round takes the waiting jobs in their order of arrival (at most `jobs_max` of them), lets the
-ordering engine put them in order, and releases them at once. They stand behind everything that was
+ordering engine put them in order, and releases them at once. They are behind everything that was
 released before and never move again. Source: ordering spec, section 6.
 """
 

@@ -1,4 +1,4 @@
-"""Release on demand: a job is held back until a slot would stand idle without it.
+"""Release on demand: a job is held back until a slot would be idle without it.
 
 What has not been released can still be overtaken, so waiting costs nothing while the cluster is
 busy. The best-ranked waiting job is released whenever a map slot would idle (a job without maps:
@@ -31,7 +31,7 @@ _BACKLOG_SPANS = 2.0  # how many of the candidate's map spans the waiting reduce
 
 @dataclass(slots=True)
 class _Room:
-    """What would stand idle: free slots without a released task for them.
+    """The slots that would be idle: free, without a released task for them.
 
     map_kind, reduce_kind: what a task of either phase runs in; both the same in containers.
     """

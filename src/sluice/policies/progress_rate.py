@@ -1,26 +1,33 @@
 """Progress rates of attempts and progress of nodes, by which LATE finds stragglers.
 
-The rate of an attempt is its last reported progress over the time that it took; the rate of a
-finished attempt is 1 / its length. A phase keeps the rates of all of them in order, so that
-a percentile is a look-up. Source: dynamicmr spec, sections 4 and 5.4, with erratum E16.
+The rate of a running attempt is its progress over its running time, at the instant of judging. An
+attempt that is silent gets slower with every second, so one that hangs is found, wherever it
+hangs. The rate of a finished attempt is 1 / its length. Each phase keeps the rates of its finished
+attempts sorted and adds those of the few that run when it is asked for a percentile.
+Source: dynamicmr spec, sections 4 and 5.4, with erratum E16.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
+from collections.abc import Collection
 from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 
+SILENCE_SHARE: Final = 0.1  # of the running time: a report is not old before
+SILENCE_S_MAX: Final = 3.0
+NODES_MIN: Final = 3  # that can be compared with each other
+
 _DONE: Final = AttemptState.DONE
-_SHORTEST_S: Final = 1e-9  # an attempt that took no time has a rate all the same
+_SHORTEST_S: Final = 1e-9  # the length of an attempt that took no time
 
 
 def percentile(ordered: list[float], percent: float, zeros: int = 0) -> float:
-    """The percentile of ordered values, of which `zeros` more are 0 and stand before them.
+    """The percentile of sorted values, preceded by `zeros` more values that are 0.
 
     At position (number - 1) * percent / 100, counted from 0, with linear interpolation.
 
@@ -38,36 +45,86 @@ def percentile(ordered: list[float], percent: float, zeros: int = 0) -> float:
     return low + (high - low) * (position - below)
 
 
-class PhasePace:
-    """The attempts of one phase. running: rate of each that runs, in the order of their start."""
+def joint_percentile(ordered: list[float], others: Collection[float], percent: float) -> float:
+    """The percentile of sorted values together with a few others in any order.
 
-    __slots__ = ("rates", "running")
+    Costs what the others cost, not what all cost: of the sorted values only those can be at the
+    position that have at most `len(others)` of the others before them.
+
+    >>> joint_percentile([0.007, 0.0075, 0.008], [0.002, 0.001], 25)
+    0.002
+    """
+    count = len(ordered) + len(others)
+    if not count:
+        return 0.0
+    position = (count - 1) * percent / 100
+    below = math.floor(position)
+    first = max(0, below - len(others))
+    near = sorted([*ordered[first : below + 2], *others])
+    low = near[below - first]
+    high = near[min(below + 1, count - 1) - first]
+    return low + (high - low) * (position - below)
+
+
+def judged_until_s(attempt: Attempt, now_s: float) -> float:
+    """The instant up to which the running time of an attempt counts against it.
+
+    Reports are a little old when they are read. A delay of up to a tenth of the running time, and
+    of up to 3 s, does not count. So attempts that report in turn do not differ by their turn.
+    """
+    silence_s = min(SILENCE_S_MAX, SILENCE_SHARE * (now_s - attempt.started_at_s))
+    return max(attempt.progress_at_s, now_s - silence_s)
+
+
+def rate_at(attempt: Attempt, now_s: float) -> float:
+    """Progress per second of a running attempt since its start; 0 without any progress."""
+    if attempt.progress <= 0:
+        return 0.0
+    running_s = judged_until_s(attempt, now_s) - attempt.started_at_s
+    return attempt.progress / max(running_s, _SHORTEST_S)
+
+
+def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
+    """Seconds that a running attempt still takes at its rate; infinite at rate 0."""
+    if rate <= 0:
+        return math.inf
+    return (1 - attempt.progress) / rate - (now_s - judged_until_s(attempt, now_s))
+
+
+class PhaseRates:
+    """The attempts of one phase. running: in the order of their launch."""
+
+    __slots__ = ("finished", "finished_s", "running")
 
     def __init__(self) -> None:
-        self.rates: list[float] = []  # of running and finished ones, ascending
-        self.running: dict[Attempt, float] = {}
+        self.running: dict[Attempt, None] = {}
+        self.finished: list[float] = []  # rates, ascending
+        self.finished_s = 0.0  # lengths, summed
 
-    def put(self, attempt: Attempt, rate: float) -> None:
-        """The rate of an attempt that runs is now this."""
-        before = self.running.get(attempt)
-        if before is not None:
-            self._remove(before)
-        self.running[attempt] = rate
-        insort(self.rates, rate)
+    @property
+    def mean_s(self) -> float:
+        """Mean length of the finished attempts; infinite if there are none."""
+        return self.finished_s / len(self.finished) if self.finished else math.inf
 
-    def finish(self, attempt: Attempt) -> None:
-        """It runs no more; if it is done, its rate goes on to count."""
-        self._remove(self.running.pop(attempt))
+    def at(self, now_s: float) -> dict[Attempt, float]:
+        """The rates of the running attempts."""
+        return {attempt: rate_at(attempt, now_s) for attempt in self.running}
+
+    def percentile(self, running: Collection[float], percent: float) -> float:
+        """The percentile of the rates of finished and running attempts."""
+        return joint_percentile(self.finished, running, percent)
+
+    def end(self, attempt: Attempt) -> None:
+        """An attempt has ended; its rate goes on to count if it is done."""
+        del self.running[attempt]
         if attempt.state is _DONE:
             length_s = attempt.finished_at_s - attempt.started_at_s
-            insort(self.rates, 1 / max(length_s, _SHORTEST_S))
-
-    def _remove(self, rate: float) -> None:
-        del self.rates[bisect_left(self.rates, rate)]
+            self.finished_s += length_s
+            insort(self.finished, 1 / max(length_s, _SHORTEST_S))
 
 
 class NodeScores:
-    """The progress of all attempts that ended well or run on a node, summed, node by node."""
+    """For each node, the progress of all attempts that run or succeeded on it, summed."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
@@ -76,7 +133,7 @@ class NodeScores:
         self._seen_changes = -1
 
     def add(self, node: NodeEntry, progress: float) -> None:
-        """A node has come so much further (or less far, below 0)."""
+        """The attempts of a node have made that much progress (lost it, if below 0)."""
         before = self._scores.get(node, 0.0)
         self._scores[node] = before + progress
         if self._seen_changes == self._state.node_changes and node.is_up:
@@ -86,14 +143,20 @@ class NodeScores:
                 insort(self._ordered, before + progress)
 
     def is_slow(self, node: NodeEntry, percent: float) -> bool:
-        """Whether a node is below the percentile of all nodes that are up."""
+        """Whether a node is below the percentile of all nodes that are up.
+
+        Of two nodes one is always below. The other may be the node of the slow attempt, and then
+        no node would be left for a copy: so fewer than three nodes are not compared.
+        """
         if self._seen_changes != self._state.node_changes:
             self._recount()
+        if self._up < NODES_MIN:
+            return False
         zeros = self._up - len(self._ordered)
         return self._scores.get(node, 0.0) < percentile(self._ordered, percent, zeros)
 
     def _recount(self) -> None:
-        """Nodes have come or gone."""
+        """Nodes have joined or were lost."""
         self._seen_changes = self._state.node_changes
         up = [node for node in self._state.nodes.values() if node.is_up]
         self._up = len(up)
@@ -101,57 +164,48 @@ class NodeScores:
         self._ordered = sorted(score for score in self._scores.values() if score)
 
 
-class Paces:
-    """All paces of a run, kept up to date attempt by attempt.
+class ProgressRates:
+    """The rates of all phases of a run, kept up to date attempt by attempt.
 
-    copies: how many copies run.  changed: phases in which attempts run whose paces have changed
-    since somebody emptied it.
+    copies: how many copies run.  changed: phases with running attempts in which an attempt has
+    reported or ended; the reader empties it.
     """
 
     def __init__(self, state: ClusterState) -> None:
-        self.phases: dict[PhaseEntry, PhasePace] = {}
+        self.phases: dict[PhaseEntry, PhaseRates] = {}
         self.nodes = NodeScores(state)
         self.copies = 0
         self.changed: dict[PhaseEntry, None] = {}
-        self._told: dict[Attempt, float] = {}
+        self._counted: dict[Attempt, float] = {}  # progress that its node's score includes
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-        pace = self.phases.get(attempt.phase)
-        if pace is None:
-            pace = self.phases[attempt.phase] = PhasePace()
-        pace.put(attempt, 0.0)
+        rates = self.phases.get(attempt.phase)
+        if rates is None:
+            rates = self.phases[attempt.phase] = PhaseRates()
+        rates.running[attempt] = None
         self.copies += attempt.launch.is_copy
 
     def told(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-        pace = self.phases.get(attempt.phase)
-        if pace is None or attempt not in pace.running:
+        rates = self.phases.get(attempt.phase)
+        if rates is None or attempt not in rates.running:
             return
-        ran_s = attempt.progress_at_s - attempt.started_at_s
-        pace.put(attempt, attempt.progress / ran_s if ran_s > 0 else 0.0)
-        self.nodes.add(attempt.node, attempt.progress - self._told.get(attempt, 0.0))
-        self._told[attempt] = attempt.progress
+        self.nodes.add(attempt.node, attempt.progress - self._counted.get(attempt, 0.0))
+        self._counted[attempt] = attempt.progress
         self.changed[attempt.phase] = None
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         phase = attempt.phase
         self.copies -= attempt.launch.is_copy
-        self.phases[phase].finish(attempt)
-        told = self._told.pop(attempt, 0.0)
-        self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - told)
+        self.phases[phase].end(attempt)
+        counted = self._counted.pop(attempt, 0.0)
+        self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - counted)
         if self.phases[phase].running:
             self.changed[phase] = None
             return
         self.changed.pop(phase, None)
         if phase.is_done or phase.job.has_ended:
             del self.phases[phase]
-
-
-def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
-    """How long an attempt would still take at its rate; infinite at rate 0."""
-    if rate <= 0:
-        return math.inf
-    return (1 - attempt.progress) / rate - (now_s - attempt.progress_at_s)

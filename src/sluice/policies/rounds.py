@@ -1,9 +1,9 @@
 """When MROrder holds a round: at fixed instants, at adaptive ones, or at so many waiting jobs.
 
 Each timing answers three questions: whether a round is due, what a round that was held means for
-the next one, and when to ask again if nothing else happens. A real clock never reads the very
-instant of a round, so that a round is due from its instant on, until it is held; how long the
-oldest of the jobs has waited tells which round they wait for. Source: ordering spec, section 6.
+the next one, and when to ask again if nothing else happens. A real clock never shows the exact
+instant of a round, so a round is due from its instant on, until it is held. How long the oldest job
+has waited shows which round the jobs wait for. Source: ordering spec, section 6.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FixedTimes:
         return self._next_s(since_s)
 
     def _next_s(self, at_s: float) -> float:
-        """The round at or after an instant; those before it found nobody waiting."""
+        """The round at or after an instant; no job waited for those before it."""
         passed = math.ceil((at_s - self._from_s) / self._interval_s - _TOLERANCE)
         return self._round_s(max(0, passed), at_s)
 

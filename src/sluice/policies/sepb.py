@@ -170,13 +170,13 @@ class PendingFirst:
     ) -> None:
         self._fraction = fraction
         self._is_by_pool = is_by_pool
-        self._lends = {_MAP: lends_map, _REDUCE: lends_reduce}
+        self._lends = {_MAP: lends_map, _REDUCE: lends_reduce, SlotKind.CONTAINER: False}
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._standings = {
             kind: _Standing(line, kind, counts_other=lends) for kind, lends in self._lends.items()
         }
-        state.observe(self)
+        state.observe(self, self.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""

@@ -39,7 +39,11 @@ class SpeculationSettings(SettingsGroup):
     slow_node: float = number(
         25.0, "percentile below which a node gets no copies", high=100.0, needs="speculation=late"
     )
-    min_age_s: float = number(60.0, "seconds before an attempt is judged", needs="speculation=late")
+    min_age_s: float | None = number(
+        None,
+        "seconds before an attempt is judged; none: 3 times the mean of its phase, from 1 to 60 s",
+        needs="speculation=late",
+    )
     kill_slow: bool = flag("kill attempts that run over twice the mean of their phase")
     sepb: float = share(
         0.0, "share of all jobs whose waiting tasks come before copies", needs="speculation=late"

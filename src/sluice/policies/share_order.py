@@ -195,10 +195,10 @@ class ShareOrder:
         self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
         self._counts: dict[PhaseEntry, _Count] = {}
-        state.observe(self)
+        state.observe(self, self.settle_all)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """The phase changed; it is counted when somebody asks."""
+        """The phase changed; it is counted at the next question."""
         self._touched[phase] = None
 
     def settle(self) -> None:
@@ -206,6 +206,16 @@ class ShareOrder:
         for phase in self._touched:
             self._count(phase)
         self._touched.clear()
+
+    def settle_all(self) -> None:
+        """Count what has changed, and place the pools and jobs that are concerned."""
+        shares = {self.share(phase.job.pool, phase.kind): None for phase in self._touched}
+        self.settle()
+        for ranking in self._rankings.values():
+            ranking.settle()
+        for share in shares:
+            if share.jobs is not None:
+                share.jobs.settle()
 
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
@@ -273,7 +283,7 @@ class ShareOrder:
         return first if bound is None or last < bound else None
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
-        """All pools that can start something, in order, as they stand at the call."""
+        """All pools that can start something, in their order at the call."""
         if self._touched:
             self.settle()
         return self._rankings[kind].in_order()

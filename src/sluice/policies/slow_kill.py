@@ -32,7 +32,7 @@ _KILLING: Final = AttemptState.KILLING
 
 
 class _Lengths:
-    """Finished lengths and running attempts of one phase. due_at_s: as it stands on the heap."""
+    """Finished lengths and running attempts of one phase. due_at_s: its entry on the heap."""
 
     __slots__ = ("due_at_s", "finished", "killed", "running", "total_s")
 

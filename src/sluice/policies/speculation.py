@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sluice.core.protocols import TaskPolicy
+from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
 from sluice.policies.late import AnyJob, CopyGate, Late
@@ -19,7 +20,9 @@ def with_copies(
     """The order of jobs with the second copies that `speculation` and `sepb` ask for."""
     if settings.speculation != "late":
         return line
-    return Late(line, _gate(settings, fractions), settings)
+    borrowers = {SlotKind.MAP: fractions.pct_reduce, SlotKind.REDUCE: fractions.pct_map}
+    lent = frozenset(kind for kind, fraction in borrowers.items() if fraction > 0)
+    return Late(line, _gate(settings, fractions), settings, lent)
 
 
 def with_kills(inner: TaskPolicy, settings: SpeculationSettings) -> TaskPolicy:

@@ -1,13 +1,13 @@
 """Equal containers in the manner of YARN: any slot takes any kind of task.
 
-Jobs stand by running containers / weight. Within a job startable reduces go before maps, but
+Jobs are ordered by running containers / weight. Within a job startable reduces go before maps, but
 while maps are unfinished its reduces hold at most `ramp` of its fair share of the containers:
 without that limit they could take every container and wait for maps for ever.
 Source: dynamicmr spec, section 5.6.
 
 Containers that admission has promised to a job are kept for it, also while it cannot use them: jobs
 below their promise come first, by running containers / promise, and beyond its promise a job only
-gets containers that are promised to nobody. Nothing is ever taken away to keep a promise.
+gets containers that are not promised. No running task is killed to keep a promise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class YarnLike(TaskPolicy):
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Ranking[JobEntry] = Ranking(_key)
-        state.observe(self)
+        state.observe(self, self._jobs.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """Keep the order of jobs in step."""
@@ -64,7 +64,7 @@ class YarnLike(TaskPolicy):
     def _next(self) -> PhaseEntry | None:
         for job in self._jobs.in_order():
             if self._state.promises and not _is_owed(job) and self._state.spare_containers() <= 0:
-                return None  # those who are owed come first, so that nobody after it is
+                return None  # jobs below their promise come first, so none follows
             phase = self._phase_of(job)
             if phase is not None:
                 return phase

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Sequence
 
 NOTHING = "–"
 # Control characters, except tab and newline, and characters that are invisible or turn the text.
@@ -169,6 +170,29 @@ def hundredths(number: float | None) -> str:
     ('1,511.62', '6.5', '4', '–')
     """
     return NOTHING if number is None else f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
+def distinguished(names: Sequence[str], width_max: int) -> list[str]:
+    """Names that fit a width. Where one is too long, the tail that all share is left out first.
+
+    >>> distinguished(["stage 1: map at Native.java:0", "stage 2: sum at Native.java:0"], 20)
+    ['stage 1: map…', 'stage 2: sum…']
+    """
+    if max(map(len, names), default=0) <= width_max:
+        return list(names)
+    tail = _shared_tail(set(names))
+    bare = [f"{name.removesuffix(tail)}…" if tail else name for name in names]
+    return [shortened(name, width_max) for name in bare]
+
+
+def _shared_tail(names: Collection[str]) -> str:
+    """The words at the end that all names share, with the blank before them; "" for one name."""
+    if len(names) < 2:  # noqa: PLR2004  # one name shares nothing
+        return ""
+    least = min(names, key=len)
+    starts = [at for at, letter in enumerate(least) if letter == " "]
+    tails = (least[at:] for at in starts)
+    return next((tail for tail in tails if all(name.endswith(tail) for name in names)), "")
 
 
 def shortened(text: str, width_max: int) -> str:

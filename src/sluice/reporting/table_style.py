@@ -26,11 +26,12 @@ _INDENT = 2
 
 
 class NameCell:
-    """A name in the first column."""
+    """A name that a terminal gets shortened."""
 
-    def __init__(self, name: str, style: str) -> None:
+    def __init__(self, name: str, style: str, short: str | None) -> None:
         self._name = name
         self._style = style
+        self._short = shortened(visible(name), NAME_LETTERS_MAX) if short is None else short
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self._text(console)
@@ -45,13 +46,12 @@ class NameCell:
 
     def _text(self, console: Console) -> Text:
         is_cut = console.width < UNLIMITED
-        name = shortened(visible(self._name), NAME_LETTERS_MAX) if is_cut else self._name
-        return plain_text(name, self._style)
+        return plain_text(self._short if is_cut else self._name, self._style)
 
 
-def name_cell(name: str, style: str = "bold") -> NameCell:
-    """A name for the first column of a table."""
-    return NameCell(name, style)
+def name_cell(name: str, style: str = "bold", short: str | None = None) -> NameCell:
+    """A name for a column of a table. short: what a terminal gets (default: without its middle)."""
+    return NameCell(name, style, short)
 
 
 def plain_table(caption: str) -> Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 REPRODUCTIONS: dict[str, str] = {
     "capacity": "sluice.reproductions.capacity.evaluation:EVALUATION",
     "dynamicmr": "sluice.reproductions.dynamicmr.evaluation:EVALUATION",
+    "ltyarn": "sluice.reproductions.ltyarn.evaluation:EVALUATION",
     "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
     "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",
 }

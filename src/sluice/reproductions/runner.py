@@ -32,6 +32,23 @@ class Experiment:
     why: str
     chart: Chart | None = None
 
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Sequence[Mapping[str, Cell]],
+        *,
+        name: str,
+        title: str,
+        setup: str,
+        why: str,
+        chart: Chart | None = None,
+    ) -> Experiment:
+        """An experiment whose columns are those of its first row, in their order."""
+        return cls(
+            name=name, title=title, setup=setup, why=why, chart=chart,
+            columns=tuple(rows[0]), rows=tuple(rows),
+        )  # fmt: skip
+
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         return {
@@ -83,11 +100,18 @@ class Evaluation:
     left_out: Mapping[str, str]
     seeds: int = 10
 
-    def run(self, names: Sequence[str], seeds: int | None, on_progress: OnProgress) -> Reproduction:
+    def run(
+        self,
+        names: Sequence[str],
+        seeds: int | None,
+        on_progress: OnProgress,
+        on_fraction: Callable[[float], None] = lambda _: None,
+    ) -> Reproduction:
         """The named experiments (all if none is named), with their charts."""
         chosen = names or tuple(self.makers)
-        made = []
+        made: list[Experiment] = []
         for name in chosen:
+            on_fraction(len(made) / len(chosen))
             on_progress(name)
             made.append(self.makers[name](seeds or self.seeds, on_progress))
         return Reproduction(
@@ -115,12 +139,14 @@ def reproduce(
     experiments: Sequence[str] = (),
     seeds: int | None = None,
     on_progress: OnProgress | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> Reproduction:
     """Run the experiments of a paper: all, or the named ones.
 
     name: one of `REPRODUCTIONS`.  seeds: of each experiment; the evaluation has a default.
-    on_progress: called with the name of the running experiment. Raises InvalidInput for an unknown
-    name.
+    on_progress: called with the name of the running experiment.
+    on_fraction: called with the share of experiments that are done, 0 to 1.
+    Raises InvalidInput for an unknown name.
     """
     evaluation = evaluation_of(name)
     for experiment in experiments:
@@ -130,8 +156,8 @@ def reproduce(
                 where="--experiment",
                 hint=suggestion(experiment, evaluation.makers),
             )
-    return evaluation.run(experiments, seeds, on_progress or _ignore_progress)
+    return evaluation.run(experiments, seeds, on_progress or _ignore, on_fraction or _ignore)
 
 
-def _ignore_progress(_: str) -> None:
+def _ignore(_: object) -> None:
     pass

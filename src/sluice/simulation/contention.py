@@ -5,7 +5,7 @@ leave it. `sharing` computes the rates, `shared_node` keeps the clocks, and `shu
 fetching before a task's own work. Lengths, mishaps and time-outs are those of `OwnSpeed`. On nodes
 without capacities, or for tasks without demands, the result equals that of `OwnSpeed`.
 
-A hanging attempt keeps its memory and uses nothing else until its time-out.
+An attempt that hangs keeps its memory from then on, and uses nothing else until its time-out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.efforts import Efforts
+from sluice.simulation.execution import WorkGate
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.shared_node import Pace, SharedNode, settle_all
+from sluice.simulation.sharing import Load
 from sluice.simulation.shuffle import Run, Shuffle
 
 
@@ -30,7 +32,12 @@ class SharedNodes:
     hears_each_task = True
 
     def __init__(
-        self, agenda: Agenda, efforts: Efforts, settings: SimulationSettings, state: ClusterState
+        self,
+        agenda: Agenda,
+        efforts: Efforts,
+        settings: SimulationSettings,
+        state: ClusterState,
+        gate: WorkGate | None = None,
     ) -> None:
         self._agenda = agenda
         self._efforts = efforts
@@ -41,7 +48,7 @@ class SharedNodes:
         self._touched: dict[SharedNode, None] = {}
         self._runs: dict[AttemptKey, Run] = {}
         self.abandoned: set[AttemptKey] = set()
-        self._shuffle = Shuffle(efforts, settings, self._work)
+        self._shuffle = Shuffle(efforts, settings, self._work, gate)
 
     def begin(self, launch: Launch, now_s: float) -> None:
         key = launch.key
@@ -70,16 +77,22 @@ class SharedNodes:
         run = self._runs.get(key)
         if run is None:
             return 1.0  # its end is on the agenda for this instant
-        if self._efforts.mishap(key).hangs:
-            return 0.0
+        mishap = self._efforts.mishap(key)
+        most = mishap.hangs_at if mishap.hangs else 1.0
+        if not most or run.hangs:
+            return most
         work_s = self._efforts.work_s(run.launch)
         done_s = self._shuffle.fetched_s(run, now_s)
         if run.works and run.stint is not None:
             done_s += run.stint.work_s - run.left_s(now_s)
-        return min(1.0, done_s / (run.fetch_s + work_s))
+        return min(most, done_s / (run.fetch_s + work_s))
 
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
         self._shuffle.task_done(phase, now_s)
+        settle_all(self._touched, now_s)
+
+    def resume(self, node_id: NodeId | None, now_s: float) -> None:
+        self._shuffle.resume(node_id, now_s)
         settle_all(self._touched, now_s)
 
     def outputs_lost(self, now_s: float) -> None:
@@ -100,18 +113,28 @@ class SharedNodes:
         load = node.load(run.phase.phase.demand.work)
         run.works = True
         mishap = self._efforts.mishap(key)
-        if mishap.hangs:
-            if self._timeout_s is None:
-                return
-            then = partial(self._fail, run, FailureKind.TIMEOUT, "no progress")
-            run.stint = node.stay(load.at_rest(), tasks, self._timeout_s, now_s, then)
-            return
         work_s = self._efforts.work_s(run.launch)
-        if mishap.fails_after is None:
+        if mishap.hangs:
+            until_s = mishap.hangs_at * (run.fetch_s + work_s) - run.fetch_s
+            if until_s <= 0:
+                self._hang(run, load, now_s)
+            else:
+                then = partial(self._hang, run, load)
+                run.stint = node.work(load, tasks, until_s, then, now_s)
+        elif mishap.fails_after is None:
             run.stint = node.work(load, tasks, work_s, partial(self._finish, run), now_s)
         else:
             then = partial(self._fail, run, FailureKind.EXIT, "failed by chance")
             run.stint = node.work(load, tasks, work_s * mishap.fails_after, then, now_s)
+
+    def _hang(self, run: Run, load: Load, now_s: float) -> None:
+        """The attempt stops; it keeps its memory until its time-out."""
+        run.hangs, run.stint = True, None
+        if self._timeout_s is not None:
+            then = partial(self._fail, run, FailureKind.TIMEOUT, "no progress")
+            run.stint = run.node.stay(
+                load.at_rest(), run.launch.tasks, self._timeout_s, now_s, then
+            )
 
     def _finish(self, run: Run, now_s: float) -> None:
         launch = run.launch

@@ -76,12 +76,16 @@ class Simulation:
         self._to_come = 0
         self._quiet_from_s = math.inf  # since when nothing but heartbeats is to come
         self._untold: set[AttemptKey] = set()  # ended, which the scheduler does not know yet
-        self._execution: Execution = OwnSpeed(self._agenda, self._efforts, settings, self._state)
+        self._tasks = scheduler.policies.tasks
+        gate = self._may_begin_work if self._tasks.gates_work else None
+        self._execution: Execution = OwnSpeed(
+            self._agenda, self._efforts, settings, self._state, gate
+        )
         if settings.contention == "shared":
             from sluice.simulation.contention import SharedNodes
 
-            self._execution = SharedNodes(self._agenda, self._efforts, settings, self._state)
-        self._tasks = scheduler.policies.tasks
+            self._execution = SharedNodes(self._agenda, self._efforts, settings, self._state, gate)
+        self._has_gate = gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
             self._progress = ProgressReports(self._state, self._execution, self._untold)
@@ -93,7 +97,8 @@ class Simulation:
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
         for job in jobs:
             self._to_come += 1
-            self._agenda.add(job.submitted_at_s, SUBMISSION_RANK, job)
+            # The scheduler sees the job when its driver program asks for the first tasks.
+            self._agenda.add(job.submitted_at_s + job.driver_s, SUBMISSION_RANK, job)
 
     @property
     def is_over(self) -> bool:
@@ -120,19 +125,27 @@ class Simulation:
                         self._end(item, now_s)
                     else:
                         self._happen(item, now_s)
+                if self._has_gate:
+                    self._resume_all(now_s)
                 commands = self._scheduler.handle(_new(Tick, (now_s,)))
                 if commands:
                     self._carry_out(commands, now_s)
-                if by_heartbeat:
-                    if self._asks_for_work:
-                        self._heartbeats.arm_all(self._state, now_s)
-                    if self._is_stuck(now_s):
-                        break
-                elif self._wakes and self._is_stuck(now_s):
+                if by_heartbeat and self._asks_for_work:
+                    self._heartbeats.arm_all(self._state, now_s)
+                if (by_heartbeat or self._wakes) and self._is_stuck(now_s):
                     break
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
                     self._observer(now_s, len(self._state.closed))
+
+    def _may_begin_work(self, key: AttemptKey, now_s: float) -> bool:
+        """Whether an attempt that has fetched its input begins its own work."""
+        return self._tasks.may_begin_work(self._state.running[key], self._state, now_s)
+
+    def _resume_all(self, now_s: float) -> None:
+        """Ask again for all attempts that are held back; with heartbeats each node asks for its."""
+        if not self._heartbeats.interval_s:
+            self._execution.resume(None, now_s)
 
     @property
     def _asks_for_work(self) -> bool:
@@ -210,6 +223,8 @@ class Simulation:
         if self._progress is not None:
             for told in self._progress.of_node(beat.node_id, now_s):
                 self._scheduler.handle(told)
+        if self._has_gate:
+            self._execution.resume(beat.node_id, now_s)
         self._handle(beat)
         if self._asks_for_work:
             self._heartbeats.arm(beat.node_id, now_s)

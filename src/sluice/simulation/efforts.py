@@ -33,6 +33,7 @@ class Mishap(NamedTuple):
     factor: float = 1.0
     hangs: bool = False
     fails_after: float | None = None  # share of its length
+    hangs_at: float = 0.0  # the progress at which it stops, if it hangs
 
 
 _FINE = Mishap()
@@ -113,14 +114,16 @@ class Efforts:
     def _draw_mishap(self, key: AttemptKey) -> Mishap:
         settings = self._settings
         draw = random.Random(f"{self._seed}/mishap/{key}")  # seeded by text: stable everywhere
-        chance, slow, fails, where = (draw.random() for _ in range(4))
+        chance, slow, fails, where, stop = (draw.random() for _ in range(5))
         low, high = settings.slow_factor
+        hang_low, hang_high = settings.hang_at
         return Mishap(
             factor=low + (high - low) * slow
             if settings.p_hang <= chance < settings.p_hang + settings.p_slow
             else 1.0,
             hangs=chance < settings.p_hang,
             fails_after=where if fails < settings.task_failure else None,
+            hangs_at=hang_low + (hang_high - hang_low) * stop,
         )
 
     def _draw(self, job: Job, phase: Phase) -> PhaseEffort:

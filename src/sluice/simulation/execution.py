@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from sluice.core.commands import Launch
 from sluice.core.entries import PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.efforts import Efforts, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
 _new: Final = tuple.__new__
+
+# Asked when an attempt has fetched its input: whether it begins its own work now.
+WorkGate = Callable[[AttemptKey, float], bool]
 
 
 class Execution(Protocol):
@@ -40,6 +45,9 @@ class Execution(Protocol):
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
         """A task of a phase that others wait for has finished; waiting attempts may continue."""
 
+    def resume(self, node_id: NodeId | None, now_s: float) -> None:
+        """Ask again for attempts on a node (None: on all) that may not begin their own work."""
+
     def outputs_lost(self, now_s: float) -> None:
         """A node was lost with the outputs of finished tasks; their readers must wait."""
 
@@ -50,8 +58,17 @@ class OwnSpeed:
     hears_each_task = False
 
     def __init__(
-        self, agenda: Agenda, efforts: Efforts, settings: SimulationSettings, state: ClusterState
+        self,
+        agenda: Agenda,
+        efforts: Efforts,
+        settings: SimulationSettings,
+        state: ClusterState,
+        gate: WorkGate | None = None,
     ) -> None:
+        self._gate = gate
+        # Attempts that ask the gate at the end of their fetching, or were held back by it.
+        self._asking: dict[AttemptKey, Launch] = {}
+        self._held: dict[AttemptKey, None] = {}
         self._agenda = agenda
         self._efforts = efforts
         self._timeout_s = settings.task_timeout_s
@@ -70,8 +87,41 @@ class OwnSpeed:
             if self._must_wait(launch.key):
                 self._parked.setdefault((job_id, phase), []).append((launch, fetched_at_s))
                 return
-            now_s = fetched_at_s
+            self._fetched(launch, effort, fetched_at_s)
+            return
         self._work(launch, effort, now_s)
+
+    def _fetched(self, launch: Launch, effort: PhaseEffort, at_s: float) -> None:
+        """All input is there at that instant: work, or ask first where there is a gate."""
+        if self._gate is None:
+            self._work(launch, effort, at_s)
+            return
+        self._asking[launch.key] = launch
+        self._agenda.add(at_s, TASK_RANK, partial(self._ask, launch.key))
+
+    def _ask(self, key: AttemptKey, now_s: float) -> None:
+        """Ask the gate, unless the attempt was killed since."""
+        if key not in self._asking or self._gate is None:
+            return
+        launch = self._asking[key]
+        if self._must_wait(key):
+            # An output that it had fetched from was lost, and its task runs again.
+            del self._asking[key]
+            self._parked.setdefault((key.job_id, key.phase), []).append((launch, now_s))
+        elif self._gate(key, now_s):
+            del self._asking[key]
+            self._work(launch, self._efforts.phases[key.job_id][key.phase], now_s)
+        else:
+            self._held[key] = None
+
+    def resume(self, node_id: NodeId | None, now_s: float) -> None:
+        for key in list(self._held):
+            launch = self._asking.get(key)
+            if launch is None:
+                del self._held[key]
+            elif node_id is None or launch.node_id == node_id:
+                del self._held[key]
+                self._ask(key, now_s)
 
     def _must_wait(self, key: AttemptKey) -> bool:
         """Whether a phase that the attempt reads from has unfinished tasks."""
@@ -106,7 +156,9 @@ class OwnSpeed:
         if mishap.hangs:
             if self._timeout_s is None:
                 return
-            at_s = from_s + self._timeout_s
+            # It works until it stops; from then on it makes no progress.
+            works_s = max(0.0, mishap.hangs_at * (effort.fetch_s + length_s) - effort.fetch_s)
+            at_s = from_s + works_s + self._timeout_s
             end = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
         elif mishap.fails_after is not None:
             at_s = from_s + length_s * mishap.fails_after
@@ -118,7 +170,9 @@ class OwnSpeed:
 
     def progress(self, key: AttemptKey, now_s: float) -> float:
         attempt = self._state.running[key]
-        if self._efforts.mishap(key).hangs:
+        mishap = self._efforts.mishap(key)
+        most = mishap.hangs_at if mishap.hangs else 1.0
+        if not most:
             return 0.0
         effort = self._efforts.phases[key.job_id][key.phase]
         work_s = self._efforts.work_s(attempt.launch)
@@ -127,9 +181,12 @@ class OwnSpeed:
             done_s = now_s - attempt.started_at_s
         elif key in self._working_from_s:
             done_s += max(0.0, now_s - self._working_from_s[key])
-        return min(1.0, done_s / (effort.fetch_s + work_s))
+        return min(most, done_s / (effort.fetch_s + work_s))
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
+        if self._asking.pop(key, None) is not None:
+            self._held.pop(key, None)
+            return
         waiting = self._parked.get((key.job_id, key.phase), [])
         for index, (launch, _) in enumerate(waiting):
             if launch.key == key:
@@ -145,7 +202,7 @@ class OwnSpeed:
                     parked = self._parked.setdefault((phase.job_id, later.index), [])
                     parked.append((launch, fetched_at_s))
                 else:
-                    self._work(launch, effort, max(now_s, fetched_at_s))
+                    self._fetched(launch, effort, max(now_s, fetched_at_s))
 
     def outputs_lost(self, now_s: float) -> None:
         """Nothing to do: an attempt that has started its work has fetched all its input."""

@@ -1,11 +1,13 @@
 """Progress reports of nodes: how far each running attempt is.
 
 Reported only if the task policy asks for it: with each heartbeat of a node or, without heartbeats,
-whenever the policy asked to be woken. An attempt that has ended reports nothing more.
+whenever the policy asked to be woken. An attempt reports if it has made progress since its last
+report, as live ones do: an attempt that hangs is silent.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 
 from sluice.core.entries import Attempt
@@ -31,7 +33,7 @@ class ProgressReports:
         self._running.setdefault(attempt.node.node_id, {})[attempt] = None
 
     def told(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; what was told is nothing new."""
+        """As `AttemptObserver`; a report does not change what runs."""
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -39,11 +41,14 @@ class ProgressReports:
 
     def of_node(self, node_id: NodeId, now_s: float) -> list[TaskProgress]:
         """The report of one node."""
-        return [
-            TaskProgress(now_s, attempt.key, self._execution.progress(attempt.key, now_s))
-            for attempt in self._running.get(node_id, ())
-            if attempt.key not in self._unreported
-        ]
+        reports = []
+        for attempt in self._running.get(node_id, ()):
+            if attempt.key not in self._unreported:
+                progress = self._execution.progress(attempt.key, now_s)
+                # The first report is made in any case; before it the instant is not a number.
+                if progress != attempt.progress or math.isnan(attempt.progress_at_s):
+                    reports.append(TaskProgress(now_s, attempt.key, progress))
+        return reports
 
     def of_all(self, now_s: float) -> Iterator[TaskProgress]:
         """The reports of all nodes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sluice.core.settings import HeartbeatSettings, TimeoutSettings
+from sluice.core.settings import HeartbeatSettings, ShuffleSettings, TimeoutSettings
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import SettingKind, declared, number, share, whole, word
 
@@ -17,7 +17,7 @@ HEARTBEAT_S_MIN = 0.001  # below, a run would consist of heartbeats
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulationSettings(HeartbeatSettings, TimeoutSettings):
+class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
     """How the simulated world behaves."""
 
     contention: str = word(
@@ -50,9 +50,6 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings):
     nic_bytes_per_s: float = number(
         110e6, "what a node's network card carries", above=0.0, needs="contention=shared"
     )
-    parallel_copies: int = whole(
-        5, "the most maps that one reduce fetches from at once", low=1, needs="contention=shared"
-    )
     jitter: float = number(0.0, "0.15: each task's length is 15 % off at most", below=1.0)
     spread: str = declared(
         SettingKind.CHOICE,
@@ -76,6 +73,13 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings):
         needs="p_slow",
     )
     p_hang: float = share(0.0, "chance that an attempt never ends by itself")
+    hang_at: tuple[float, float] = declared(
+        SettingKind.SPAN,
+        (0.0, 0.0),
+        "progress at which such an attempt stops, as a share of the whole",
+        high=1.0,
+        needs="p_hang",
+    )
     p_slow_node: float = share(0.0, "chance that a node is slow, and all that runs on it")
     slow_node_factor: float = number(
         1.5, "how many times longer it takes there", low=1.0, needs="p_slow_node"

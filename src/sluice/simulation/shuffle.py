@@ -24,12 +24,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from sluice.core.commands import Launch
 from sluice.core.entries import PhaseEntry
+from sluice.model.ids import NodeId
 from sluice.model.job import Job
 from sluice.simulation.efforts import Efforts
+from sluice.simulation.execution import WorkGate
 from sluice.simulation.settings import SimulationSettings
 from sluice.simulation.shared_node import SharedNode, Stint
 from sluice.simulation.sharing import Load
@@ -38,7 +41,7 @@ from sluice.simulation.sharing import Load
 class Run:
     """An attempt on a shared node, and what it does there at present."""
 
-    __slots__ = ("fetch_s", "launch", "node", "phase", "shuffled_at_s", "stint", "works")
+    __slots__ = ("fetch_s", "hangs", "launch", "node", "phase", "shuffled_at_s", "stint", "works")
 
     def __init__(self, launch: Launch, phase: PhaseEntry, node: SharedNode) -> None:
         self.launch = launch
@@ -48,6 +51,7 @@ class Run:
         self.shuffled_at_s: float | None = None
         self.fetch_s = 0.0  # how long it fetches at full speed
         self.works = False  # its own work has begun
+        self.hangs = False  # it has stopped for ever
 
     def left_s(self, now_s: float) -> float:
         """Seconds left of what it does at present."""
@@ -97,8 +101,14 @@ class Shuffle:
     """All tasks that fetch, by phase. `then` is called for each that may begin its own work."""
 
     def __init__(
-        self, efforts: Efforts, settings: SimulationSettings, then: Callable[[Run, float], None]
+        self,
+        efforts: Efforts,
+        settings: SimulationSettings,
+        then: Callable[[Run, float], None],
+        gate: WorkGate | None = None,
     ) -> None:
+        self._gate = gate
+        self._held: dict[Run, Fetch] = {}  # they have fetched, and the gate is closed
         self._efforts = efforts
         self._settings = settings
         self._then = then
@@ -122,6 +132,7 @@ class Shuffle:
 
     def forget(self, run: Run) -> None:
         """A task fetches no more, or never did."""
+        self._held.pop(run, None)
         fetches = self._fetches.get(run.phase)
         if fetches is not None and fetches.pop(run, None) is not None and not fetches:
             del self._fetches[run.phase]
@@ -168,7 +179,11 @@ class Shuffle:
         more_s = fetch.aim(_share_done(sources))
         if more_s > 0:
             self._fetch(fetch, more_s, now_s)
-        elif fetch.got_s >= fetch.length_s and all(source.is_done for source in sources):
+        elif (
+            fetch.got_s >= fetch.length_s
+            and all(source.is_done for source in sources)
+            and self._may_work(fetch, now_s)
+        ):
             run.stop(now_s)
             self.forget(run)
             run.shuffled_at_s = now_s
@@ -176,6 +191,21 @@ class Shuffle:
         elif run.stint is None:
             load = self._load(run).at_rest()
             run.stint = run.node.stay(load, run.launch.tasks, math.inf, now_s)
+
+    def _may_work(self, fetch: Fetch, now_s: float) -> bool:
+        """Whether the scheduler lets the task begin its own work; if not, it is asked again."""
+        run = fetch.run
+        if self._gate is None or self._gate(run.launch.key, now_s):
+            return True
+        self._held[run] = fetch
+        return False
+
+    def resume(self, node_id: NodeId | None, now_s: float) -> None:
+        """Ask again for the tasks on a node (None: on all) that may not begin their own work."""
+        for run, fetch in list(self._held.items()):
+            if node_id is None or run.launch.node_id == node_id:
+                del self._held[run]
+                self._go_on(fetch, now_s)
 
     def _fetch(self, fetch: Fetch, more_s: float, now_s: float) -> None:
         run = fetch.run
@@ -197,10 +227,12 @@ class Shuffle:
     def _load(self, run: Run) -> Load:
         """What a task takes of its node while it fetches."""
         demand = run.phase.phase.demand
+        fetch = demand.fetch
+        if self._settings.shuffle_memory == "reduce":
+            fetch = replace(fetch, memory=max(fetch.memory, demand.work.memory))
         if not _grows(run.phase):
-            return run.node.load(demand.fetch)
-        more = demand.fetch_per_map.scaled(self._copies(run.phase))
-        return run.node.load(demand.fetch + more)
+            return run.node.load(fetch)
+        return run.node.load(fetch + demand.fetch_per_map.scaled(self._copies(run.phase)))
 
     def _copies(self, later: PhaseEntry) -> int:
         """How many tasks of the earlier phases count in the demand of fetching from them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from sluice.model.errors import SluiceError, StoreCorrupt
 from sluice.store.database import StoreUnavailable, told_clearly
+from sluice.store.head import FILE_NAME as HEAD_NAME
 from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end, opened
 from sluice.store.run_counter import run_order
 from sluice.store.run_record import RunIdentity, RunRecord
@@ -158,6 +160,16 @@ def driver_of(folder: Path) -> int | None:
         if is_flock and words[_FILE].rpartition(":")[2] == str(inode):
             return int(words[_PID])
     return None
+
+
+def silent_s(folder: Path) -> float:
+    """Seconds since a run that is driven now wrote its last row; 0 for any other run."""
+    if driver_of(folder) is None:
+        return 0.0
+    try:
+        return max(0.0, time.time() - (folder / HEAD_NAME).stat().st_mtime)
+    except OSError:  # it was written by an older release, or has just been removed
+        return 0.0
 
 
 def folder_bytes(path: Path) -> int:

@@ -267,6 +267,24 @@ PLANNING = (
     top("capacity-0", "capacity: 0", "capacity is 0", "above 0"),
     top("error-1", "prediction_error: 1", "prediction_error is 1"),
     phased("prediction", "predictions: {VM-1: {10: 0}}", "predictions.VM-1.10 is 0"),
+    phased("size", "predictions: {VM-1: {ten: 5}}", "predictions.VM-1", "ten", "whole number"),
+    phased("size-0", "predictions: {VM-1: {0: 5}}", "predictions.VM-1", '"0"', "1 or more"),
+    phased("size-twice", "predictions: {VM-1: {'1': 5, '01': 6}}", "gives 1 VMs twice"),
+    phased("no-prediction", "predictions: {VM-1: {}}", "predictions is empty"),
+    bad(
+        "type-above-server",
+        "version: 1\nserver_units: 2\nvm_types: [{id: VM-1, units: 4, vms: 4}]\n",
+        'type "VM-1"',
+        "units is 4, above server_units",
+    ),
+    top("type-vms", "vm_types: [{id: VM-1, units: 2, vms: -1}]", 'type "VM-1"', "vms is -1"),
+    top("type-vms-part", "vm_types: [{id: VM-1, units: 2, vms: 1.5}]", 'type "VM-1"', "vms is 1.5"),
+    top("server-units-0", "server_units: 0", "server_units is 0"),
+    top("beta-1", "reconfigure: {beta: 1}", "reconfigure.beta is 1"),
+    top("window-0", "reconfigure: {window_s: 0}", "reconfigure.window_s is 0"),
+    top("change", "reconfigure: {vm_change_server_s: -1}", "vm_change_server_s is -1"),
+    top("bound-0", "windows: {bound_s: 0}", "windows.bound_s is 0"),
+    top("boot", "boot_s: -1", "boot_s is -1"),
 )
 
 CASES = (

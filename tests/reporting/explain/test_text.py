@@ -4,11 +4,12 @@ from io import StringIO
 
 from rich.console import Console
 from tests.reporting.run.run_results import paper_jobs, stormy_state
-from tests.runs import scheduler_of, totals
+from tests.runs import map_reduce, scheduler_of, totals
 
-from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.events import AttemptKey, JobSubmitted, NodeJoined, TaskProgress, Tick
 from sluice.core.story import Story, StoryLine, story
 from sluice.core.why import why
+from sluice.policies.fifo import Fifo
 from sluice.reporting.explain.text import story_view, why_text
 
 
@@ -74,3 +75,17 @@ def test_the_middle_of_a_long_story_is_left_out_and_counted():
 
     assert "90 more lines" in text
     assert ("event 4." in text, "event 5." in text, "event 95." in text) == (True, False, True)
+
+
+def test_a_running_attempt_shows_its_age_its_report_and_why_it_has_no_copy():
+    scheduler, node = scheduler_of(), totals(8, 4).nodes[0]
+    scheduler.handle(NodeJoined(0.0, node))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("J", 2)))
+    scheduler.handle(Tick(0.0))
+    scheduler.handle(TaskProgress(4.0, AttemptKey("J", 0, 0, 1), 0.1))
+    scheduler.pass_time(10.0)
+    text = " ".join(printed(why_text(why("J", scheduler.state, Fifo()))).split())
+
+    has_run = f"on {node.node_id} has run for 10 s"
+    assert f"attempt J/map/1/1 {has_run}, no progress report; no copy: " in text
+    assert f"attempt J/map/0/1 {has_run}, 10 % done at its last report, 6 s ago; " in text

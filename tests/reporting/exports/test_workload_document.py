@@ -21,8 +21,6 @@ FILES = sorted([
     *(ROOT / "tests/ingest/good_workloads").glob("*"),
     *(ROOT / "examples").glob("*.yaml"),
 ])  # fmt: skip
-PREDICTED = ROOT / "tests/ingest/good_workloads/pools.yaml"  # its job has predictions only
-FILES.remove(PREDICTED)
 
 
 def through_a_file(workload, path):
@@ -82,23 +80,43 @@ def test_a_cluster_keeps_its_nodes_in_order(parts, has_racks):
 
 
 def test_a_job_without_tasks_is_refused():
+    bare = Job(job_id="1", pool="1", phases=())
     with pytest.raises(InvalidInput, match="job '1': its tasks are not known"):
-        workload_document(sluice.load_workload(str(PREDICTED)))
+        workload_document(sluice.Workload(cluster=None, jobs=(bare,)))
 
 
-def test_a_job_of_many_stages_is_refused():
-    """A file can have only jobs of maps and reduces."""
-    stages = [
+def stages(*names):
+    return tuple(
         Phase(
-            name=f"stage {index}",
-            kind=SlotKind.MAP,
-            tasks=1,
-            lengths=ConstantLengths(1.0, 1.0),
-            after=tuple(range(index)),
+            name=name,
+            kind=SlotKind.CONTAINER,
+            tasks=2,
+            lengths=ConstantLengths(1.0, 1.5),
+            after=() if index < 2 else tuple(range(index)),
         )
-        for index in range(3)
-    ]
-    job = Job(job_id="app", pool="app", phases=tuple(stages))
+        for index, name in enumerate(names)
+    )
 
-    with pytest.raises(InvalidInput, match="3 phases: stage 0, stage 1, stage 2"):
+
+def test_a_job_of_stages_comes_back_as_it_was():
+    job = Job(job_id="app", pool="app", phases=stages("a", "b", "c", "d"), driver_s=4.0)
+    text = json.dumps(workload_document(sluice.Workload(cluster=None, jobs=(job,))))
+
+    assert sluice.parse_workload(text).jobs == (job,)
+
+
+def test_the_shuffle_of_a_stage_becomes_part_of_its_length():
+    (first,) = stages("a")
+    fetching = replace(first, fetch=ConstantLengths(2.0, 3.0))
+    job = Job(job_id="app", pool="app", phases=(fetching,))
+
+    (document,) = workload_document(sluice.Workload(cluster=None, jobs=(job,)))["jobs"]
+
+    assert document["phases"] == [{"name": "a", "tasks": 2, "avg_s": 3.0, "max_s": 4.5}]
+
+
+def test_stages_of_one_name_are_refused():
+    job = Job(job_id="app", pool="app", phases=stages("a", "b", "a"))
+
+    with pytest.raises(InvalidInput, match="two of its phases have one name"):
         workload_document(sluice.Workload(cluster=None, jobs=(job,)))

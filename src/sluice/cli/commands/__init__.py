@@ -14,6 +14,9 @@ from sluice.cli.commands import explain
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
+from sluice.cli.commands import pools
+from sluice.cli.commands import share
+from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
@@ -25,12 +28,15 @@ __all__ = [
     "calibrate",
     "capacity",
     "explain",
+    "fairness",
     "order",
     "plan",
+    "pools",
     "profiles",
     "reproduce",
     "run",
     "runs",
+    "share",
     "simulate",
     "workload",
 ]

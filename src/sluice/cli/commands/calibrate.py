@@ -53,12 +53,17 @@ def calibrate(
     Example: sluice calibrate wordcount --plot calibration.html
     """
     from sluice.api import calibrate as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
 
     files = Files.checked("-", plot=plot)
-    with spinner("calibrating") as on_progress:
+    with steps("calibrating") as shown:
         report = api.calibrate(
-            name, store=store, leave_out=leave_out, level=level, on_progress=on_progress
+            name,
+            store=store,
+            leave_out=leave_out,
+            level=level,
+            on_progress=shown.on_progress,
+            on_fraction=shown.on_fraction,
         )
     if plot is not None:
         files.save(report.plot())

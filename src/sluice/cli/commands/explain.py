@@ -94,3 +94,57 @@ def story(
         print_views(story_view(answer))
         about.talk()
     return DONE
+
+
+@app.command()
+def explain(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|APPLICATION|LOG",
+            show_default=False,
+            help="Log file or folder, or a stored run or application (its newest run).",
+        ),
+    ],
+    *,
+    job: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", show_default=False, help="Job to explain, if there are several."
+        ),
+    ] = None,
+    log_format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="Format of the log.")
+    ] = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            show_default=False,
+            help="Set an option of the log's format; repeatable.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default=False,
+            help="Profile store: a path or postgresql://... (default: SLUICE_STORE).",
+        ),
+    ] = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Explain why a finished run took that long: critical path, skew, idle slots, advice.
+
+    Example: sluice explain eventlog.zstd
+    """
+    from sluice.api.diagnosis import explain as diagnose
+    from sluice.reporting.explain.diagnosis_tables import diagnosis_views
+
+    found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
+    if as_json:
+        print_document(found.document())
+    else:
+        print_views(*diagnosis_views(found))
+    return DONE

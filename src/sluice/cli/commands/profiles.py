@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sluice.reporting.history.result import Imported, StoredProfiles
 
 _FORGET = "Forget"
+_NAMES = "Names"
 _DAYS_MAX = 10**5
+_NEED_NAME = frozenset({"--forget", "--forget-run", "--rename", "--merge"})
 
 Store = Annotated[
     str | None,
@@ -66,6 +68,25 @@ ForgetRun = Annotated[
     ),
 ]
 
+Rename = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NEW",
+        show_default=False,
+        help="Give NAME another name; the old one stays known.",
+        rich_help_panel=_NAMES,
+    ),
+]
+Merge = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OTHER",
+        show_default=False,
+        help="Move the runs of OTHER to NAME; repeatable.",
+        rich_help_panel=_NAMES,
+    ),
+]
+
 
 @app.command("import")
 def import_(
@@ -88,7 +109,7 @@ def import_(
             "--set",
             metavar="KEY=VALUE",
             show_default=False,
-            help="Set an option of a format; repeatable.",
+            help="Set an option of a format; profile='regex -> name' names profiles; repeatable.",
         ),
     ] = None,
     store: Store = None,
@@ -101,11 +122,16 @@ def import_(
     Example: sluice import /var/log/hadoop/done --format jhist
     """
     from sluice.api import profiles as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
 
-    with spinner("importing") as on_progress:
+    with steps("importing") as shown:
         imported = api.import_logs(
-            paths, format=format_, settings=settings or [], store=store, on_progress=on_progress
+            paths,
+            format=format_,
+            settings=settings or [],
+            store=store,
+            on_progress=shown.on_progress,
+            on_fraction=shown.on_fraction,
         )
     if as_json:
         print_document(imported.document())
@@ -134,12 +160,15 @@ def profiles(
     older_than: OlderThan = None,
     forget: Forget = False,
     forget_run: ForgetRun = None,
+    rename: Rename = None,
+    merge: Merge = None,
     store: Store = None,
     as_json: given.AsJson = False,
 ) -> int:
     """List all stored profiles, or the runs of one profile.
 
-    Nothing is removed without one of the options under Forget.
+    NAME is a profile, an application or job in it, or the id of a run. Nothing is removed without
+    one of the options under Forget.
 
     Example: sluice profiles wordcount --export wordcount.csv
     """
@@ -154,8 +183,17 @@ def profiles(
         "--older-than": older_than is not None,
         "--forget": forget,
         "--forget-run": bool(forget_run),
+        "--rename": rename is not None,
+        "--merge": bool(merge),
     }
-    if _is_to_forget(choices, name):
+    chosen = _chosen(choices, name)
+    if rename is not None:
+        stored = api.rename_profile(str(name), rename, store=store)
+        talk(f"renamed: {name} is now {rename}")
+    elif merge:
+        stored = api.merge_profiles(str(name), merge, store=store)
+        talk(f"merged: {', '.join(merge)} into {name}")
+    elif chosen:
         stored = api.forget(
             name,
             keep_runs=keep_runs,
@@ -171,23 +209,23 @@ def profiles(
     if as_json:
         print_document(stored.document())
     else:
-        _print_profiles(stored, name)
+        _print_profiles(stored, is_one=name is not None)
     return DONE
 
 
-def _is_to_forget(choices: dict[str, bool], name: str | None) -> bool:
-    """Whether an option to forget is given. Raises InvalidInput for more than one."""
+def _chosen(choices: dict[str, bool], name: str | None) -> bool:
+    """Whether an option to change the store is given. Raises InvalidInput for more than one."""
     chosen = [flag for flag, is_given in choices.items() if is_given]
     if len(chosen) > 1:
         raise InvalidInput(
             f"it is given together with {chosen[0]}", where=chosen[1], hint="give one of the two"
         )
-    if chosen and chosen[0].startswith("--forget") and name is None:
+    if chosen and chosen[0] in _NEED_NAME and name is None:
         raise InvalidInput("NAME is missing", where=chosen[0], hint="give the NAME of the profile")
     return bool(chosen)
 
 
-def _print_profiles(stored: StoredProfiles, name: str | None) -> None:
+def _print_profiles(stored: StoredProfiles, *, is_one: bool) -> None:
     from sluice.reporting.history.tables import about_profile, profiles_table, runs_table
 
     for profile, runs in Counter(gone.profile for gone in stored.forgotten).items():
@@ -196,8 +234,8 @@ def _print_profiles(stored: StoredProfiles, name: str | None) -> None:
         if not stored.forgotten:
             talk("The profile store is empty: run a workload, or import a log.")
         return
-    if name is None:
+    if not is_one:
         print_views(profiles_table(stored))
         return
-    kept = stored.profiles[name]
+    (kept,) = stored.profiles.values()  # NAME may be an old name, or that of an application
     print_views(runs_table(kept), *about_profile(kept))

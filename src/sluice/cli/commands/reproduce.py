@@ -53,14 +53,18 @@ def reproduce(
     Example: sluice reproduce ordering --experiment table-3.5 --out figures
     """
     from sluice.cli.files import checked_folder
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
     from sluice.reproductions import runner
     from sluice.reproductions.views import views
 
     folder = None if out is None else checked_folder("--out", out)
-    with spinner(f"reproducing {name}") as on_progress:
+    with steps(f"reproducing {name}") as shown:
         made = runner.reproduce(
-            name, experiments=experiment or (), seeds=seeds, on_progress=on_progress
+            name,
+            experiments=experiment or (),
+            seeds=seeds,
+            on_progress=shown.on_progress,
+            on_fraction=shown.on_fraction,
         )
     if folder is not None:
         _draw(made, folder)

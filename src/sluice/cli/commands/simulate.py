@@ -88,6 +88,10 @@ def compare(
     ] = "fifo,fair",
     seeds: given.Seeds = 10,
     settings: given.Set = None,
+    ledger: Annotated[
+        bool,
+        typer.Option("--ledger", help="Also report what each tenant got under each scheduler."),
+    ] = False,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -96,20 +100,22 @@ def compare(
     Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
     """
     from sluice.api import simulate as api
-    from sluice.cli.progress import comparison_bar
+    from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_table
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
     names = [name.strip() for name in schedulers.split(",") if name.strip()]
     notes: list[str] = []
-    with comparison_bar(f"simulating {len(names)} schedulers, {seeds} seeds each") as on_progress:
+    with steps(f"simulating {len(names)} schedulers, {seeds} seeds each") as shown:
         comparison = api.compare(
             workload.source,
             names,
             seeds=seeds,
             settings=settings or [],
-            on_progress=on_progress,
+            ledger=ledger,
+            on_progress=lambda scheduler, seed: shown.on_progress(scheduler, f"seed {seed}"),
+            on_fraction=shown.on_fraction,
             on_message=notes.append,
         )
     for note in notes:
@@ -122,6 +128,10 @@ def compare(
         print_document(workload.noted(comparison.document()))
     else:
         print_views(comparison_table(comparison))
+        if ledger:
+            from sluice.reporting.fairness.tables import losses_table, rules_table
+
+            print_views(rules_table(comparison.ledgers), losses_table(comparison.ledgers))
         workload.talk()
     return DONE
 

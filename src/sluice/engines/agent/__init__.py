@@ -12,11 +12,11 @@ engines spec, sections 1, 4 and 8. How it works:
   small, because a fork costs what the page tables of its parent cost.
 * **Any other work is forked from an interpreter host** (`hosts`), which has imported the user's
   code once per job. The host steps aside: each attempt becomes a child of the agent itself,
-  which is its subreaper, so that `wait4` tells what the attempt took and a bad user module
+  which is its subreaper, so that `wait4` gives the usage of the attempt and a bad user module
   harms its own host only.
 * **Nothing survives.** The agent is the subreaper of all that it starts, so what an attempt
   leaves behind becomes a child of the agent (`strays`) and is ended before the attempt's end is
-  told. When its standard input ends, its engine is gone: it ends everything and itself.
+  reported. When its standard input ends, its engine is gone: it ends everything and itself.
 
 Commands (`do`): launch {id, work, limits, grace_s}, kill {id, reason}, list, stop {kill}, and
 beat {every_s}, which asks for heartbeats.

@@ -45,10 +45,10 @@ class Ending(NamedTuple):
 
 
 class Running:
-    """The record of an attempt that has been launched and whose end is not yet told.
+    """The record of an attempt that has been launched and whose end is not yet reported.
 
-    pid: its leader; None while its interpreter host has not brought it forth.
-    kill_at_s: when patience with what is left of it ends.
+    pid: its leader; None until its interpreter host has forked it.
+    kill_at_s: when its remaining processes are killed.
     """
 
     def __init__(self, order: dict[str, Any], log: Path) -> None:
@@ -57,8 +57,8 @@ class Running:
         self.grace_s: float = order["grace_s"]
         self.log = log
         self.pid: int | None = None
-        self.reports: Channel | None = None  # None for a command, which has nothing to say
-        self.born_s = time.clock_gettime(time.CLOCK_BOOTTIME)  # as /proc tells starts
+        self.reports: Channel | None = None  # None for a command, which sends no reports
+        self.born_s = time.clock_gettime(time.CLOCK_BOOTTIME)  # as /proc gives start times
         self.started_at_s = self.active_at_s = time.monotonic()
         self.ending: Ending | None = None
         self.exit: Exit | None = None
@@ -111,10 +111,10 @@ class Running:
         return None
 
     def look(self, now_s: float, bytes_moved: int) -> None:
-        """Take note of how many bytes its processes have moved by now.
+        """Record how many bytes its processes have moved by now.
 
-        Only commands are looked at: other work tells of its bytes itself. Any change is a sign of
-        life, also a smaller sum: then one of the processes has ended.
+        Only for commands: other work reports its bytes itself. Any change is a sign of life, also
+        a smaller sum: then one of the processes has ended.
         """
         if bytes_moved != self.bytes_moved:
             self.bytes_moved = bytes_moved

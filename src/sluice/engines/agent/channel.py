@@ -43,7 +43,7 @@ class Channel:
         return [bytes(line) for line in whole]
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Hand over a message. What a side that is gone would have read is dropped."""
+        """Hand over a message. If the reader is gone, it is dropped."""
         if self.write_fd is not None:
             self._unsent += json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
@@ -54,7 +54,7 @@ class Channel:
                 sent = os.write(self.write_fd, self._unsent)
             except BlockingIOError:
                 return
-            except OSError:  # nobody reads any more; their end is told by `is_at_end`
+            except OSError:  # the reader is gone; `is_at_end` shows that
                 self._unsent.clear()
                 return
             del self._unsent[:sent]

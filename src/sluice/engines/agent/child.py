@@ -89,7 +89,7 @@ def obey(limits: dict[str, Any]) -> None:
 def become_attempt(
     order: dict[str, Any], agent_pid: int, middle_pid: int, gate_fd: int
 ) -> NoReturn:
-    """Do the work of `order` in this child of a host, tell the result, and exit.
+    """Do the work of `order` in this child of a host, report the result, and exit.
 
     Begins only once announced (a byte through the gate) and handed over to the agent. Raises
     nothing: what goes wrong is written to the attempt's log and shown by the exit code.

@@ -3,8 +3,8 @@
 A host is a fork of the agent that imports what the work asks for and then reads orders. For each
 it forks a middle child, which forks the attempt, announces its process id and exits at once, so
 that the attempt is handed to the agent (engines spec, section 1: usage of one attempt needs
-`wait4` on its own process). The announcement is written before the middle child ends: whoever
-sees the attempt as its child finds the announcement in the pipe.
+`wait4` on its own process). The announcement is written before the middle child ends: when
+the attempt is a child of the agent, its announcement is in the pipe.
 
 The attempt opens its *door*, a named pipe that the agent reads: progress and result go through
 it. A launch is taken back by removing the door; an attempt that finds none exits at once.
@@ -38,7 +38,7 @@ HostKey = tuple[str, str | None]  # the module that does the work, and the name 
 
 
 class Host:
-    """A host as the agent sees it. `waiting` holds what it has not yet brought forth."""
+    """A host as the agent sees it. `waiting`: attempts requested, not yet forked."""
 
     def __init__(self, key: HostKey, pid: int, channel: Channel, log: Path) -> None:
         self.key = key
@@ -48,14 +48,14 @@ class Host:
         self.waiting: dict[str, Running] = {}
         self.used_at_s = time.monotonic()
 
-    def bear(self, attempt: Running, order: dict[str, Any]) -> None:
+    def fork_attempt(self, attempt: Running, order: dict[str, Any]) -> None:
         """Ask for an attempt; it is announced through the channel."""
         self.waiting[attempt.attempt_id] = attempt
         self.used_at_s = time.monotonic()
         self.channel.send(order)
 
     def end(self) -> None:
-        """End the host and what it started for itself; attempts that it bore live on."""
+        """End the host and what it started for itself; attempts that it forked live on."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):

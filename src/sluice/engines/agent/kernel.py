@@ -1,4 +1,4 @@
-"""What the agent asks of Linux: who dies with whom, whose children there are, what they moved."""
+"""Linux calls of the agent: death signals, children of a process, and bytes that they moved."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def name_process(name: str) -> None:
 
 
 class Process(NamedTuple):
-    """A process as /proc tells it; `started_s` is in seconds since the machine booted."""
+    """A process as /proc shows it; `started_s` is in seconds since the machine booted."""
 
     pid: int
     parent: int

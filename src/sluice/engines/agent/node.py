@@ -23,13 +23,13 @@ WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 PROGRESS_EVERY_S = 0.25
 FOLDER_MODE = 0o700  # logs, pipes and data are for the user of the run only
-PATIENCE_S = 10.0  # with processes that do not even go by SIGKILL, when the agent ends
+PATIENCE_S = 10.0  # for processes that SIGKILL does not end at once, when the agent ends
 
 
 class NodeAgent:
     """Starts, watches and ends attempts until its engine says stop or is gone.
 
-    node_id: told to the work.  scratch: the node's own folder; logs and doors are kept in it.
+    node_id: passed to the work.  scratch: the node's own folder; logs and doors are kept in it.
     """
 
     def __init__(self, node_id: str, scratch: Path, engine: Channel) -> None:
@@ -186,7 +186,7 @@ class NodeAgent:
         self._board.watch(attempt.reports, lambda: self._hear(attempt))
         self._attempts[attempt.attempt_id] = attempt
         place = {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
-        host.bear(attempt, order | place | {"door": str(door)})
+        host.fork_attempt(attempt, order | place | {"door": str(door)})
 
     def _door(self, attempt: Running) -> Path:
         return self._scratch / "door" / attempt.attempt_id
@@ -243,7 +243,7 @@ class NodeAgent:
         self._engine.send(reports.started(attempt))
 
     def _hear(self, attempt: Running) -> None:
-        """Take in what the attempt tells through its door: progress, and at last its result."""
+        """Read the reports of the attempt from its door: progress, and at last its result."""
         assert attempt.reports is not None
         for line in attempt.reports.lines():
             attempt.active_at_s = time.monotonic()
@@ -265,7 +265,7 @@ class NodeAgent:
             self._engine.send(reports.progress(attempt, message["fraction"]))
 
     def _end(self, attempt: Running, why: Ending) -> None:
-        """Begin to end an attempt; `_settle` tells when it is really gone."""
+        """Begin to end an attempt; `_settle` reports its end when all its processes are gone."""
         if attempt.pid is None:
             self._take_back(attempt, why)
         if attempt.pid is not None:
@@ -285,7 +285,7 @@ class NodeAgent:
         self._close(attempt, why)
 
     def _reap(self) -> None:
-        """Collect every child that has ended, then tell the ends that are complete."""
+        """Collect every child that has ended, then report the ends that are complete."""
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         with contextlib.suppress(ChildProcessError):
             while (gone := os.waitid(os.P_ALL, 0, flags)) is not None:

@@ -2,7 +2,7 @@
 
 A stray belongs to the attempt whose session it is in, or whose mark it was started with. One that
 shed both may belong to any attempt that is older than itself. It is ended once all attempts that
-it may belong to have ended, and no attempt's end is told before its strays are gone.
+it may belong to have ended, and no attempt's end is reported before its strays are gone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ def owners(stray: kernel.Process, attempts: Collection[Running]) -> list[Running
     for attempt in attempts:
         if kernel.has_mark(stray.pid, f"{ATTEMPT_MARK}={attempt.attempt_id}"):
             return [attempt]
-    # A start is told in whole clock ticks, rounded down.
+    # Start times are whole clock ticks, rounded down.
     latest_s = stray.started_s + 1 / kernel.TICKS_PER_S
     return [attempt for attempt in attempts if attempt.born_s <= latest_s]

@@ -44,7 +44,7 @@ class Poller:
         """
         self._send()
         for key, _ in self._selector.select(wait_s):
-            # An earlier call of this turn may have closed it, or even taken its number anew.
+            # An earlier call of this turn may have closed it, or even reused its number.
             if self._selector.get_map().get(key.fd) is key:
                 key.data()
 

@@ -1,4 +1,4 @@
-"""The messages that tell what became of an attempt."""
+"""The messages about attempts: start, progress and end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Report = dict[str, Any]
 
 
 def started(attempt: Running) -> Report:
-    """It runs, and who leads it."""
+    """The attempt runs; `pid` is its leader."""
     return _report("started", attempt.attempt_id, attempt.started_at_s) | {"pid": attempt.pid}
 
 
 def progress(attempt: Running, fraction: float) -> Report:
-    """How far it is, and when its input was all fetched, if it was."""
+    """Its progress, and when all its input was fetched, if it was."""
     return {
         "report": "progress",
         "id": attempt.attempt_id,
@@ -36,7 +36,7 @@ def finished(attempt: Running) -> Report:
 
 
 def failed(attempt: Running, why: Ending) -> Report:
-    """It ended otherwise; the last lines of its log stand below the reason."""
+    """It failed; the last lines of its log follow the reason."""
     detail = f"{why.detail[:MESSAGE_CHARACTERS_MAX]}\n{tail(attempt.log)}".rstrip()
     return _report("failed", attempt.attempt_id, attempt.ended_at_s) | {
         "kind": why.kind,

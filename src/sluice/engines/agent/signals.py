@@ -24,7 +24,7 @@ class Signals:
         os.set_blocking(self.fd, False)
         os.set_blocking(self._write_fd, False)
         signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
-        # Ctrl-C is for the engine to judge, and a write to nobody is an error where it is written.
+        # The engine handles Ctrl-C, and a write to a closed pipe is an error where it is written.
         for number in (signal.SIGCHLD, signal.SIGINT, *PYTHON_IGNORES):
             signal.signal(number, lambda *_: None)
         for number in END_SIGNALS:

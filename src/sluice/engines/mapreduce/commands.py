@@ -1,7 +1,7 @@
 """Commands as mapper, combiner and reducer: the interface of Hadoop Streaming.
 
 Wherever nothing has to be done to the lines on their way, one process writes straight into the
-next; only what must be cut for several reduces, or by the ends of a split, passes through here.
+next; only lines that must be cut for several reduces, or by the ends of a split, pass through here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO
 
+from sluice.engines.mapreduce.consumption import PipedBytes, pipe_inode, written_bytes
 from sluice.engines.mapreduce.mapping import Combine, Feed, blocks_of, spill_sorted
 from sluice.engines.mapreduce.partition import Partitioner
-from sluice.engines.mapreduce.reducing import merged
+from sluice.engines.mapreduce.reducing import FETCH_SHARE, merged
 from sluice.engines.mapreduce.spill import Segment, checked_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
@@ -37,15 +38,24 @@ def run_reduce(context: TaskContext) -> None:
     reducer = context.spec.step.reducer
     assert reducer is not None
     with context.part_file() as part:
-        stdin = merge.stdout if merge is not None else DEVNULL
-        context.start_user("reducer", reducer, stdin=stdin, stdout=part)
+        if merge is None:
+            context.start_user("reducer", reducer, stdin=DEVNULL, stdout=part)
+        else:
+            total_bytes = context.counters["input_bytes"]
+            inode = pipe_inode(merge.stdout)  # our end of it is closed when the reducer has started
+            process = context.start_user("reducer", reducer, stdin=merge.stdout, stdout=part)
+            meter = PipedBytes(process, inode, lambda: written_bytes(merge, total_bytes))
+            context.measure_merge(meter, FETCH_SHARE)
         context.processes.finish()
 
 
 def _start_mapper(context: TaskContext, stdout: int | IO[bytes]) -> tuple[Popen[bytes], Feed]:
     assert context.spec.step.mapper is not None
     mapper = context.start_user("mapper", context.spec.step.mapper, stdin=PIPE, stdout=stdout)
-    return mapper, Feed(mapper, context.input_blocks())
+    inode = pipe_inode(mapper.stdin)
+    feed = Feed(mapper, context.input_blocks())
+    context.measure_input(PipedBytes(mapper, inode, lambda: feed.written_bytes))
+    return mapper, feed
 
 
 def _write_part(context: TaskContext) -> None:
@@ -93,6 +103,6 @@ def _combine(context: TaskContext, run: Iterator[bytes], sink: IO[bytes]) -> Non
         sink.write(block)
     feed.finish()
     context.processes.finish(process)
-    # A combiner that left early leaves lines unread; they belong to this partition, not the next.
+    # Lines that the combiner did not read belong to this partition, not to the next.
     for _ in run:
         pass

@@ -11,8 +11,8 @@ the output and is removed with the staging folder.
 
 The mark is the hidden file `.sluice`, which names the run and job that made the output. The journal
 can miss that a job was committed: after a crash between the rename and its row, or after damage.
-The mark then tells an output of the job's own, which is complete, from one that another program
-made, which is never touched.
+The mark then distinguishes an output of the job's own, which is complete, from one that another
+program made, which is never touched.
 
 The staging folder is private while the job runs. What becomes the output (`committed` and the part
 files) gets the modes that the user's umask gives to any new folder and file.

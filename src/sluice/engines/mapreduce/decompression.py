@@ -23,7 +23,7 @@ from sluice.engines.mapreduce.splits import BLOCK_BYTES, Split
 
 ZSTD_WINDOW_BYTES_MAX = 128 << 20  # of `zstd --long`
 _READ_BYTES = 256 << 10
-# 4 bytes of zstd can stand for 128 KiB and its decoder has no limit, so it gets little at a time.
+# 4 bytes of zstd can give 128 KiB and its decoder has no limit, so it gets little at a time.
 _ZSTD_FED_BYTES = 512
 
 
@@ -42,7 +42,7 @@ class _Decoder(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def feed(self, packed: bytes) -> Iterator[bytes]:
-        """The bytes that `packed` stands for, in pieces of bounded size."""
+        """The decompressed bytes of `packed`, in pieces of bounded size."""
 
 
 class Codec(NamedTuple):

@@ -18,10 +18,11 @@ from operator import itemgetter
 from typing import Any
 
 from sluice.engines.mapreduce.codec import NotOneLine, decode, output_lines
+from sluice.engines.mapreduce.consumption import ConsumedLines
 from sluice.engines.mapreduce.errors import PermanentFailure
 from sluice.engines.mapreduce.grouping import Grouping
 from sluice.engines.mapreduce.loading import Functions, functions, load
-from sluice.engines.mapreduce.reducing import merged
+from sluice.engines.mapreduce.reducing import merged_lines
 from sluice.engines.mapreduce.splits import whole_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
@@ -46,12 +47,7 @@ def run_map(context: TaskContext) -> None:
 def run_reduce(context: TaskContext) -> None:
     """One reduce task: the merged segments through the reducer, into a part file."""
     parts = _loaded(context)
-    merge = merged(context)
-    lines: Iterable[bytes] = ()
-    if merge is not None:
-        assert merge.stdout is not None
-        lines = merge.stdout
-    _write_part(context, _reduced(lines, parts))
+    _write_part(context, _reduced(merged_lines(context), parts))
 
 
 def _loaded(context: TaskContext) -> Functions:
@@ -65,12 +61,18 @@ def _mapped(context: TaskContext, parts: Functions) -> Iterator[tuple[Any, Any]]
 
 
 def _lines(context: TaskContext) -> Iterator[str]:
-    for block in whole_lines(context.input_blocks()):
-        text = block.decode("utf-8", "surrogateescape")
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        yield from [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+    meter = ConsumedLines()
+    context.measure_input(meter)
+    return meter.lines(whole_lines(context.input_blocks()), _texts)
+
+
+def _texts(block: bytes) -> list[str]:
+    """The lines of a block without their line ends."""
+    text = block.decode("utf-8", "surrogateescape")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
 def _reduced(lines: Iterable[bytes], parts: Functions) -> Iterator[tuple[Any, Any]]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from typing import IO
+
+from sluice.engines.mapreduce.consumption import pipe_inode
 
 WINDOW_S = 3.0  # in which a process must work to be waited for
 WINDOW_AFTER_FAILURE_S = 0.5
@@ -72,7 +73,7 @@ class HeldPipes:
     ) -> None:
         """A command has started; streams that are not pipes are ignored."""
         ends = ((stdin, "input"), (stdout, "output"))
-        pipes = {inode: end for stream, end in ends if (inode := _pipe_inode(stream)) is not None}
+        pipes = {inode: end for stream, end in ends if (inode := pipe_inode(stream)) is not None}
         if pipes:
             self._watched.append(_Watched(name=name, process=process, pipes=pipes))
 
@@ -126,13 +127,6 @@ def exit_text(code: int) -> str:
     ('exited with 3', 'was ended by SIGKILL')
     """
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
-
-
-def _pipe_inode(stream: IO[bytes] | None) -> int | None:
-    if stream is None or stream.closed:
-        return None
-    found = os.fstat(stream.fileno())
-    return found.st_ino if stat.S_ISFIFO(found.st_mode) else None
 
 
 def _holders(inodes: Collection[int], own_pids: Collection[int]) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The second half of every map that works on lines: partition, sort, combine, spill."""
+"""The second half of every map of lines: partition, sort, combine, spill."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from sluice.engines.mapreduce.spill import Segment
 from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
+PIPE_BYTES = 1 << 16  # what a pipe holds
+
 Combine = Callable[[TaskContext, Iterator[bytes], IO[bytes]], None]
 Produce = Callable[[Partitioner], None]
 
 
 def blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
-    """What comes out of a pipe, in big blocks, until its end."""
+    """The bytes of a pipe in big blocks, until its end."""
     while block := stream.read(BLOCK_BYTES):
         yield block
 
 
 def spill_sorted(context: TaskContext, produce: Produce, combine: Combine | None) -> None:
-    """Sort what `produce` writes, combine each partition's run, and hand the spill over."""
+    """Sort the lines of `produce`, combine each partition's run, and hand the spill over."""
     sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
     assert sorter.stdin is not None
     assert sorter.stdout is not None
@@ -62,7 +64,7 @@ def _write_segment(file: BinaryIO, run: Iterator[bytes], mark: bytes) -> Segment
 
 
 def _combined(context: TaskContext, run: Iterator[bytes], combine: Combine) -> Iterator[bytes]:
-    """What the combiner makes of a run, sorted anew: nobody forces it to keep the order."""
+    """The combiner's output for a run, sorted again: it need not keep the order."""
     sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
     assert sorter.stdin is not None
     assert sorter.stdout is not None
@@ -73,7 +75,7 @@ def _combined(context: TaskContext, run: Iterator[bytes], combine: Combine) -> I
 
 
 def _placed(segments: list[Segment]) -> list[Segment]:
-    """Empty segments stand nowhere; give them the place where they would."""
+    """The segments with an offset for the empty ones too."""
     placed, end = [], 0
     for segment in segments:
         placed.append(segment if segment.length else Segment(end, 0, 0))
@@ -82,13 +84,17 @@ def _placed(segments: list[Segment]) -> list[Segment]:
 
 
 class Feed(threading.Thread):
-    """Writes blocks to a process that may leave early, while its output is read elsewhere."""
+    """Writes blocks to a process that may exit early, while its output is read elsewhere.
+
+    written_bytes: how many bytes the pipe has taken so far.
+    """
 
     def __init__(self, process: Popen[bytes], blocks: Iterator[bytes]) -> None:
         super().__init__(daemon=True)
         self._process = process
         self._blocks = blocks
         self._failure: BaseException | None = None
+        self.written_bytes = 0
         self.start()
 
     def run(self) -> None:
@@ -97,14 +103,19 @@ class Feed(threading.Thread):
         try:
             with self._process.stdin as stdin:
                 for block in self._blocks:
-                    stdin.write(block)
+                    view = memoryview(block)
+                    # A pipe takes no more at once, and what it took is counted.
+                    for start in range(0, len(block), PIPE_BYTES):
+                        stdin.write(view[start : start + PIPE_BYTES])
+                        stdin.flush()
+                        self.written_bytes += min(PIPE_BYTES, len(block) - start)
         except BrokenPipeError:
-            return  # it has seen enough; its exit code says whether that was a failure
+            return  # it needs no more; its exit code says whether that was a failure
         except BaseException as failure:  # noqa: BLE001  # raised again where the thread is awaited
             self._failure = failure
 
     def finish(self) -> None:
-        """Wait for the last byte; raises what kept the blocks from being read."""
+        """Wait for the last byte. Raises the error that kept the blocks from being read."""
         self.join()
         if self._failure is not None:
             raise self._failure

@@ -7,15 +7,15 @@ are partitioned, sorted and merged like those of commands. Source: mrjob 0.7.4, 
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
+from sluice.engines.mapreduce.consumption import ConsumedLines, lines_of
 from sluice.engines.mapreduce.loading import load
 from sluice.engines.mapreduce.mapping import spill_sorted
 from sluice.engines.mapreduce.partition import Partitioner
-from sluice.engines.mapreduce.reducing import merged
+from sluice.engines.mapreduce.reducing import merged_lines
 from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
@@ -32,9 +32,7 @@ def run_map(context: TaskContext) -> None:
 
 def run_reduce(context: TaskContext) -> None:
     """One reduce task of a step."""
-    merge = merged(context)
-    lines = merge.stdout if merge is not None else io.BytesIO()
-    assert lines is not None
+    lines = merged_lines(context)
     with context.part_file() as part:
         _run(context, "reducer", lines, part.write)
 
@@ -45,14 +43,18 @@ def _produce(context: TaskContext, partitioner: Partitioner) -> None:
 
 def _map(context: TaskContext, write: Callable[[bytes], object]) -> None:
     if context.spec.step.has_mapper:
-        _run(context, "mapper", _lines(context.input_blocks()), write)
+        meter = ConsumedLines()
+        context.measure_input(meter)
+        lines = meter.lines(whole_lines(context.input_blocks()), lines_of)
+        _run(context, "mapper", lines, write)
     else:
         for block in context.input_blocks():
             write(block)
 
 
 def _combine(context: TaskContext, run: Iterator[bytes], sink: IO[bytes]) -> None:
-    _run(context, "combiner", _lines(run), sink.write)
+    lines = (line for block in whole_lines(run) for line in lines_of(block))
+    _run(context, "combiner", lines, sink.write)
     for _ in run:  # lines that the combiner left unread belong to this partition, not the next
         pass
 
@@ -67,11 +69,6 @@ def _run(
     job.sandbox(stdin=lines, stdout=out, stderr=sys.stderr.buffer)
     getattr(job, f"run_{part}")(step.number)
     out.flush()
-
-
-def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    for block in whole_lines(blocks):
-        yield from io.BytesIO(block)  # cuts at newlines only, unlike `splitlines`
 
 
 class _Gathered:

@@ -21,7 +21,7 @@ LINE_BYTES_KEPT = 200
 
 
 def prefixes(reduces: int) -> list[bytes]:
-    """What stands before the lines of each partition; nothing where there is only one.
+    """The prefix of the lines of each partition; empty if there is only one.
 
     >>> prefixes(11)[9:]
     [b'09', b'10']
@@ -105,7 +105,7 @@ def _stripped(blocks: Iterator[bytes], reduces: int) -> Iterator[tuple[int, byte
         start = 0
         while start < len(block):
             prefix = block[start : start + width]
-            # Newline and prefix together stand at line starts only: the last such place in the
+            # Newline and prefix together are at line starts only: the last such place in the
             # block begins the last line of this partition, for the partitions come in order.
             last = max(start, block.rfind(b"\n" + prefix, start) + 1)
             end = block.index(b"\n", last) + 1

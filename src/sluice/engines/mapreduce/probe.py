@@ -114,7 +114,7 @@ def _mrjob_steps(found: Any, reference: str) -> list[Step]:  # noqa: ANN401  # m
     for number, step in enumerate(job.steps()):
         if not hasattr(step, "render_mapper"):
             raise loading.NotLoadable(f"step {number} is a {type(step).__name__}, not an MRStep")
-        # mrjob fills the slots of a step with None; `step[...]` would show its stand-ins instead.
+        # mrjob fills the slots of a step with None; `step[...]` would show its defaults instead.
         for part in _UNSUPPORTED:
             if step[part]:
                 raise loading.NotLoadable(f"step {number} has {part}, which only mrjob itself runs")

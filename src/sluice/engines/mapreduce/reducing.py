@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
+from sluice.engines.mapreduce.consumption import ConsumedLines, lines_of
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, read_index
-from sluice.engines.mapreduce.splits import BLOCK_BYTES
+from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import Source
 
 FETCH_SHARE = 1 / 3  # of a reduce's progress, as in Hadoop
+PIPE_BYTES = 1 << 16  # what a pipe holds
 OUR_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -83,9 +85,24 @@ def merged(context: TaskContext) -> Popen[bytes] | None:
     segments = fetch(context)
     if not segments:
         return None
-    process = merge_files(context, segments)
-    context.watch.follow(process, 2 * context.counters["input_bytes"])
-    return process
+    return merge_files(context, segments)
+
+
+def merged_lines(context: TaskContext) -> Iterator[bytes]:
+    """All lines of this reduce, sorted, for Python code; its progress is what it takes of them."""
+    process = merged(context)
+    if process is None:
+        return iter(())
+    assert process.stdout is not None
+    meter = ConsumedLines()
+    context.measure_merge(meter, FETCH_SHARE)
+    return meter.lines(whole_lines(_pieces(process.stdout)), lines_of)
+
+
+def _pieces(pipe: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a pipe as they come, so that `sort` goes on while they are worked on."""
+    while piece := os.read(pipe.fileno(), PIPE_BYTES):
+        yield piece
 
 
 def merge_files(context: TaskContext, paths: Sequence[Path]) -> Popen[bytes]:

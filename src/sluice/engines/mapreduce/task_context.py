@@ -19,6 +19,7 @@ from typing import IO, Any, BinaryIO
 from zlib import crc32
 
 from sluice.engines.mapreduce import decompression
+from sluice.engines.mapreduce.consumption import Meter
 from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
@@ -28,6 +29,7 @@ from sluice.engines.mapreduce.splits import Split
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.watch import Watch
 
+WORK_SHARE = 0.9  # progress of an attempt whose input is consumed; its output is still to come
 SORT_BYTES = 256 << 20
 MERGE_FILES_MAX = 64
 _CRC_OF = re.compile(r".*-([0-9a-f]{8})\.part")
@@ -51,6 +53,9 @@ class TaskContext:
         )
         self.shuffled_at_s: float | None = None
         self._began_at_s = time.monotonic()
+        self._read_bytes = 0  # of the split, after decompression
+        self._read_share = 0.0  # of the split's file, which may be compressed
+        self._meter: Meter | None = None
         memory_bytes = (place.get("limits") or {}).get("memory_bytes")
         self._sort_bytes = min(SORT_BYTES, memory_bytes // 4) if memory_bytes else SORT_BYTES
 
@@ -88,6 +93,7 @@ class TaskContext:
         split = self.spec.split
         if split is None:
             return
+        self.watch.measure_by(self._map_progress)
         blames = [split.made_by] if split.made_by else []
         last, crc = b"\n", 0
         try:
@@ -114,9 +120,34 @@ class TaskContext:
         self.counters["input_bytes"] += read_bytes  # of the file, which may be compressed
         self.counters["input_records"] += block.count(b"\n")
         self.watch.moved_bytes += len(block)
-        # The work on these bytes is still to be done, so the fraction stays below 1.
-        self.watch.fraction = 0.9 * min(1.0, self.counters["input_bytes"] / total_bytes)
+        self._read_bytes += len(block)
+        self._read_share = min(1.0, self.counters["input_bytes"] / total_bytes)
         self.watch.check()
+
+    def measure_input(self, meter: Meter) -> None:
+        """Measure the progress of a map by what its code consumes of the blocks that were read."""
+        self._meter = meter
+
+    def _map_progress(self) -> float:
+        """The share of the split that was consumed; without a meter, that was read."""
+        read_bytes = self._read_bytes
+        if self._meter is None or not read_bytes:
+            return WORK_SHARE * self._read_share
+        consumed = min(1.0, self._meter.consumed_bytes / read_bytes)
+        return WORK_SHARE * self._read_share * consumed
+
+    def measure_merge(self, meter: Meter, fetch_share: float) -> None:
+        """Measure the progress of a reduce by what its code consumes of the merged lines.
+
+        fetch_share: the progress of a reduce that has fetched all its input.
+        """
+        total_bytes = max(1, self.counters["input_bytes"])
+        self.watch.measure_by(
+            lambda: (
+                fetch_share
+                + (WORK_SHARE - fetch_share) * min(1.0, meter.consumed_bytes / total_bytes)
+            )
+        )
 
     def fetched(self) -> None:
         """Record that all input of a reduce has been fetched."""

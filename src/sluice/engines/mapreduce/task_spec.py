@@ -83,7 +83,7 @@ class TaskSpec:
     code: tuple[CodeVersion, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `kind` tells an agent which runner it is for."""
+        """Plain JSON values; `kind` names the runner for an agent."""
         return {"kind": "mapreduce", **asdict(self)}
 
     @classmethod

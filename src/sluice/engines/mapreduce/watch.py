@@ -1,9 +1,10 @@
 """Watch an attempt while it works: its progress, its output, and the pipes of its processes.
 
-Data flows between the processes without passing through us wherever it can, so its bytes cannot be
-counted on the way. A thread looks a few times a second instead: at the sizes of the files that
-the attempt writes, and at the kernel's counters of the bytes that its processes have read and
-written. A last look at the end includes everything written since.
+Data flows between the processes without passing through this one wherever it can, so its bytes
+cannot be counted on the way. A thread looks a few times a second instead: at the sizes of the files
+that the attempt writes, at the input that the user's code has consumed (`consumption`), and at the
+kernel's counters of the bytes that its processes have read and written, which show that they are
+alive. A last look at the end includes everything written since.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Watch:
         self._processes: list[Popen[bytes]] = []
         self._checks: list[Callable[[], str | None]] = []
         self._moved: dict[int, int] = {}
-        self._followed: tuple[int, int, float] | None = None
+        self._progress: Callable[[], float] | None = None
         self._told = (-1.0, -1)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
@@ -67,9 +68,9 @@ class Watch:
         """Call it at every look; a text that it returns fails the attempt."""
         self._checks.append(check)
 
-    def follow(self, process: Popen[bytes], total_bytes: int) -> None:
-        """From now on, progress is the share of `total_bytes` that this process has read."""
-        self._followed = (process.pid, max(1, total_bytes), self.fraction)
+    def measure_by(self, progress: Callable[[], float]) -> None:
+        """From now on, the attempt's progress is the answer of this function, from 0 to 1."""
+        self._progress = progress
 
     @property
     def too_much(self) -> str:
@@ -117,10 +118,8 @@ class Watch:
         alive = [process for process in list(self._processes) if process.returncode is None]
         for process in alive:
             self._moved[process.pid] = max(_moved_bytes(process), self._moved.get(process.pid, 0))
-        if self._followed is not None:
-            pid, total_bytes, before = self._followed
-            share = min(1.0, self._moved.get(pid, 0) / total_bytes)
-            self.fraction = max(self.fraction, before + (1 - before) * share)
+        if self._progress is not None:
+            self.fraction = max(self.fraction, self._progress())
         moved = self.moved_bytes + sum(self._moved.values())
         # Without a change nothing is sent, so that an agent sees that an attempt is stuck.
         if self._fd is None or (self.fraction, moved) == self._told:

@@ -13,6 +13,7 @@ from sluice.ingest.file_schema.fields import (
     Amount,
     AmountAboveZero,
     BytesAboveZero,
+    Identity,
     Seconds,
     SecondsAboveZero,
     Shape,
@@ -21,7 +22,10 @@ from sluice.ingest.file_schema.fields import (
     Text,
 )
 from sluice.model.ids import ID_LENGTH_MAX
-from sluice.model.job import TASKS_MAX
+from sluice.model.job import STAGES_MAX, TASKS_MAX
+
+# A job has maps and reduces, or a DAG of stages. These keys belong to the former alone.
+PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer", "run")
 
 _ONE_FORM: JsonDict = {
     "dependentSchemas": {
@@ -102,6 +106,18 @@ class DemandShape(Shape):
     )
 
 
+class StageShape(PhaseShape):
+    """One stage of a job that is a DAG of stages."""
+
+    name: Identity = Field(description="the name of the phase, 1 to 200 printable characters")
+    after: list[str] | None = Field(
+        None,
+        max_length=STAGES_MAX,
+        description="names of the phases that it follows; without it, the phase before it",
+    )
+    demand: ResourcesShape | None = Field(None, description="a mapping as in {cpu: 30, memory: 10}")
+
+
 class MapOutputShape(Shape):
     """What all maps of a job write together."""
 
@@ -171,7 +187,15 @@ class JobShape(Shape):
     """One submitted piece of work."""
 
     model_config = ConfigDict(
-        json_schema_extra={"not": {"required": ["deadline_s", "deadline_at_s"]}}
+        json_schema_extra={
+            "allOf": [
+                {"not": {"required": list(names)}}
+                for names in (
+                    ("deadline_s", "deadline_at_s"),
+                    *(("phases", name) for name in PHASES_EXCLUDE),
+                )
+            ]
+        }
     )
 
     # Converting the job checks its id; to do it here too would cost a second for a million jobs.
@@ -200,6 +224,15 @@ class JobShape(Shape):
     maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 160, avg_s: 22}")
     reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 10, avg_s: 11}")
     shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 3, max_s: 5}")
+    phases: list[StageShape] | None = Field(
+        None,
+        min_length=1,
+        max_length=STAGES_MAX,
+        description="a list of stages, as in [{name: scan, tasks: 40, avg_s: 9}]",
+    )
+    driver_s: Seconds = Field(
+        0.0, description="seconds of work outside tasks, before the first phase, 0 or more"
+    )
     demand: DemandShape | None = Field(
         None, description="a mapping as in {map: {cpu: 30}, reduce: {cpu: 20}}"
     )

@@ -103,6 +103,10 @@ class ReconfigureShape(Shape):
     weighted: bool = Field(
         default=True, description="true, or false for the formula as it was printed"
     )
+    keep_largest: bool = Field(
+        default=False,
+        description="true or false: whether a pool keeps the VMs of the largest cluster wanted",
+    )
 
 
 class PlanningShape(Shape):
@@ -117,6 +121,9 @@ class PlanningShape(Shape):
     members: list[MemberShape] | None = Field(None, description="a list of members with demands")
     server_units: AmountAboveZero | None = Field(
         None, description="resource units of one server, above 0"
+    )
+    servers: CountAboveZero | None = Field(
+        None, description="how many servers the pools are on, a whole number of 1 or more"
     )
     vm_types: list[VmTypeShape] | None = Field(None, description="a list of VM types")
     windows: WindowsShape | None = Field(None, description="a mapping as in {bound_s: null}")

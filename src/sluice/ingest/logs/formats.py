@@ -8,13 +8,15 @@ is a log; a folder that is one log itself (Spark's rolled ones) counts as one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.options import options_of, settings_in
+from sluice.ingest.logs.options import options_of, rules_in, settings_in, without_rules
+from sluice.ingest.logs.profile_names import RULE, ProfileRules
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
@@ -23,7 +25,10 @@ from sluice.model.settings import Setting
 
 AUTO = "auto"
 FILES_MAX = 100_000
-UNKNOWN = "unknown"
+_NOT_KNOWN = "its format is not known"
+_NAMES_MAX = 3
+# Files that the reader of the log next to them reads.
+_COMPANION = re.compile(r"job_\d+_\d+_conf\.xml")
 
 # In the order in which they are asked: those that are sure of themselves first.
 _MODULES = {
@@ -71,8 +76,8 @@ def read_log(
     Raises InvalidInput where it cannot be read, has an unknown format, or no usable content.
     """
     log = _log_path(path)
-    given = options or {}
-    check_options(given, format)
+    check_options(options or {}, format)
+    rules, given = ProfileRules(rules_in(options or {})), without_rules(options or {})
     importer = _importer_for(log, format)
     report = Report()
     chosen = options_of(importer.Options, given, f"options of {importer.FORMAT}")
@@ -80,7 +85,7 @@ def read_log(
     return LogRead(
         path=str(path),
         format=importer.FORMAT,
-        runs=contents.runs,
+        runs=tuple(map(rules.renamed, contents.runs)),
         skipped=report.skipped,
         skipped_count=report.skipped_count,
         notes=contents.notes,
@@ -94,9 +99,10 @@ def read_logs(
     options: Mapping[str, object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[LogRead]:
-    """Each log, one after the other; of a folder, every log in it, in the order of their names.
+    """Each log, one after the other; of a folder, every file in it, in the order of their names.
 
-    A log in a folder that cannot be read is reported without runs; the others are still read.
+    A log in a folder that cannot be read is reported without runs; the others are still read. So is
+    a file of no known format. Logs of other formats than a given one are left out.
     Raises as `read_log` for a path that was named, and for a folder that holds no log at all.
     """
     check_options(options or {}, format)
@@ -105,16 +111,30 @@ def read_logs(
         if not Path(path).is_dir() or _folder_importer(Path(path)) is not None:
             yield read_log(path, format, options, limits)
             continue
-        found = 0
-        for log in _logs_in(Path(path)):
-            read = _read_if_any(log, format, options, limits)
-            if read is not None:
-                found += 1
-                yield read
-        if not found:
-            raise InvalidInput(
-                "no log found in this folder", where=str(path), hint=_known_formats()
-            )
+        yield from _read_folder(Path(path), format, options, limits)
+
+
+def _read_folder(
+    folder: Path,
+    format: str,  # noqa: A002  # as above
+    options: Mapping[str, object] | None,
+    limits: Limits,
+) -> Iterator[LogRead]:
+    found = False
+    others: list[str] = []
+    for log in _logs_in(folder):
+        read = _read_if_any(log, format, options, limits)
+        if read is not None:
+            found = found or read.is_log
+            others += [] if read.is_log else [log.name]
+            yield read
+    if not found:
+        shown = ", ".join(others[:_NAMES_MAX])
+        more = f" and {len(others) - _NAMES_MAX} more" if len(others) > _NAMES_MAX else ""
+        files = f": {shown}{more} have no known format" if others else ""
+        raise InvalidInput(
+            f"no log found in this folder{files}", where=str(folder), hint=_known_formats()
+        )
 
 
 def _read_if_any(
@@ -123,22 +143,27 @@ def _read_if_any(
     options: Mapping[str, object] | None,
     limits: Limits,
 ) -> LogRead | None:
-    """A log of a folder; None for a file that is none."""
+    """A file of a folder; None for a log of another format, and for a part of another log."""
     try:
         recognised = _recognised(log)
     except InvalidInput as error:
-        return _unread(log, UNKNOWN, error)
-    if recognised is None or format not in (AUTO, recognised.FORMAT):
+        return _unread(log, None, error.what)
+    if recognised is None:
+        companion = _COMPANION.fullmatch(log.name)
+        return None if companion else _unread(log, None, _NOT_KNOWN, is_log=False)
+    if format not in (AUTO, recognised.FORMAT):
         return None
     try:
         return read_log(log, recognised.FORMAT if format == AUTO else format, options, limits)
     except InvalidInput as error:
-        return _unread(log, recognised.FORMAT, error)
+        return _unread(log, recognised.FORMAT, error.what)
 
 
-def _unread(log: Path, name: str, error: InvalidInput) -> LogRead:
-    skipped = (Skipped(0, error.what),)
-    return LogRead(path=str(log), format=name, runs=(), skipped=skipped, skipped_count=1)
+def _unread(log: Path, name: str | None, why: str, *, is_log: bool = True) -> LogRead:
+    skipped = (Skipped(0, why),)
+    return LogRead(
+        path=str(log), format=name, runs=(), skipped=skipped, skipped_count=1, is_log=is_log
+    )
 
 
 def option_settings(name: str) -> Mapping[str, tuple[Setting, ...]]:
@@ -154,7 +179,10 @@ def check_options(given: Mapping[str, object], name: str) -> None:
     """Raise InvalidInput for an option that no such format has, or would take so.
 
     Checked before anything is read, so that a typing error is not reported as many broken logs.
+    Rules for names of profiles are options of every format.
     """
+    ProfileRules(rules_in(given))
+    given = without_rules(given)
     known = option_settings(name) if given else {}
     for key, value in given.items():
         if key not in known:
@@ -162,9 +190,15 @@ def check_options(given: Mapping[str, object], name: str) -> None:
             raise InvalidInput(
                 f"{key[:80]!r} is not an option of {whose}",
                 where="options",
-                hint=suggestion(key, tuple(known)) if known else "leave it out",
+                hint=_nearest_option(key, known),
             )
         _check_value(known[key], value)
+
+
+def _nearest_option(key: str, known: Mapping[str, object]) -> str:
+    if key == RULE:
+        return "to name profiles, write profile='regex -> name'"
+    return suggestion(key, tuple(known)) if known else "leave it out"
 
 
 def _check_value(meanings: Iterable[Setting], value: object) -> None:
@@ -185,7 +219,7 @@ def _importer_for(log: Path, name: str) -> Importer:
         return importer_of(name)
     found = _recognised(log)
     if found is None:
-        raise InvalidInput("its format is not known", where=str(log), hint=_known_formats())
+        raise InvalidInput(_NOT_KNOWN, where=str(log), hint=_known_formats())
     return found
 
 

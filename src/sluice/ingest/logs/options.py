@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from sluice.ingest.logs.profile_names import ARROW, RULE
 from sluice.ingest.yaml_notation import plain_value
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, setting_of
@@ -40,11 +41,30 @@ def read_options(texts: Iterable[str], flag: str) -> dict[str, object]:
             raise InvalidInput(
                 "no = in it", where=f"{flag} {text[:80]}", hint="write it as key=value"
             )
+        if key.strip() == RULE and ARROW in value:
+            # Rules add up; of any other option the last one counts.
+            found[RULE] = (*rules_in(found), value.strip())
+            continue
         try:
             found[key.strip()] = plain_value(value.strip())
         except ValueError:  # more digits than Python reads
             found[key.strip()] = value.strip()
     return found
+
+
+def rules_in(given: Mapping[str, object]) -> tuple[str, ...]:
+    """The rules for names of profiles among the options; none if a format's own word is there."""
+    value = given.get(RULE)
+    if isinstance(value, str) and ARROW in value:
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else ()
+
+
+def without_rules(given: Mapping[str, object]) -> Mapping[str, object]:
+    """The options of formats, without the rules."""
+    if not rules_in(given):
+        return given
+    return {key: value for key, value in given.items() if key != RULE}
 
 
 def options_of(kind: type[T], given: Mapping[str, object], where: str) -> T:

@@ -19,9 +19,10 @@ from pathlib import Path
 from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.names import printable, uniquely_named
-from sluice.ingest.logs.options import options_of, settings_in
+from sluice.ingest.logs.options import options_of, rules_in, settings_in
 from sluice.ingest.logs.phase_order import in_order
 from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_classes, classes_of
+from sluice.ingest.logs.profile_names import RULE
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of
@@ -88,7 +89,7 @@ def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], d
     ours = settings_in(ReplayOptions) | settings_in(PlanningOptions)
     theirs = option_settings(name)
     for key in given:
-        if key not in ours and key not in theirs:
+        if key not in ours and key not in theirs and not (key == RULE and rules_in(given)):
             raise InvalidInput(
                 f"{key[:80]!r} is not an option here",
                 where=_FLAG,
@@ -96,7 +97,7 @@ def _split(given: Mapping[str, object], name: str) -> tuple[dict[str, object], d
             )
     return (
         {key: value for key, value in given.items() if key in ours},
-        {key: value for key, value in given.items() if key in theirs},
+        {key: value for key, value in given.items() if key in theirs or key == RULE},
     )
 
 

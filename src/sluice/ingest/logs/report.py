@@ -96,16 +96,19 @@ class Contents:
 class LogRead:
     """The runs of one log, its path, and what was skipped.
 
+    format: None if it is not known.
+    is_log: False for a file of a folder that is of no known format: nothing was expected of it.
     skipped: the first SKIPPED_MAX; skipped_count: of how many.  Else as `Contents`.
     """
 
     path: str
-    format: str
+    format: str | None
     runs: tuple[PastRun, ...]
     skipped: tuple[Skipped, ...] = ()
     skipped_count: int = 0
     notes: tuple[str, ...] = ()
     workload: Workload | None = None
+    is_log: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,8 @@ _COLUMNS = 18  # some archives append columns of their own
 _COLUMNS_READ = (0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13, 14)
 _COLUMNS_NEEDED = 11
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?")
-_LINE = re.compile(rb"\s*\d+(\s+-?[0-9.]+){10}(\s+\S+)*\s*")
+# The ninth and tenth column are not read, so anything may be in them.
+_LINE = re.compile(rb"\s*\d+(\s+-?[0-9.]+){7}(\s+\S+){2}\s+-?[0-9.]+(\s+\S+)*\s*")
 _HEAD = re.compile(rb"^;\s*(Version|MaxProcs|MaxNodes|UnixStartTime)\s*:\s*\d", re.MULTILINE)
 _HEADER = re.compile(r";\s*(\w{1,40})\s*:\s*(.{0,200})")
 _FAILED = frozenset((0, 4, 5))

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from functools import cache
 
-from sluice.planning.ordering.compilation import Kernels
+from sluice.planning.ordering.compilation import converted
 from sluice.planning.ordering.kernels.annealing_kernel import AnnealingState, RandomDraws
-from sluice.planning.ordering.objectives import Objective, WeightedObjective, weighted_objective
-from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
+from sluice.planning.ordering.objectives import WeightedObjective
 from sluice.planning.ordering.rules import JobOrdering
-from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 
 _HEAT, _COOLED = 3e-4, 0.01  # start temperature over value; end temperature over start
@@ -62,8 +59,7 @@ def anneal(
     first = context.budget.evaluations
     if context.jobs < 2 or began >= until or start.value(goal) <= floor:  # noqa: PLR2004  # a lone job has one order
         return start
-    with context.budget.outside():
-        _make_ready(context.kernels)
+    context.adopt_compiled()
     state = _annealing_state(context, start, goal)
     heat = (
         _HEAT
@@ -72,7 +68,12 @@ def anneal(
     )
     size = _CHUNK
     part = 0.0  # spent share of this search
+    kernels = context.kernels
     while part < 1:
+        context.adopt_compiled()
+        if context.kernels is not kernels:
+            kernels = context.kernels
+            state = converted(state, kernels)
         before_s = context.budget.elapsed_s
         chunk = min(size, context.budget.left_evaluations(until) or size)
         draws = _draws(context, draw, chunk)
@@ -92,18 +93,6 @@ def anneal(
         makespan_s=float(state.best[2]),
         total_s=float(state.best[3]),
     )
-
-
-@cache
-def _make_ready(kernels: Kernels) -> None:
-    """Run one step, so that a compiled kernel is compiled before the search is timed."""
-    alone = OrderingProblem(
-        map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),)
-    )
-    context = SearchContext(alone, SearchBudget(lambda: 0.0), kernels=kernels)
-    goal = weighted_objective(Objective.MAKESPAN, 1.0, 1.0)
-    state = _annealing_state(context, EvaluatedOrder(order=(0,), makespan_s=1.0, total_s=1.0), goal)
-    kernels.anneal_steps(context.flow, state, _draws(context, random.Random(0), 1), 0.0, 1.0)
 
 
 def _annealing_state(

@@ -18,11 +18,12 @@ from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.enumeration import enumerate_orders
+from sluice.planning.ordering.kernel_loading import BlockingLoader
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderingProblem, problem_of
 from sluice.planning.ordering.search_budget import SearchBudget
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 _UNKNOWN = ConstantLengths(UNKNOWN_S, UNKNOWN_S)
 _PLAIN_ORDERS_MAX = (
@@ -52,10 +53,10 @@ class BatchOrderer:
         return (rules.tct if self._objective == "tct" else rules.mk_jr)(loads_of(posed))
 
     def _simulated(self, posed: OrderingProblem) -> Sequence[int]:
-        context = SearchContext(posed, SearchBudget(lambda: 0.0))
+        context = SearchContext(posed, SearchBudget(lambda: 0.0), loader=BlockingLoader())
         self._orders += math.factorial(context.jobs)
         if self._orders > _PLAIN_ORDERS_MAX:
-            context.use_compiled()
+            context.request_compiled(KernelUse.ENUMERATION)
         return enumerate_orders(context, Objective(self._objective)).best.order
 
     def _by_work(self, jobs: Sequence[Job], map_slots: int, reduce_slots: int) -> Sequence[int]:

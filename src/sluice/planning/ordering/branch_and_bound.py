@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder
-from sluice.planning.ordering.compilation import Kernels
-from sluice.planning.ordering.flow_arrays import pool_for
+from sluice.planning.ordering.compilation import converted
+from sluice.planning.ordering.flow_arrays import flow_arrays_of, pool_for
 from sluice.planning.ordering.kernels.branch_kernel import SearchTree
 from sluice.planning.ordering.kernels.prefix_bounds import SearchNode
 from sluice.planning.ordering.kernels.prefix_state import PrefixStates
-from sluice.planning.ordering.objectives import (
-    Objective,
-    WeightedObjective,
-    tolerance,
-    weighted_objective,
-)
-from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
-from sluice.planning.ordering.search_budget import SearchBudget
+from sluice.planning.ordering.objectives import WeightedObjective, tolerance
 from sluice.planning.ordering.search_context import SearchContext
 
 _CHUNK_S = 0.02
@@ -38,8 +29,7 @@ class BranchAndBound:
         self._prefix_state = _prefix_state(context)
         self._tree = _tree(context, best, goal)
         self._size = 1 if context.budget.evaluations_max is None else _CHUNK
-        with context.budget.outside():
-            _make_ready(context.kernels)
+        self._kernels = context.kernels
         self._depth = self._open(0)
 
     @property
@@ -52,7 +42,7 @@ class BranchAndBound:
         """Lower bound on all orders: the least bound of the open nodes, or the best value."""
         if self.is_done:
             return float(self._tree.best[0])
-        value = float(self._context.kernels.lowest_open(self._tree, self._context.jobs))
+        value = float(self._kernels.lowest_open(self._tree, self._context.jobs))
         return min(value, float(self._tree.best[0]))
 
     @property
@@ -82,6 +72,7 @@ class BranchAndBound:
             before_s = budget.elapsed_s
             if patience_s is not None and before_s - began_s > patience_s:
                 break
+            self._adopt_compiled()
             self._depth = self._open(min(self._size, budget.left_evaluations(until) or self._size))
             took_s = budget.elapsed_s - before_s
             if budget.evaluations_max is None:
@@ -89,25 +80,21 @@ class BranchAndBound:
                 self._size = 2 * self._size if took_s < _CHUNK_S else self._size
         return self.is_done
 
+    def _adopt_compiled(self) -> None:
+        """Continue on compiled kernels once they are loaded; the tree stays as it is."""
+        self._context.adopt_compiled()
+        if self._context.kernels is not self._kernels:
+            self._kernels = self._context.kernels
+            self._node = converted(self._node, self._kernels)
+            self._prefix_state = converted(self._prefix_state, self._kernels)
+            self._tree = converted(self._tree, self._kernels)
+
     def _open(self, nodes: int) -> int:
         counts = self._tree.counts
         before = counts[1]
-        depth = int(self._context.kernels.branch(self._node, self._prefix_state, self._tree, nodes))
+        depth = int(self._kernels.branch(self._node, self._prefix_state, self._tree, nodes))
         self._context.budget.evaluations += int(counts[1] - before)
         return depth
-
-
-@cache
-def _make_ready(kernels: Kernels) -> None:
-    """Run one node, so that compiled kernels are compiled before the search is timed."""
-    alone = OrderingProblem(
-        map_slots=1, reduce_slots=0, jobs=(OrderedJob(name="alone", maps=((1, 1.0),)),)
-    )
-    context = SearchContext(alone, SearchBudget(lambda: 0.0), kernels=kernels)
-    goal = weighted_objective(Objective.MAKESPAN, 1.0, 1.0)
-    tree = _tree(context, EvaluatedOrder(order=(0,), makespan_s=1.0, total_s=1.0), goal)
-    kernels.branch(_node(context, goal), _prefix_state(context), tree, 1)
-    kernels.lowest_open(tree, 1)
 
 
 def _equal_before(context: SearchContext) -> list[int]:
@@ -125,7 +112,9 @@ def _node(context: SearchContext, goal: WeightedObjective) -> SearchNode:
     floats, integers, loads = context.kernels.floats, context.kernels.integers, context.loads
     jobs = context.jobs
     return SearchNode(
-        flow=context.flow,
+        # Its own arrays: the ready instants of the prefix stay in them from node to node, and
+        # an order evaluated between two nodes, by annealing for example, would overwrite them.
+        flow=flow_arrays_of(context.problem, context.kernels),
         scratch=pool_for(context.problem.map_slots, len(context.flow.work.tasks), context.kernels),
         order=integers([0] * jobs),
         is_placed=integers([0] * jobs),

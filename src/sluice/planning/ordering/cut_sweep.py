@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder, evaluated
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 CUTS_MAX = 400
 _PLACES_MAX = 10**7  # jobs times cuts
@@ -22,9 +22,10 @@ def cut_sweep(context: SearchContext, *, cuts_max: int = CUTS_MAX) -> tuple[Eval
     shortest = rules.tct(context.loads)
     cuts = max(2, min(context.jobs + 1, cuts_max, _PLACES_MAX // context.jobs))
     if context.expects_s(cuts) > 1:
-        context.use_compiled()
+        context.request_compiled(KernelUse.ANNEALING)
     tried = []
     for number in range(cuts):
+        context.adopt_compiled()
         cut = number * context.jobs // (cuts - 1)
         rest = rules.mk_jr(context.loads, sorted(shortest[cut:]))
         tried.append(evaluated(context, (*shortest[:cut], *rest)))

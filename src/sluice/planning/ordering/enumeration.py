@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from sluice.model.errors import InvalidInput
 from sluice.planning.ordering.annealing import EvaluatedOrder
+from sluice.planning.ordering.compilation import converted
 from sluice.planning.ordering.kernels.enumeration_kernel import EnumerationState
 from sluice.planning.ordering.objectives import Objective
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 JOBS_MAX = 10
 _ORDERS_AT_ONCE = 4096
@@ -45,7 +46,8 @@ def enumerate_orders(context: SearchContext, objective: Objective) -> Enumeratio
             "`both` is not a single measure", where="enumeration", hint="give makespan or tct"
         )
     if context.expects_s(math.factorial(context.jobs)) > 1:
-        context.use_compiled()
+        context.request_compiled(KernelUse.ENUMERATION)
+    context.adopt_compiled()
     kernels = context.kernels
     extremes = EnumerationState(
         order=kernels.integers(range(context.jobs)),
@@ -56,6 +58,10 @@ def enumerate_orders(context: SearchContext, objective: Objective) -> Enumeratio
     by_total = int(objective is Objective.TCT)
     while not kernels.evaluate_orders(context.flow, extremes, by_total, _ORDERS_AT_ONCE):
         context.budget.evaluations += _ORDERS_AT_ONCE
+        context.adopt_compiled()
+        if context.kernels is not kernels:
+            kernels = context.kernels
+            extremes = converted(extremes, kernels)
     value, other = float(extremes.best[0]), float(extremes.best[1])
     makespan_s, total_s = (other, value) if by_total else (value, other)
     return EnumerationResult(

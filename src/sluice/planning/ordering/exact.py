@@ -22,12 +22,10 @@ from sluice.planning.ordering.objectives import (
     tolerance,
     weighted_objective,
 )
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 BRANCHED_JOBS_MAX = 64  # with more jobs a tree search proves nothing in time; formulas give bounds
-_TRIAL_S, _TRIAL_FEW_S = 0.02, 0.3  # plain search before cached machine code is loaded
-_FEW_JOBS = 8  # plain search mostly solves this many jobs within _TRIAL_FEW_S
-_PATIENCE_S = 1.5  # plain search before kernels are compiled, and the least time that must remain
+_PATIENCE_S = 1.0  # plain search before compiled kernels are requested
 _BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of the remaining budget: first tree search, annealing
 
 
@@ -105,20 +103,26 @@ def _proved(
     draw: random.Random,
     until: float,
 ) -> Proof:
-    """Run branch and bound, first with the plain kernels."""
+    """Run branch and bound.
+
+    Loading cached machine code takes half a second and compiling takes ten, so a search starts with
+    plain kernels and requests compiled ones only if it is not done soon.
+    """
     lower = formula_bound(context, goal)
     if context.jobs > BRANCHED_JOBS_MAX:
-        context.use_compiled()
+        context.request_compiled(KernelUse.ANNEALING)
         floor = floor_of(context, start, goal, lower)
         return proof_of(
             context, anneal(context, start, goal, draw, until=until, floor=floor), goal, lower
         )
     is_timed = context.budget.evaluations_max is None
-    if not is_timed and context.expects_s(_evaluations_worth(context)) > _PATIENCE_S:
-        context.use_compiled()
     tree = BranchAndBound(context, start, goal)
     if is_timed:
-        tree = _searched_plain(context, tree, goal, until)
+        is_long = not tree.search(until, _PATIENCE_S)
+    else:
+        is_long = context.expects_s(_evaluations_worth(context)) > _PATIENCE_S
+    if is_long:
+        context.request_compiled(KernelUse.PROOF)
     if not tree.search(_further(context, until, _BRANCHED_SHARE)):
         _polish(context, tree, goal, draw, _further(context, until, _POLISH_SHARE))
         tree.search(until)
@@ -135,25 +139,6 @@ def _further(context: SearchContext, until: float, part: float) -> float:
 def _evaluations_worth(context: SearchContext) -> int:
     """Evaluations that the budget allows, if a node counts as one evaluation per job."""
     return (context.budget.evaluations_max or 0) * context.jobs
-
-
-def _searched_plain(
-    context: SearchContext, tree: BranchAndBound, goal: WeightedObjective, until: float
-) -> BranchAndBound:
-    """Search with plain kernels for a short time; if that is not enough, use compiled ones.
-
-    Loading cached machine code takes half a second and compiling takes ten, so small problems are
-    solved sooner without either.
-    """
-    trial_s = _TRIAL_FEW_S if context.jobs <= _FEW_JOBS else _TRIAL_S
-    for patience_s, kept in ((trial_s, ("evaluate", "branch")), (_PATIENCE_S, ())):
-        if context.kernels.is_compiled or tree.search(until, patience_s):
-            break
-        left_s = context.budget.left_s(until)
-        is_worth_it = left_s is None or left_s > (0 if kept else _PATIENCE_S)
-        if is_worth_it and context.use_compiled(only_kept=kept):
-            return BranchAndBound(context, tree.best, goal)
-    return tree
 
 
 def _polish(

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluice.planning.ordering.compilation import Kernels, compiled_kernels, plain_kernels
+from sluice.planning.ordering.compilation import Kernels, compiled_kernels, is_kept, plain_kernels
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays, JobRuns, JobTimes, ReduceQueue
 from sluice.planning.ordering.kernels.slot_groups import SlotGroups
 from sluice.planning.ordering.problem import OrderingProblem, checked_order
 
 _RUN_S, _GROUP_S = 6e-6, 3e-7  # time of a plain evaluation: per task run, and per slot group in it
-_LONG_S = 2.0  # an expected plain time above this is worth loading the compiled kernels
+_LONG_S = 2.0  # an expected plain time above this is worth loading cached machine code
+_COMPILING_S = 15.0  # ... and above this worth compiling it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,9 @@ def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
     checked_order(order, len(problem.jobs))
     kernels = plain_kernels()
     flow = flow_arrays_of(problem, kernels)
-    if expected_s(flow) > _LONG_S:
-        kernels = compiled_kernels() or kernels
+    fast = compiled_kernels() if expected_s(flow) > _LONG_S else None
+    if fast is not None and (is_kept(fast.evaluate) or expected_s(flow) > _COMPILING_S):
+        kernels = fast
         flow = flow_arrays_of(problem, kernels)
     kernels.evaluate(flow, kernels.integers(order))
     times = JobTimes(*(list(map(float, at_s)) for at_s in flow.times))

@@ -138,8 +138,16 @@ def _check_shape(job: Job) -> None:
             f"maps is missing{because}", hint="give tasks and lengths: maps: {tasks: 8, avg_s: 10}"
         )
     if not job.is_map_reduce:
-        names = ", ".join(phase.name for phase in job.phases)
-        raise InvalidInput(f"its phases are {names}, which ordering does not support", hint=_SHAPE)
+        raise InvalidInput(
+            f"it has {len(job.phases)} phases that are not maps and reduces, which ordering does"
+            " not support",
+            hint="use `sluice simulate` for jobs of stages, or give the job maps and reduces",
+        )
+    if job.driver_s:
+        raise InvalidInput(
+            f"driver_s is {job.driver_s:g}, which ordering does not support",
+            hint="leave it out, or use `sluice simulate`",
+        )
 
 
 def _runs(phase: Phase) -> TaskRuns:

@@ -6,8 +6,7 @@ evaluations gives the same result each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 Clock = Callable[[], float]
 
@@ -26,7 +25,7 @@ class SearchBudget:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since creation, without the time inside `outside`."""
+        """Seconds since creation."""
         return self._clock() - self._began_s
 
     @property
@@ -49,9 +48,6 @@ class SearchBudget:
             return None
         return max(1, int(self.evaluations_max * until) - self.evaluations)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Time inside this context is not counted; use it to compile kernels."""
-        before_s = self._clock()
-        yield
-        self._began_s += self._clock() - before_s
+    def restart(self) -> None:
+        """Count the time from now on; for measurements that leave preparation out."""
+        self._began_s = self._clock()

@@ -1,15 +1,17 @@
 """Shared state of a search: the problem as arrays, the kernels, and the budget.
 
-A search starts with the plain kernels, which need no loading. A longer search asks for the compiled
-ones. Loading them takes half a second, and about ten seconds once after an installation. This time
-is not part of the budget.
+A search starts with the plain kernels, which need no loading. A longer search requests compiled
+ones from its loader, and adopts them between two chunks of its work once they are there. Time spent
+on loading counts, so a limit in seconds holds with and without a compiler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import Protocol
 
-from sluice.planning.ordering.compilation import Kernels, compiled_kernels, is_kept, plain_kernels
+from sluice.planning.ordering.compilation import Kernels, plain_kernels
 from sluice.planning.ordering.flow_arrays import expected_s, flow_arrays_of
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays
 from sluice.planning.ordering.loads import Loads, loads_of
@@ -17,11 +19,34 @@ from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_budget import SearchBudget
 
+LOADING_S = 2.0  # loading cached machine code takes less, also on a slow machine
+
+
+class KernelUse(Enum):
+    """What compiled kernels are needed for. A proof includes annealing."""
+
+    ANNEALING = auto()
+    PROOF = auto()
+    ENUMERATION = auto()
+
+
+class KernelLoader(Protocol):
+    """Provides compiled kernels."""
+
+    def request(self, use: KernelUse, on_progress: Callable[[str], None]) -> None:
+        """Start to load the kernels of a use."""
+
+    def loaded(self, wait_s: float = 0.0) -> Kernels | None:
+        """The requested kernels; None while they load, or if there are none.
+
+        wait_s: wait at most this long for them.
+        """
+
 
 class SearchContext:
     """A problem with the state to search it.
 
-    kernels: kernels to start with.  may_compile: whether compiled kernels may replace them.
+    kernels: kernels to start with.  loader: provides compiled ones; None to do without.
     on_progress: called with a short text about the present step.
     """
 
@@ -31,7 +56,7 @@ class SearchContext:
         budget: SearchBudget,
         *,
         kernels: Kernels | None = None,
-        may_compile: bool = True,
+        loader: KernelLoader | None = None,
         on_progress: Callable[[str], None] | None = None,
     ) -> None:
         self.problem = problem
@@ -40,7 +65,8 @@ class SearchContext:
         self.on_progress = on_progress or (lambda _: None)
         self.kernels = kernels or plain_kernels()
         self.flow: FlowArrays = flow_arrays_of(problem, self.kernels)
-        self._may_compile = may_compile
+        self._loader = loader
+        self._is_requested = False
 
     @property
     def jobs(self) -> int:
@@ -58,15 +84,19 @@ class SearchContext:
         makespan_s, total_s = self.kernels.evaluate(self.flow, self.kernels.integers(order))
         return float(makespan_s), float(total_s)
 
-    def use_compiled(self, *, only_kept: tuple[str, ...] = ()) -> bool:
-        """Switch to compiled kernels if there are any. Returns whether they are in use.
+    def request_compiled(self, use: KernelUse) -> None:
+        """Ask once for compiled kernels, unless too little time is left to load them."""
+        left_s = self.budget.left_s(1.0)
+        is_late = left_s is not None and left_s < LOADING_S
+        if self._loader is None or self._is_requested or self.kernels.is_compiled or is_late:
+            return
+        self._is_requested = True
+        self._loader.request(use, self.on_progress)
 
-        only_kept: switch only if the machine code of these kernels is already cached.
-        """
-        if self.kernels.is_compiled or not self._may_compile:
-            return self.kernels.is_compiled
-        with self.budget.outside():
-            fast = self._compiled(only_kept)
+    def adopt_compiled(self, wait_s: float = 0.0) -> bool:
+        """Switch to compiled kernels if they are loaded. Returns whether they are in use."""
+        if self._is_requested and self._loader is not None and not self.kernels.is_compiled:
+            fast = self._loader.loaded(wait_s)
             if fast is not None:
                 self.use(fast)
         return self.kernels.is_compiled
@@ -75,25 +105,6 @@ class SearchContext:
         """Switch to these kernels."""
         self.kernels = kernels
         self.flow = flow_arrays_of(self.problem, kernels)
-
-    def _compiled(self, only_kept: tuple[str, ...]) -> Kernels | None:
-        """Return compiled kernels after a test run; None if there are none.
-
-        If the cache is broken, the second try compiles without it.
-        """
-        for keeps in (True, False):
-            fast = compiled_kernels(keeps=keeps)
-            if fast is None or not all(is_kept(getattr(fast, name)) for name in only_kept):
-                return None
-            if not is_kept(fast.evaluate):
-                self.on_progress("compiling the search, once")
-            try:
-                fast.evaluate(flow_arrays_of(self.problem, fast), fast.integers(range(self.jobs)))
-            except Exception:  # noqa: BLE001, S112  # a compiler or a broken cache can raise anything; plain works
-                continue
-            return fast
-        self._may_compile = False
-        return None
 
     def expects_s(self, evaluations: int) -> float:
         """Rough estimate of the seconds that these evaluations take with plain kernels."""

@@ -16,6 +16,7 @@ from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder, anneal, evaluated
 from sluice.planning.ordering.cut_sweep import CUTS_MAX, cut_sweep
 from sluice.planning.ordering.exact import (
+    BRANCHED_JOBS_MAX,
     Proof,
     best_of,
     candidates,
@@ -27,7 +28,7 @@ from sluice.planning.ordering.exact import (
 from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.objectives import Objective, WeightedObjective, weighted_objective
 from sluice.planning.ordering.rules import JobOrdering
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 _SURE_JOBS, _LIKELY_JOBS = 9, 13  # exact certainly or probably ends up to this many jobs
 _EXACT_SHARE = 0.5  # share of the budget that `auto` gives to exact
@@ -83,9 +84,13 @@ def solve(
     context: SearchContext, method: OrderingMethod, objective: Objective, draw: random.Random
 ) -> OrderingResult:
     """Return the order of a method. The context's budget limits exact, search and auto."""
-    if context.expects_s(_ORDERS_MIN) > _WORTH_S:
-        context.use_compiled()
     picked = _pick(context) if method is OrderingMethod.AUTO else method
+    expected_s = context.expects_s(_ORDERS_MIN)
+    if expected_s > _WORTH_S:
+        is_proof = picked is OrderingMethod.EXACT and context.jobs <= BRANCHED_JOBS_MAX
+        context.request_compiled(KernelUse.PROOF if is_proof else KernelUse.ANNEALING)
+        # Plain orders take so long here that waiting for as long can only win.
+        context.adopt_compiled(min(expected_s, (context.budget.left_s(1.0) or expected_s) / 2))
     frontier = None
     if picked is OrderingMethod.SWEEP:
         frontier = cut_sweep(context)
@@ -174,7 +179,7 @@ def _annealed(
     start = best_of(tried, goal)
     floor = floor_of(context, start, goal, lower)
     if start.value(goal) > floor:
-        _use_compiled_if_worth_it(context, until)
+        _request_if_worth_it(context, until)
     best = anneal(context, start, goal, draw, until=until, floor=floor, steps=_enough(context.jobs))
     return proof_of(context, best, goal, lower)
 
@@ -194,11 +199,11 @@ def _enough(jobs: int) -> int | None:
     return 4 * math.factorial(jobs) if jobs < _FEW_JOBS else None
 
 
-def _use_compiled_if_worth_it(context: SearchContext, until: float) -> None:
+def _request_if_worth_it(context: SearchContext, until: float) -> None:
     evaluations, left_s = context.budget.left_evaluations(until), context.budget.left_s(until)
     expected_s = left_s if evaluations is None else context.expects_s(evaluations)
     if context.jobs >= _FEW_JOBS and (expected_s is None or expected_s >= _WORTH_S):
-        context.use_compiled()
+        context.request_compiled(KernelUse.ANNEALING)
 
 
 def _without_proof(proof: Proof, objective: Objective) -> Proof:

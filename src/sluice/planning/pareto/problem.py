@@ -79,6 +79,12 @@ class PlannedJob:
     @classmethod
     def of(cls, job: Job) -> PlannedJob:
         """Convert a job. Raises InvalidInput that names a missing value."""
+        if job.phases and any(phase.kind is SlotKind.CONTAINER for phase in job.phases):
+            raise _lacking(
+                job,
+                "it has phases, which planning does not support",
+                "use `sluice simulate` for jobs of stages, or give the job maps and reduces",
+            )
         return cls(
             job_id=job.job_id,
             maps=_phase(job, SlotKind.MAP, "maps"),

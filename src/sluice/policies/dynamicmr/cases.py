@@ -18,12 +18,12 @@ from sluice.policies.job_order import JobOrder
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
-# What a line may be asked for, see `JobOrder`: a task whose turn it is, one beside its data, any.
+# What a case asks a `JobOrder` for: the first task in order, one near its data, or any.
 IN_TURN: Final = "in turn"
-BESIDE_DATA: Final = "beside data"
+BESIDE_DATA: Final = "near data"
 ANYWHERE: Final = "anywhere"
 
-_LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which no JSON can tell
+_LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
 
 
 class Case(Protocol):
@@ -31,7 +31,7 @@ class Case(Protocol):
 
     @property
     def number(self) -> str:
-        """As it is told, such as "PI 3" or "P1"."""
+        """Its name in reasons, such as "PI 3" or "P1"."""
 
     @property
     def goes_beyond_line(self) -> bool:
@@ -44,7 +44,7 @@ class Case(Protocol):
         """
 
     def has_slot(self, turn: NodeOffer) -> bool:
-        """Whether the node has a slot that it may use, whoever's turn it is."""
+        """Whether the node has a slot that it may use, for any pool."""
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         """What it would start for a pool (None: for any, in their order); None for nothing. Asked

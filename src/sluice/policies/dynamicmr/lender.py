@@ -1,4 +1,4 @@
-"""What both ways of lending share: the line they build on, the counts, and how waiting is told."""
+"""The common part of both ways of lending: the order of jobs, the counts, and the reasons."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ class SlotLender(Decorator):
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Nothing if a task may borrow a slot of the other kind; the fractions must allow it."""
+        if kind is SlotKind.CONTAINER:
+            return SlotShortage(
+                "this policy places only maps and reduces, in map slots and reduce slots",
+                "choose --tasks fifo, fair or yarn-like",
+            )
         if any(node.slots(kind) for node in nodes):
             return None
         lent, needed = other(kind), self.units[kind]
@@ -91,7 +96,7 @@ class SlotLender(Decorator):
 
 
 def own_and_borrowed(line: JobOrder, mode: str) -> list[Case]:
-    """Cases 1 to 4, told as those of a mode: "PI" or "PD"."""
+    """Cases 1 to 4, named after a mode: "PI" or "PD"."""
     return [
         OwnSlot(line, _MAP, f"{mode} 1"),
         OwnSlot(line, _REDUCE, f"{mode} 2"),

@@ -102,10 +102,10 @@ class Demand:
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
         self._known: dict[PhaseEntry, tuple[int, int]] = {}
         self._touched: dict[PhaseEntry, None] = {}
-        state.observe(self)
+        state.observe(self, self._settle)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`: it is counted when somebody asks."""
+        """As `Observer`: it is counted at the next question."""
         self._touched[phase] = None
 
     def tasks(self, kind: SlotKind) -> int:

@@ -22,7 +22,7 @@ _REDUCE: Final = SlotKind.REDUCE
 
 
 class Claimant(Protocol):
-    """Who is served in turn. pool: None where one stands for all."""
+    """A pool, or all jobs together, that is served in turn. pool: None for all jobs."""
 
     pool: PoolEntry | None
 
@@ -100,7 +100,7 @@ class JointOrder:
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._order = line.shares
-        state.observe(self)
+        state.observe(self, self._ranking.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """As `Observer`."""
@@ -118,7 +118,7 @@ class JointOrder:
 
 
 class AllAsOne:
-    """First in, first out knows no pools: one claimant stands for all jobs."""
+    """First in, first out has no pools: one claimant represents all jobs."""
 
     pool: PoolEntry | None = None
 
@@ -139,10 +139,10 @@ class AllAsOne:
 
 
 class PoolWalk:
-    """Pools in their turn while one node is served; who had nothing to start is asked no more.
+    """Pools in their turn while one node is served; one with nothing to start is not asked again.
 
     Only the pool that has just been served changes its place, and only backwards. So the order is
-    walked once, and those that were served stand beside it by their new keys.
+    walked once, and the pools that were served are kept next to it by their new keys.
 
     copiers: pools of which nothing waits, for copies.
     """
@@ -158,7 +158,7 @@ class PoolWalk:
             heapq.heappush(self._served, (copier.place(), self._count, copier))
 
     def first(self) -> Claimant | None:
-        """Whose turn it is; it must be told `served` or `passed` before the next is asked for."""
+        """The next claimant; call `served` or `passed` with it before the next call."""
         following, served = self._next, self._served
         if following is not None and not (served and served[0][0] <= following[0]):
             return following[2]
@@ -181,9 +181,9 @@ class PoolWalk:
         self._again = claimant
 
     def settle(self) -> None:
-        """What was served has started, so that its new place can be told."""
+        """The task of the claimant that was served has started, so its new place is known."""
         again, self._again = self._again, None
-        assert again is not None, "settled without anybody served"
+        assert again is not None, "settled before a claimant was served"
         key = again.key()
         if key is not None:
             self._count += 1

@@ -1,4 +1,4 @@
-"""Slot PreScheduling: slots beyond the balance line for maps beside their data.
+"""Slot PreScheduling: slots beyond the balance line for maps near their data.
 
 P1 starts such a map in a map slot beyond the line; P2, where no map slot is left, in an idle
 reduce slot, of which `lent_max` may be lent so at once; P3 gives reduces map slots in return, as

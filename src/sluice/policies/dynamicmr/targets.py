@@ -86,8 +86,8 @@ def targets(
 
     With nothing lent the other way these are the formulas of section 4. A task that has borrowed
     needs no slot of its own kind, and keeps one of the other from those that it was made for.
-    Without counting that, slots idle beside waiting tasks whenever the loads have turned round
-    and borrowers of the time before still run.
+    Without counting that, slots are idle while tasks wait, whenever the loads have changed sides
+    and earlier borrowers still run.
 
     >>> targets(Demands(maps=5, reduces=14), 12, 6, Fractions(), 1.0).reduces_lent_max
     7

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _RUNS_MAX = 60
 _OUTLIERS_MAX = 5
+_NAMES_MAX = 3
 
 
 def views(report: CalibrationReport) -> Iterator[RenderableType]:
@@ -85,7 +86,7 @@ def _remarks(calibration: Calibration) -> Iterator[str]:
     for profile in calibration.profiles:
         name = profile.name
         for found in profile.outliers[:_OUTLIERS_MAX]:
-            yield f"{name}: outlier: {found.text()}"
+            yield f"{name}: outlier, not used by plans: {found.text()}"
         if len(profile.outliers) > _OUTLIERS_MAX:
             yield f"{name}: and {count(len(profile.outliers) - _OUTLIERS_MAX)} more"
         if profile.passed_over:
@@ -93,8 +94,20 @@ def _remarks(calibration: Calibration) -> Iterator[str]:
                 f"{name}: {counted(len(profile.passed_over), 'run')} skipped (failed, no timing, or"
                 " different stages or commands)"
             )
+    yield from _reasons(calibration)
+
+
+def _reasons(calibration: Calibration) -> Iterator[str]:
+    """Why runs have no prediction or interval: one line for each reason, with its profiles."""
+    names: dict[str, list[str]] = {}
+    for profile in calibration.profiles:
         reasons = {str(one.interval) for one in profile.comparisons if one.is_inside is None}
-        yield from (f"{name}: {reason}" for reason in sorted(reasons)[:1])
+        for reason in sorted(reasons)[:1]:
+            names.setdefault(reason, []).append(profile.name)
+    for reason, here in names.items():
+        more = len(here) - _NAMES_MAX
+        shown = ", ".join(here[:_NAMES_MAX]) + (f" and {count(more)} more" if more > 0 else "")
+        yield f"{shown}: {reason}"
 
 
 def _runs_table(profile: ProfileCalibration, level: float) -> Table:

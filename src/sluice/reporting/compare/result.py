@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sluice.model.workload import Workload
 from sluice.reporting.extras import data_frame
+from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
@@ -62,14 +63,21 @@ class ComparedScheduler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerComparison:
-    """Rows in the given order of schedulers. deadlines: number of jobs with one."""
+    """Rows in the given order of schedulers. deadlines: number of jobs with one.
+
+    ledgers: the fairness ledger of each scheduler's run with the first seed, if asked for.
+    """
 
     rows: tuple[ComparedScheduler, ...]
     deadlines: int
+    ledgers: Mapping[str, FairnessResult] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `compare`."""
-        return {"rows": [row.document() for row in self.rows], "deadlines": self.deadlines}
+        rows = [row.document() for row in self.rows]
+        ledgers = {name: ledger.document() for name, ledger in self.ledgers.items()}
+        document: dict[str, object] = {"rows": rows, "deadlines": self.deadlines}
+        return document | {"ledgers": ledgers} if ledgers else document
 
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row a scheduler. Needs the extra `frame`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sluice.core.story import Story, StoryLine
 from sluice.core.transitions import JOB_ENDS, JobState
-from sluice.core.why import PhaseWait, Why
+from sluice.core.why import PhaseWait, RunningAttempt, Why
 from sluice.reporting.formatting import count, counted, duration, visible
 from sluice.reporting.table_style import plain_text
 
@@ -30,6 +30,8 @@ def why_text(why: Why) -> Text:
     for phase in why.phases:
         text.append(visible(f"  {phase.phase}: "), style="dim")
         text.append(visible(f"{_phase(phase)}\n"))
+        for attempt in phase.slowest:
+            text.append(visible(f"    {_running(attempt)}\n"))
     return text
 
 
@@ -53,6 +55,17 @@ def _phase(phase: PhaseWait) -> str:
     if phase.waiting:
         counts += f", {count(phase.waiting)} waiting"
     return counts if phase.reason is None else f"{counts}; {phase.reason.text()}"
+
+
+def _running(attempt: RunningAttempt) -> str:
+    progress = "no progress report"
+    if attempt.reported_s is not None:
+        reported = f"{duration(attempt.reported_s)} ago"
+        progress = f"{100 * attempt.progress:.0f} % done at its last report, {reported}"
+    return (
+        f"attempt {attempt.attempt} on {attempt.node} has run for {duration(attempt.age_s)},"
+        f" {progress}; no copy: {attempt.no_copy.text()}"
+    )
 
 
 def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:

@@ -19,18 +19,22 @@ from sluice.model.lengths import (
 from sluice.model.resources import RESOURCE_NAMES, Resources
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
-_NAMES_SHOWN = 4  # enough to recognise the job
 _COMMANDS = ("mapper", "combiner", "reducer")
 _SHARES = ("bytes", "metadata_share", "spill_threshold")
 
 
 def job_document(job: Job) -> dict[str, Any]:
-    """The entry of the job under `jobs`.
+    """The entry of the job under `jobs`: with maps and reduces, or with a DAG of phases.
 
-    Raises InvalidInput for a job that is not a map phase and a reduce phase: a workload file cannot
-    express it.
+    Raises InvalidInput for a job whose phases are not known, or whose phases a file cannot express:
+    two of one name, or a shuffle or map output with other phases than maps and reduces.
     """
     _check_shape(job)
+    return {**_head(job), **_phases(job), **dict(_about(job))}
+
+
+def _head(job: Job) -> dict[str, Any]:
+    """Identity, instants and weight."""
     document: dict[str, Any] = {"id": str(job.job_id)}
     if str(job.pool) != str(job.job_id):
         document["pool"] = str(job.pool)
@@ -41,35 +45,44 @@ def job_document(job: Job) -> dict[str, Any]:
             document[name] = getattr(job, name)
     if job.weight != 1:
         document["weight"] = job.weight
+    if job.driver_s:
+        document["driver_s"] = job.driver_s
     has_lengths = any(phase.lengths is not None for phase in job.phases)
     if job.profile is not None and not has_lengths:
         document["profile"] = job.profile
+    return document
+
+
+def _phases(job: Job) -> dict[str, Any]:
+    if not job.phases:
+        return {}
+    if not job.is_map_reduce:
+        return {"phases": [_stage_document(job, index) for index in range(len(job.phases))]}
+    document: dict[str, Any] = {}
     for phase in job.phases:
         document |= _phase_documents(phase)
-    return document | dict(_about(job))
+    demand = dict(_demands(job))
+    return {**document, "demand": demand} if demand else document
 
 
 def _check_shape(job: Job) -> None:
-    if not job.phases and job.run is None and job.profile is None:
+    is_known = job.run is not None or job.profile is not None or job.predictions
+    if not job.phases and not is_known:
         raise InvalidInput(
             "its tasks are not known", where=f"job {job.job_id!r}", hint="give its phases"
         )
-    if job.phases and not job.is_map_reduce:
-        names = [phase.name for phase in job.phases]
-        more = ", ..." if len(names) > _NAMES_SHOWN else ""
+    if job.is_map_reduce:
+        return
+    names = [phase.name for phase in job.phases]
+    if len(set(names)) < len(names):
         raise InvalidInput(
-            f"it has {len(names)} phases: {', '.join(names[:_NAMES_SHOWN])}{more}",
-            where=f"job {job.job_id!r}",
-            hint="a workload file can have only jobs of maps and reduces",
+            "two of its phases have one name", where=f"job {job.job_id!r}", hint="name each once"
         )
 
 
 def _about(job: Job) -> Iterator[tuple[str, Any]]:
-    """Resource demands, map output, buffers and commands."""
-    demand = dict(_demands(job))
-    if demand:
-        yield "demand", demand
-    if job.map_output is not None:
+    """Map output, buffers, commands and predictions."""
+    if job.map_output is not None and (job.is_map_reduce or not job.phases):
         yield "map_output", {"bytes": job.map_output.bytes, "records": job.map_output.records}
     if job.buffer is not None:
         yield "buffer", _buffer(job.buffer)
@@ -77,6 +90,18 @@ def _about(job: Job) -> Iterator[tuple[str, Any]]:
         yield "run", _run(job.run)
         if job.run.reduces_wanted is not None and not job.phases:
             yield "reduces", {"tasks": job.run.reduces_wanted}
+    if job.predictions:
+        yield "predictions", _predictions(job)
+    if job.customer is not None:
+        yield "customer", job.customer
+
+
+def _predictions(job: Job) -> dict[str, dict[str, float]]:
+    """Seconds by VM type and number of VMs."""
+    made: dict[str, dict[str, float]] = {}
+    for one in job.predictions:
+        made.setdefault(one.vm_type, {})[str(one.vms)] = one.time_s
+    return made
 
 
 # --- phases ---------------------------------------------------------------------------------------
@@ -99,16 +124,56 @@ def _resources(amounts: Resources) -> dict[str, float]:
 
 
 def _phase_documents(phase: Phase) -> dict[str, Any]:
-    document: dict[str, Any] = {"tasks": phase.tasks, **lengths_document(phase.lengths)}
-    if phase.tasks_max is not None:
-        document["tasks_max"] = phase.tasks_max
-    document |= {
-        name: getattr(phase, name) for name in ("units", "unit_weight") if getattr(phase, name) != 1
+    document: dict[str, Any] = {
+        "tasks": phase.tasks,
+        **lengths_document(phase.lengths),
+        **_other_members(phase),
     }
     documents = {_FIELDS[phase.kind]: document}
     if phase.fetch is not None:
         documents["shuffle"] = lengths_document(phase.fetch)
     return documents
+
+
+def _other_members(phase: Phase) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if phase.tasks_max is not None:
+        document["tasks_max"] = phase.tasks_max
+    names = ("units", "unit_weight")
+    return document | {n: getattr(phase, n) for n in names if getattr(phase, n) != 1}
+
+
+def _stage_document(job: Job, index: int) -> dict[str, Any]:
+    """One stage; `after` only where it does not follow just the stage before it.
+
+    A shuffle becomes part of each task's length: stages have no shuffle of their own.
+    """
+    phase = job.phases[index]
+    lengths = _joined(phase)
+    document: dict[str, Any] = {
+        "name": phase.name,
+        "tasks": phase.tasks,
+        **lengths_document(lengths),
+        **_other_members(phase),
+    }
+    if phase.after != ((index - 1,) if index else ()):
+        document["after"] = [job.phases[position].name for position in phase.after]
+    if not phase.demand.work.is_zero:
+        document["demand"] = _resources(phase.demand.work)
+    return document
+
+
+def _joined(phase: Phase) -> TaskLengths | None:
+    fetch, lengths = phase.fetch, phase.lengths
+    if fetch is None or lengths is None:
+        return lengths
+    tasks = phase.tasks
+    if isinstance(fetch, ListedLengths) and isinstance(lengths, ListedLengths):
+        pairs = zip(fetch.durations_s, lengths.durations_s, strict=True)
+        return ListedLengths(tuple(fetch_s + work_s for fetch_s, work_s in pairs))
+    return ConstantLengths(
+        fetch.avg_s(tasks) + lengths.avg_s(tasks), fetch.max_s(tasks) + lengths.max_s(tasks)
+    )
 
 
 def lengths_document(lengths: TaskLengths | None) -> dict[str, Any]:

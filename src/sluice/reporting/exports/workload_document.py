@@ -1,11 +1,13 @@
 """A workload as the document of its file, also if it comes from logs or from a program.
 
 Reading the document gives the same workload, except for names: a file numbers its nodes, so that
-`host` becomes `host-1`, and it calls phases map and reduce. A file has no source and no notes.
+`host` becomes `host-1`, and it calls the phases of map-reduce jobs map and reduce. A file has no
+source and no notes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,18 +16,22 @@ from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
+from sluice.model.members import Member
 from sluice.model.prices import Prices
+from sluice.model.queues import Queue
 from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import job_document, lengths_document
 
 _SLOTS = ("map_slots", "reduce_slots", "containers")
+_SLOT_LIMITS = ("map_slots_min", "reduce_slots_min", "map_slots_max", "reduce_slots_max")
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:
     """The document, without keys that have their default.
 
-    Raises InvalidInput, with the job, for a job of many stages: a file cannot express it.
+    Raises InvalidInput, with the job, for phases that a file cannot express.
 
     >>> import sluice
     >>> workload_document(
@@ -40,14 +46,39 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     cluster = _cluster(workload.cluster) | _vm(workload.vm)
     parts = {
         "cluster": cluster,
-        "pools": [_pool(pool) for pool in workload.pools],
+        "pools": [
+            _pool(pool) for pool in workload.pools if _has_slot_limits(pool) or not pool.queue
+        ],
+        "queues": [_queue(queue) for queue in workload.queues],
         "prices": _prices(workload.prices, workload.capacity_prices),
         "limits": {} if workload.limits is None else _differing(workload.limits, PlanLimits()),
         "classes": [_class(one) for one in workload.classes],
+        "capacity": workload.capacity,
+        "members": [_member(one) for one in workload.members],
         "settings": _settings(workload),
     }
     document |= {name: part for name, part in parts.items() if part}
+    if workload.vm_pools is not None:
+        document |= _vm_pools(workload.vm_pools)
     document["jobs"] = [job_document(job) for job in workload.jobs]
+    return document
+
+
+def _vm_pools(pools: VmPools) -> dict[str, Any]:
+    document = _differing(
+        pools, VmPools(), ("server_units", "servers", "boot_s", "prediction_error")
+    )
+    if pools.vm_types:
+        document["vm_types"] = [
+            {"id": one.type_id, "units": one.units, "vms": one.vms} for one in pools.vm_types
+        ]
+    if math.isfinite(pools.bound_s):
+        document["windows"] = {"bound_s": pools.bound_s}
+    if pools.reconfigure is not None:
+        document["reconfigure"] = {
+            name.replace("keeps_", "keep_"): value
+            for name, value in _differing(pools.reconfigure, ReconfigureRule()).items()
+        }
     return document
 
 
@@ -145,12 +176,30 @@ def _numbered(node: Node) -> tuple[str, int]:
     return (head, int(tail)) if is_number else (str(node.node_id), 0)
 
 
+def _has_slot_limits(pool: Pool) -> bool:
+    return bool(_differing(pool, Pool(pool_id=pool.pool_id), _SLOT_LIMITS))
+
+
 def _pool(pool: Pool) -> dict[str, Any]:
     default = Pool(pool_id=pool.pool_id)
-    document = {"id": str(pool.pool_id), **_differing(pool, default)}
+    document = {"id": str(pool.pool_id), **_differing(pool, default, ("weight", *_SLOT_LIMITS))}
     if pool.order is not PoolOrder.FAIR:
         document["order"] = pool.order.value
     return document
+
+
+def _queue(queue: Queue) -> dict[str, Any]:
+    default = Queue(queue_id=queue.queue_id)
+    names = ("parent", "weight", "share_min", "share_max")
+    document = {"id": str(queue.queue_id), **_differing(queue, default, names)}
+    if queue.order is not default.order:
+        document["order"] = queue.order.value
+    return document
+
+
+def _member(member: Member) -> dict[str, Any]:
+    weight = {} if member.weight == 1 else {"weight": member.weight}
+    return {"id": member.member_id, **weight, "demands": list(member.demands)}
 
 
 # --- money ----------------------------------------------------------------------------------------

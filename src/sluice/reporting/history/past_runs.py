@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
-from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.ingest.logs.profile_names import undated
+from sluice.model.history import ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
@@ -33,13 +34,17 @@ class RunFacts:
 
     run_id: str
     started_at_s: float
+    engine: str
     machine_type: str
     slots: Mapping[str, int]
 
 
 def profile_name(job: Job) -> str:
-    """The profile that the runs of a job belong to: the named one, or the job's own."""
-    return str(job.job_id) if job.profile is None else job.profile
+    """The profile that the runs of a job belong to: the named one, or the job's own.
+
+    The job of another day is the same job, so a date in its id is not part of the name.
+    """
+    return undated(str(job.job_id)) if job.profile is None else job.profile
 
 
 def work_digest(spec: RunSpec) -> str:
@@ -77,10 +82,12 @@ def _past_run(
     entry: JobEntry, by_phase: Mapping[PhaseEntry, list[Attempt]], facts: RunFacts
 ) -> PastRun:
     submitted_at_s = entry.job.submitted_at_s
+    profile = profile_name(entry.job)
     kept = [phase for phase in entry.phases if any(_done(by_phase.get(phase, [])))]
     return PastRun(
         run_id=f"{facts.run_id}/{entry.job_id}",
-        profile=profile_name(entry.job),
+        profile=profile,
+        name=None if profile == str(entry.job_id) else str(entry.job_id),
         source=SOURCE,
         phases=tuple(_past_phase(phase, by_phase[phase], kept) for phase in kept),
         succeeded=entry.state is JobState.DONE,
@@ -90,7 +97,7 @@ def _past_run(
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
         slots=dict(facts.slots),
-        configuration=_configuration(entry.job),
+        configuration={ENGINE: facts.engine, **_configuration(entry.job)},
     )
 
 

@@ -34,10 +34,12 @@ class ImportedLog:
 
     jobs: its runs, or its jobs if it is a workload.  tasks: those that ended well; 0 if the format
     has none.  shuffle_bytes: fetched bytes.  is_read: whether anything in it was usable.
+    format: None if it is not known.
+    is_log: False for a file in a folder that is of no known format.
     """
 
     path: str
-    format: str
+    format: str | None
     jobs: int
     tasks: int
     input_bytes: int
@@ -48,6 +50,7 @@ class ImportedLog:
     notes: tuple[str, ...]
     added: Added
     is_read: bool = True
+    is_log: bool = True
 
     @classmethod
     def of(cls, read: LogRead, added: Added, refused: tuple[Skipped, ...] = ()) -> ImportedLog:
@@ -68,13 +71,14 @@ class ImportedLog:
             notes=(*read.notes, _SIZES_NOTE) if is_sized else read.notes,
             added=added,
             is_read=bool(read.runs) or read.workload is not None,
+            is_log=read.is_log,
         )
 
     @classmethod
     def unread(cls, path: str, error: InvalidInput) -> ImportedLog:
         """The entry of a log with nothing usable."""
         return cls(
-            path=path, format="unknown", jobs=0, tasks=0, input_bytes=0, shuffle_bytes=0,
+            path=path, format=None, jobs=0, tasks=0, input_bytes=0, shuffle_bytes=0,
             output_bytes=0, skipped=(Skipped(0, error.what),), skipped_count=1, notes=(),
             added=Added(), is_read=False,
         )  # fmt: skip
@@ -102,8 +106,8 @@ class Imported:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all logs were usable."""
-        return all(log.is_read for log in self.logs)
+        """Whether all logs were usable; files of a folder that are not logs do not count."""
+        return all(log.is_read or not log.is_log for log in self.logs)
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `import`."""
@@ -251,6 +255,7 @@ def _run_document(stored: StoredRun) -> dict[str, object]:
     return {
         "id": run.run_id,
         "source": run.source,
+        "name": run.name or run.profile,
         "phases": [
             _phase_document(phase, lengths)
             for phase, lengths in zip(run.phases, stored.lengths, strict=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sluice.reporting.formatting import (
     NOTHING,
     count,
+    distinguished,
     duration_tight,
     size,
 )
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 50
 SKIPPED_SHOWN = 5
+_PHASE_LETTERS = 32
 _EPOCH_S_MIN = 10**8  # a smaller number is not a date, but seconds since the start of the log
 
 
@@ -33,8 +35,13 @@ def imported_views(imported: Imported) -> Iterator[RenderableType]:
     for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
         yield plain_text(note, "dim")
     for log in imported.logs:
-        if log.skipped_count:
+        if log.skipped_count and log.is_log:
             yield from _skipped_lines(log)
+    others = [PurePath(log.path).name for log in imported.logs if not log.is_log]
+    if others:
+        more = f" and {count(len(others) - ROWS_MAX)} more" if len(others) > ROWS_MAX else ""
+        names = ", ".join(others[:ROWS_MAX])
+        yield plain_text(f"not recognised as a log: {names}{more}", "yellow")
 
 
 def _import_table(imported: Imported) -> Table:
@@ -47,7 +54,7 @@ def _import_table(imported: Imported) -> Table:
     for log in shown:
         table.add_row(
             name_cell(PurePath(log.path).name or log.path),
-            plain_text(log.format, "" if log.is_read else "red"),
+            plain_text(log.format or NOTHING, "" if log.is_read or not log.is_log else "red"),
             plain_text(count(log.jobs)),
             plain_text(count(log.tasks) if log.tasks else NOTHING),
             plain_text(size(log.input_bytes) if log.input_bytes else NOTHING),
@@ -104,20 +111,24 @@ def runs_table(runs: Sequence[StoredRun]) -> Table:
 
 def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text | NameCell]]:
     run = stored.run
-    name: Text | NameCell = name_cell(run.run_id, "bold" if run.succeeded else "red")
+    names: list[Text | NameCell] = [name_cell(run.run_id, "bold" if run.succeeded else "red")]
+    if run.name is not None:
+        names.append(name_cell(run.name, ""))
     if not run.phases:
-        yield (name, plain_text("no task ended well", "red"), *[plain_text("")] * 5)
-    for position, phase in enumerate(run.phases):
+        yield (names.pop(0), plain_text("no task succeeded", "red"), *[plain_text("")] * 5)
+    shown = distinguished([phase.name for phase in run.phases], _PHASE_LETTERS)
+    for position, (phase, short) in enumerate(zip(run.phases, shown, strict=True)):
         shuffled_bytes = phase.shuffle_read_bytes or phase.shuffle_write_bytes
         yield (
-            plain_text("") if position else name,
-            plain_text(phase.name),
+            names[position] if position < len(names) else plain_text(""),
+            name_cell(phase.name, "", short),
             plain_text(count(phase.tasks)),
             plain_text(duration_tight(phase.avg_s)),
             plain_text(duration_tight(phase.max_s)),
             plain_text(size(phase.input_bytes)),
             plain_text(size(shuffled_bytes)),
         )
+    yield from ((name, *[plain_text("")] * 6) for name in names[len(run.phases) :])
 
 
 def about_profile(runs: Sequence[StoredRun]) -> Iterator[Text]:

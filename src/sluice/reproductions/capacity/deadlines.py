@@ -53,12 +53,11 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
             for name, (alpha, beta) in (("fit", (fit.alpha, fit.beta)), ("paper", _PAPER)):
                 line = [(x, alpha / (beta - x)) for x, _ in middle]
                 curves[f"{name}: {alpha:.0f}/({beta:.0f} - x)"] = line
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="tighter-deadlines",
         title="Cost of tighter deadlines (Fig. 8)",
         setup=f"{GENERATOR} No reserved machines, divisible machines; {2 * seeds} instances each.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "As in the paper the curve is hyperbolic, with more than three times the cost at -60"
             " %. The fit of the paper, 71/(80 - x), is 0.89 instead of 1 at x = 0 (E13). For one"

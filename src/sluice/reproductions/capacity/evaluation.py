@@ -60,12 +60,11 @@ def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
                  "largest gap": max(gaps)}
             )  # fmt: skip
             lines.setdefault(sort.value, []).append((classes, fmean(times_ms)))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="scalability",
         title="Time of an integer answer, by number of classes",
         setup=f"{GENERATOR} 80 % of all machines reserved; {seeds} runs each, CPU time.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "The abstract of the paper says less than a second, its text 1967 ms at worst (E14),"
             " with a general integer solver. Here a sort gives the proven bound, and only 60"
@@ -94,12 +93,11 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
              "worst ms": max(times_ms)}
         )  # fmt: skip
         points.append((classes, fmean(times_ms)))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="capacity-only",
         title="Time without admission control, by number of classes",
         setup=f"{GENERATOR} h_low = h_up; {seeds} runs each, CPU time.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why="The answer is a sum, so its time grows with the classes, as in the paper.",
         chart=lines_chart(
             "Time without admission control", "", ("classes", "ms"), {"ours": points}
@@ -119,12 +117,11 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
              "ours: % more": 100 * fmean(more), "divisible machines: % more": 0.0}
         )  # fmt: skip
         points.append((classes, 100 * fmean(more)))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="cluster-sharing",
         title="Extra cost of dedicated clusters (Fig. 6)",
         setup=f"{GENERATOR} No reserved machines; {seeds} instances each.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Without reserved machines classes have nothing to share, and with divisible machines"
             " both cost the same. The difference is rounding: each dedicated cluster rounds up by"
@@ -166,12 +163,11 @@ def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
     points = [
         (float(jobs), 100 * (float(one) - 1)) for jobs, one in zip(levels, first, strict=True)
     ]
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="concurrency",
         title="Cost of one job, by jobs at once (Fig. 7)",
         setup=f"{GENERATOR} One class, 10 to 30 jobs, all accepted; {seeds} instances.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "With divisible machines a job costs the same at every level. Whole machines round up"
             " by half a machine on average, which matters most with few jobs. The example of the"

@@ -101,7 +101,7 @@ def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
 
 
 def _runs(world: _World, fraction: float, seeds: int) -> _Runs:
-    settings = {**world.settings, "speculation": "late", "sepb": fraction}
+    settings = {**world.settings, "speculation": "late", "min_age_s": 60.0, "sepb": fraction}
     way = Way(scheduler="static", settings=settings)
     states = [way.run(batch(world.jobs), seed) for seed in range(seeds)]
     return _Runs(

@@ -27,6 +27,7 @@ _WORLD: Final[Mapping[str, Any]] = {
     "p_slow": 0.05,
     "slow_factor": [3.0, 6.0],
     "speculation": "late",
+    "min_age_s": 60.0,
 }
 _PARTS: Final[Mapping[str, Any]] = {"mode": "pi", "sepb": 0.6, "prescheduling": True}
 _BASELINES: Final = {"6/2": (6, 2), "10/2": DEFAULT_SLOTS}

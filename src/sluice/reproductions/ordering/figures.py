@@ -114,12 +114,11 @@ def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             bars.setdefault(f"{jobs} jobs", {})[name] = fmean(one["TCT"] for one in speedups)
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="fig-3.5",
         title="Speed-ups on the Facebook workload (Fig. 3.5)",
         setup=f"{seeds} seeds on {SLOTS}, means over them. {_SPEEDUPS}",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "The gain depends on the draw, mostly on the few longest jobs, as the range shows; the"
             " gains in makespan of the thesis are within it. MK_TCT_JR has the fivefold total"
@@ -226,15 +225,14 @@ def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
                 rows.append({"workload": name, "measure": measure, "order": rule, **cells})
                 if measure == "makespan" and rule != "MK_TCT_JR":
                     lines[f"{rule}, {name}"] = [(100 * x, mean) for x, mean in means.items()]
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="fig-3.7",
         title="Varying task times (Fig. 3.7)",
         setup=(
             f"{_VARIED_JOBS} jobs on {SLOTS}, every task's time uniform within the spread, orders"
             f" made from averages; {seeds} seeds; speed-ups over the reverse of MK_JR."
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "As in the thesis the speed-ups do not suffer: averages are enough. In the thesis they"
             " sometimes improve; here they hardly change. The chart does not show MK_TCT_JR, which"

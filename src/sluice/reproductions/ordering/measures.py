@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping
 
 from sluice.planning.ordering import rules
+from sluice.planning.ordering.kernel_loading import compiled_for
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_budget import SearchBudget
-from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.search_context import KernelUse, SearchContext
 from sluice.planning.ordering.solver import FORMULAS, OrderingMethod, solve
 
 Values = tuple[float, float]  # makespan and total completion, seconds
@@ -39,13 +40,21 @@ def context_of(problem: OrderingProblem, *, seconds: float | None = None) -> Sea
     """A context to run and search orders, with compiled kernels if many tasks differ."""
     context = SearchContext(problem, SearchBudget(time.perf_counter, seconds=seconds))
     if context.expects_s(1) > 0.05:  # noqa: PLR2004  # seconds; hundreds of orders are run
-        context.use_compiled()
+        use_compiled(context, KernelUse.ANNEALING)
     return context
+
+
+def use_compiled(context: SearchContext, use: KernelUse) -> None:
+    """Switch to compiled kernels, if there are any, and start the budget only then."""
+    fast = compiled_for(use, context.on_progress)
+    if fast is not None:
+        context.use(fast)
+        context.budget.restart()
 
 
 def searched(problem: OrderingProblem, objective: Objective, seconds: float, seed: int) -> Values:
     """The values of a search of that many seconds."""
     context = context_of(problem, seconds=seconds)
-    context.use_compiled()  # for such a short time a search does not load compiled kernels itself
+    use_compiled(context, KernelUse.ANNEALING)  # such a short search does not load them itself
     best = solve(context, OrderingMethod.SEARCH, objective, random.Random(seed)).best
     return best.makespan_s, best.total_s

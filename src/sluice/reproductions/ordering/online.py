@@ -161,15 +161,14 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             lines.setdefault(name, []).append((load, fmean(total)))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="online",
         title="Release on demand and in rounds, compared with release on arrival",
         setup=(
             f"{FACEBOOK_JOBS} Facebook jobs, {seeds} seeds: mean and deviation of the ratio of"
             f" release on arrival to each policy. ATI of 10 s. {_ARRIVALS}"
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "A released job cannot be overtaken, so late release allows a better order. Release on"
             " demand by least work (TCT) gains most in total completion, especially with long"
@@ -224,7 +223,8 @@ def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
                 "at 10 s": fmean(percents[10.0]),
             }
         )
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.4",
         title="Fixed and adaptive rounds (Table 3.4)",
         setup=(
@@ -232,8 +232,6 @@ def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
             f" {', '.join(f'{dt:g}' for dt in INTERVALS_S)} s, mean and deviation, and the"
             f" mean at the shortest. {_ARRIVALS}"
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "The thesis does not give its arrivals, and the percentages depend mostly on them. Its"
             " conclusions hold: adaptive rounds gain much more than fixed ones, and nearly as much"
@@ -266,15 +264,14 @@ def fig_3_9(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             lines.setdefault(name, []).append((load, fmean(total)))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="fig-3.9",
         title="Gain of MROrder (Fig. 3.9)",
         setup=(
             f"20 benchmark jobs, {FACEBOOK_JOBS} Facebook jobs, {seeds} seeds, mean and deviation;"
             f" ATI of 10 s, each measure under rounds that optimise it. {_ARRIVALS}"
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "The thesis does not give the arrivals, so the load is swept. As there, Facebook jobs"
             " gain about 3 % of makespan under load, and the gain in total completion grows with"

@@ -7,8 +7,10 @@ import time
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.enumeration import enumerate_orders
+from sluice.planning.ordering.kernel_loading import compiled_for
 from sluice.planning.ordering.loads import loads_of
 from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.search_context import KernelUse
 from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import (
     BENCHMARKS,
@@ -21,7 +23,7 @@ from sluice.planning.ordering.workloads import (
     facebook,
 )
 from sluice.reproductions.charts import lines_chart
-from sluice.reproductions.ordering.measures import context_of
+from sluice.reproductions.ordering.measures import context_of, use_compiled
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 SLOTS = f"{MAP_SLOTS} map and {REDUCE_SLOTS} reduce slots"
@@ -84,12 +86,11 @@ def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         }
         for job, (name, maps, reduces, map_s, reduce_s) in enumerate(BENCHMARKS)
     ]
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.2",
         title="The benchmarks (Table 3.2)",
         setup=f"Counts and times are the thesis's; TM, TR and positions are for {SLOTS}.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Nine rows; the thesis mentions ten benchmarks. It does not list its test beds of 1 to"
             " 30 jobs, so ours repeat this table."
@@ -118,12 +119,11 @@ def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
                 "median reduce s": _median([job.reduces[0][1] for job in inside]),
             }
         )
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.3",
         title="The synthetic Facebook workload (Table 3.3)",
         setup=f"{len(drawn)} jobs, {seeds} seeds of {FACEBOOK_JOBS}.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Job counts by bin are those of the thesis, rounded to whole jobs of 50. Times are one"
             " draw for each job and phase; their medians should be near exp(9.9511) = 21 s and"
@@ -166,7 +166,8 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         took_ms = (1000 * thesis[5], sim_ms, exact_ms)
         for line, number in zip(times.values(), took_ms, strict=True):
             line.append((jobs, number))
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-3.5",
         title="Rules compared with all orders (Table 3.5)",
         setup=(
@@ -174,8 +175,6 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
             " order for total completion. SIM tries all orders, compiled; exact is branch and"
             " bound, compiled too. Times in ms, the mean of both measures."
         ),
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "Absolute seconds differ, because the thesis does not list its jobs: none of the"
             " benchmarks can end after 45 s. The pattern is the same: rules are within a few"
@@ -196,8 +195,8 @@ def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     """Rule and optimum by measure, and the milliseconds of enumeration and of exact search."""
     problem = benchmarks(jobs)
     context = context_of(problem)
-    context.use_compiled()
-    enumerate_orders(context, Objective.TCT)  # compiles everything before the timing
+    use_compiled(context, KernelUse.ENUMERATION)  # compiles everything before the timing
+    fast = compiled_for(KernelUse.PROOF, context.on_progress) or context.kernels
     known = context.loads
     ruled = context.values(rules.mk_jr(known))[0], context.values(rules.tct(known))[1]
     objectives = (Objective.MAKESPAN, Objective.TCT)
@@ -207,7 +206,7 @@ def _optimum(jobs: int) -> tuple[dict[str, str], float, float]:
     exact_s = 0.0
     for objective in objectives:
         place = context_of(problem, seconds=60.0)
-        place.use(context.kernels)
+        place.use(fast)
         answer = solve(place, OrderingMethod.EXACT, objective, random.Random(0))
         assert answer.is_proved, "the benchmarks are proved in a second"
         exact_s += place.budget.elapsed_s

@@ -1,15 +1,20 @@
-"""The profile store: what every run of a job took, kept so that the next one can be foretold.
+"""The profile store: measurements of past runs, from which the next runs are predicted.
 
-Theory of operation. A run is one row, its phases are rows below it, and the tasks of a phase are
-packed into one more, where there are not too many. Rows are only ever written whole: a run with all
-that hangs on it in one transaction, so that a crash leaves it there or not, and never half of it.
+Theory of operation. A run is one row, and each of its phases is a row. The tasks of a phase are
+packed into one value, unless there are too many. A run is written with its phases in one
+transaction, so after a crash it is in the store as a whole or not at all.
 
-Writers come one at a time (SQLite has it so, PostgreSQL is asked for it by a lock of its own), so
-that "is it known?" and "then add it" cannot be torn apart by another. A run is known by its source
-and its id in that source. If it is added again unchanged, nothing happens; if it differs, the
-version with more content stays. So a log may be read twice, by two at once, or first cut short.
+There is one writer at a time: SQLite works this way, and PostgreSQL gets an advisory lock. So no
+other process can write between the question whether a run is known and its insertion. A run is
+identified by the kind of its job and its id. If it is added again unchanged, nothing happens. If it
+differs, the more complete record stays. So a log may be read twice, by two processes at once, or
+while its job still runs.
 
-Nothing is dropped unless it is asked for.
+Files: `address` (where the store is), `database` (connections and their errors), `schema`,
+`tables` and `migrations` (its tables), `rows` (runs as rows), `reading`, `writing`, `retention`
+and `names` (the statements), `repository` (the class for users).
+
+Nothing is deleted unless the user asks for it.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _begin_on_server(connection: Connection) -> None:
 
 
 @contextmanager
-def told_clearly(address: Address) -> Iterator[None]:
+def database_errors(address: Address) -> Iterator[None]:
     """Raise faults of the database as StoreUnavailable or StoreCorrupt, naming the store."""
     try:
         yield

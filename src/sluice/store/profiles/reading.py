@@ -1,8 +1,9 @@
-"""Finding runs again, in an order that does not depend on the order in which they were added."""
+"""Reading runs, in an order that does not depend on the order in which they were added."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
 
@@ -16,7 +17,7 @@ def profile_names(connection: Connection) -> list[str]:
 
 
 def run_counts(connection: Connection) -> dict[str, int]:
-    """How many runs each profile has, by name, sorted."""
+    """The number of runs of each profile, by name, sorted."""
     query = select(RUNS.c.profile, func.count()).group_by(RUNS.c.profile)
     return dict(sorted((name, runs) for name, runs in connection.execute(query)))
 
@@ -24,8 +25,8 @@ def run_counts(connection: Connection) -> dict[str, int]:
 def stored_runs(connection: Connection, profile: str | None = None) -> list[StoredRun]:
     """The runs of one profile, or of all, oldest first.
 
-    By submission, those that tell none first; then by source and id. Raises ValueError where a
-    row is damaged.
+    Sorted by submission, with those without one first; then by source and id. Raises ValueError
+    if a row is damaged.
     """
     wanted = true() if profile is None else RUNS.c.profile == profile
     found = _matching(connection, wanted)
@@ -33,11 +34,11 @@ def stored_runs(connection: Connection, profile: str | None = None) -> list[Stor
 
 
 def newest_runs(connection: Connection, profile: str, limit: int) -> list[StoredRun]:
-    """The last runs of a profile that ended well, newest first."""
-    ended_well = (RUNS.c.profile == profile) & RUNS.c.succeeded
+    """The last runs of a profile that succeeded, newest first."""
+    succeeded = (RUNS.c.profile == profile) & RUNS.c.succeeded
     last = (
         select(RUNS.c.id)
-        .where(ended_well)
+        .where(succeeded)
         .order_by(RUNS.c.submitted_at_s.desc().nulls_last(), RUNS.c.id.desc())
         .limit(limit)
     )
@@ -46,20 +47,32 @@ def newest_runs(connection: Connection, profile: str, limit: int) -> list[Stored
 
 def _age(stored: StoredRun) -> tuple[bool, float, str, str]:
     run = stored.run
-    told = run.submitted_at_s is not None
-    return told, run.submitted_at_s or 0.0, run.source, run.run_id
+    is_known = run.submitted_at_s is not None
+    return is_known, run.submitted_at_s or 0.0, run.source, run.run_id
 
 
-def _matching(connection: Connection, wanted: ColumnElement[bool]) -> list[StoredRun]:
+class RunRows(NamedTuple):
+    """The row of a run, and the rows of its phases in their order."""
+
+    run: Row
+    phases: list[Row]
+
+
+def matching_rows(connection: Connection, wanted: ColumnElement[bool]) -> list[RunRows]:
+    """The rows of all runs that match."""
     runs = [_row(row) for row in connection.execute(RUNS.select().where(wanted)).mappings()]
     numbers = select(RUNS.c.id).where(wanted)
     phases: dict[int, list[Row]] = defaultdict(list)
     query = PHASES.select().where(PHASES.c.run.in_(numbers)).order_by(PHASES.c.position)
     for row in connection.execute(query).mappings():
         phases[row["run"]].append(_row(row))
-    return [stored_run(run, phases[run["id"]]) for run in runs]
+    return [RunRows(run, phases[run["id"]]) for run in runs]
+
+
+def _matching(connection: Connection, wanted: ColumnElement[bool]) -> list[StoredRun]:
+    return [stored_run(run, phases) for run, phases in matching_rows(connection, wanted)]
 
 
 def _row(row: RowMapping) -> Row:
-    # SQLAlchemy's names are strings of a kind of its own.
+    # The names that SQLAlchemy gives are a subclass of str.
     return {str(name): value for name, value in row.items()}

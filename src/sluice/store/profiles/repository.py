@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self
 
 from sqlalchemy import Connection, Engine
 
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
-from sluice.store.database import told_clearly as disk_told_clearly
+from sluice.store.database import told_clearly as disk_errors
 from sluice.store.home import make_state_folder
 from sluice.store.private import make_private_file
-from sluice.store.profiles import reading, retention, writing
+from sluice.store.profiles import names, reading, retention, writing
 from sluice.store.profiles.address import Address, address_of
-from sluice.store.profiles.database import damage, engine_of, told_clearly
+from sluice.store.profiles.database import damage, database_errors, engine_of
 from sluice.store.profiles.database import reading as reading_of
 from sluice.store.profiles.database import writing as writing_to
 from sluice.store.profiles.retention import Forgotten
@@ -48,7 +49,7 @@ class Profiles:
         """
         address = address_of(url)
         if address.is_file:
-            with disk_told_clearly(address.path.parent):
+            with disk_errors(address.path.parent):
                 _make_file(address)
         return cls._at(address, clock)
 
@@ -69,7 +70,7 @@ class Profiles:
     def _at(cls, address: Address, clock: Callable[[], float]) -> Self:
         engine = engine_of(address)
         try:
-            with told_clearly(address):
+            with database_errors(address):
                 bring_up_to_date(engine, address)
         except BaseException:
             engine.dispose()
@@ -111,9 +112,21 @@ class Profiles:
             return reading.stored_runs(connection, name)
 
     def newest(self, name: str, limit: int) -> list[PastRun]:
-        """The last runs of a profile that succeeded, newest first."""
+        """The last runs of a profile that succeeded, newest first.
+
+        name: of the profile, or any name that `profile_named` finds.
+        """
         with self._reading() as connection:
-            return [stored.run for stored in reading.newest_runs(connection, name, limit)]
+            profile = names.profile_named(connection, name) or name
+            return [stored.run for stored in reading.newest_runs(connection, profile, limit)]
+
+    def profile_named(self, name: str) -> str | None:
+        """The profile with this name, with this old name, or with a run of this name or id.
+
+        None if there is none, or if runs of several profiles have the name.
+        """
+        with self._reading() as connection:
+            return names.profile_named(connection, name)
 
     # --- adding -------------------------------------------------------------------------------
 
@@ -136,6 +149,14 @@ class Profiles:
                 added = added.plus(writing.write(connection, chunk))
         return added
 
+    def move(self, names_moved: Iterable[str], profile: str) -> int:
+        """Move the runs of profiles to another one; returns how many runs were moved.
+
+        Runs that are added later under one of the old names join the profile, too.
+        """
+        with self._writing() as connection:
+            return names.move_runs(connection, names_moved, profile)
+
     def _records(
         self,
         runs: Iterable[PastRun],
@@ -143,7 +164,12 @@ class Profiles:
         on_refused: Callable[[InvalidInput], None] | None,
     ) -> Iterator[RunRecord]:
         now_s = self._clock()
+        with self._reading() as connection:
+            moved = names.aliases(connection)
         for run in runs:
+            profile = moved.get(run.profile, run.profile)
+            if profile != run.profile:
+                run = replace(run, profile=profile, name=run.name or run.profile)  # noqa: PLW2901  # the run under its new name
             try:
                 yield record_of(run, log_digest=digest, learned_at_s=now_s)
             except InvalidInput as error:
@@ -167,11 +193,13 @@ class Profiles:
     def forget(self, name: str, run_ids: Iterable[str] | None = None) -> list[Forgotten]:
         """Drop runs of a profile by their ids, or the whole profile."""
         with self._writing() as connection:
+            if run_ids is None:
+                names.drop_aliases(connection, name)
             return retention.forget_runs(connection, name, run_ids)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with told_clearly(self.address), reading_of(self._engine) as connection:
+        with database_errors(self.address), reading_of(self._engine) as connection:
             try:
                 yield connection
             # The store can read whatever it wrote, so something else changed the rows.
@@ -180,7 +208,7 @@ class Profiles:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with told_clearly(self.address), writing_to(self._engine) as connection:
+        with database_errors(self.address), writing_to(self._engine) as connection:
             yield connection
 
 

@@ -1,4 +1,4 @@
-"""Dropping runs that nobody wants any more, and telling which."""
+"""Deletes runs, and returns which runs were deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sluice.store.profiles.writing import drop
 
 
 class Forgotten(NamedTuple):
-    """A run that was dropped."""
+    """A run that was deleted."""
 
     profile: str
     source: str
@@ -35,7 +35,7 @@ def forget_but_newest(
 def forget_learned_before(
     connection: Connection, at_s: float, profile: str | None
 ) -> list[Forgotten]:
-    """Drop what was learned before an instant of the wall clock."""
+    """Delete the runs that were learned before an instant of the wall clock."""
     rows = _rows(connection, profile)
     return _forget(connection, [row for row in rows if row["learned_at_s"] < at_s])
 
@@ -43,14 +43,14 @@ def forget_learned_before(
 def forget_runs(
     connection: Connection, profile: str, run_ids: Iterable[str] | None
 ) -> list[Forgotten]:
-    """Drop runs of a profile by their ids; None for all of them."""
+    """Delete runs of a profile by their ids; None for all of them."""
     wanted = None if run_ids is None else set(run_ids)
     rows = _rows(connection, profile)
     return _forget(connection, [row for row in rows if wanted is None or row["run_id"] in wanted])
 
 
 def _rows(connection: Connection, profile: str | None) -> list[RowMapping]:
-    """What is known by, of the profile or of all, oldest first."""
+    """Identity and age of the runs of the profile, or of all, oldest first."""
     wanted = true() if profile is None else RUNS.c.profile == profile
     columns = ("id", "profile", "source", "run_id", "submitted_at_s", "learned_at_s")
     query = select(*(RUNS.c[name] for name in columns)).where(wanted)
@@ -59,8 +59,8 @@ def _rows(connection: Connection, profile: str | None) -> list[RowMapping]:
 
 def _age(row: RowMapping) -> tuple[str, bool, float, str, str]:
     submitted_at_s = row["submitted_at_s"]
-    told = submitted_at_s is not None
-    return row["profile"], told, submitted_at_s or 0.0, row["source"], row["run_id"]
+    is_known = submitted_at_s is not None
+    return row["profile"], is_known, submitted_at_s or 0.0, row["source"], row["run_id"]
 
 
 def _forget(connection: Connection, rows: Iterable[RowMapping]) -> list[Forgotten]:

@@ -1,8 +1,8 @@
-"""Runs as rows, and rows as runs again: equal values come back.
+"""Runs as rows, and rows as runs: a run that is read equals the run that was written.
 
-What a database could not take is refused or made plain here, before anything is written, so that
-every database holds the same of the same run: sizes beyond 63 bits and times that are no numbers
-are refused; characters that PostgreSQL or UTF-8 has no place for are replaced.
+Values that some database cannot store are refused or replaced before anything is written, so that
+every database has the same rows for the same run. Sizes over 63 bits and times that are not finite
+are refused; characters that PostgreSQL or UTF-8 cannot store are replaced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun
+from sluice.model.history import PastPhase, PastRun, job_kind
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics, length_statistics
 from sluice.store.profiles.timeline import TASKS_KEPT_MAX, packed, unpacked
 
@@ -29,16 +29,16 @@ _COUNTS = (
     "tasks", "failed", "input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes",
     "input_records", "output_records", "rss_bytes_max",
 )  # fmt: skip
-_NOT_TOLD = {"id", "run", "digest", "log_digest", "learned_at_s"}  # by the log itself
+_NOT_IN_LOG = {"id", "run", "digest", "log_digest", "learned_at_s"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run as the store holds it.
+    """A run with what the store adds to it.
 
-    lengths: by phase position how its tasks' lengths are spread; None where no log told them.
-    log_digest: of the log that told it, where whoever added it said so.
-    learned_at_s: wall clock, seconds since 1970.
+    lengths: statistics of the task lengths of each phase; None if the log has no single tasks.
+    log_digest: of the log that it comes from, if known.
+    learned_at_s: when it was added; wall clock, seconds since 1970.
     """
 
     run: PastRun
@@ -48,19 +48,19 @@ class StoredRun:
 
 
 class RunRecord(NamedTuple):
-    """A run as rows, without the number that it gets in the table."""
+    """A run as rows, without its number in the table."""
 
     run: Row
     phases: tuple[Row, ...]
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by: source, and id in that source."""
-        return self.run["source"], self.run["run_id"]
+        """The kind of job and its id, which identify the run."""
+        return job_kind(self.run["source"]), self.run["run_id"]
 
     @property
-    def told(self) -> tuple[int, int]:
-        """How much it tells; of two accounts of a run the greater one stays."""
+    def amount(self) -> tuple[int, int]:
+        """How complete it is: tasks, and other facts. The most complete record is kept."""
         return self.run["tasks_told"], self.run["facts_told"]
 
 
@@ -68,7 +68,7 @@ class RunRecord(NamedTuple):
 
 
 def record_of(run: PastRun, *, log_digest: str | None, learned_at_s: float) -> RunRecord:
-    """The run as rows. Raises InvalidInput, naming the run, where no store could take it."""
+    """The run as rows. Raises InvalidInput, naming the run, if it cannot be stored."""
     try:
         phases = _phase_rows(run)
         row = _run_row(run)
@@ -92,16 +92,17 @@ def _run_row(run: PastRun) -> Row:
         "configuration": _json({key: str(value) for key, value in run.configuration.items()}),
         "notes": _json(list(run.notes)),
         "tasks_told": _count("tasks", sum(phase.tasks + phase.failed for phase in run.phases)),
-        "facts_told": _facts_told(run),
+        "facts_told": _facts(run),
+        "name": _plain(run.name),
     }
 
 
-def _facts_told(run: PastRun) -> int:
-    """What is known beside the tasks: a log that was cut short knows less."""
+def _facts(run: PastRun) -> int:
+    """The number of known facts besides the tasks; a log that was cut short has fewer."""
     single = (run.submitted_at_s, run.elapsed_s, run.queue, run.machine_type)
     known = sum(fact is not None for fact in single) + run.succeeded
-    told_one_by_one = sum(bool(phase.timeline) for phase in run.phases)
-    return known + len(run.phases) + told_one_by_one + len(run.slots) + len(run.configuration)
+    timelines = sum(bool(phase.timeline) for phase in run.phases)
+    return known + len(run.phases) + timelines + len(run.slots) + len(run.configuration)
 
 
 def _phase_rows(run: PastRun) -> tuple[Row, ...]:
@@ -136,21 +137,22 @@ def _phase_row(position: int, phase: PastPhase, *, is_kept: bool) -> Row:
 
 
 def digest_of(run: Row, phases: Sequence[Row]) -> str:
-    """Over all that the log told: two accounts of a run are the same if it is the same.
+    """A digest of all values from the log; two records with the same digest are equal.
 
-    What is not known is left out, so that a column which a newer release adds changes none.
+    NULL is left out, so that a new column of a later release does not change old digests.
     """
-    told = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for row in (run, *phases):
         rest = {name: value for name, value in row.items() if value is not None}
         timeline = bytes(rest.pop("timeline", b""))
-        told.update(
+        digest.update(
             orjson.dumps(
-                {name: rest[name] for name in rest.keys() - _NOT_TOLD}, option=orjson.OPT_SORT_KEYS
+                {name: rest[name] for name in rest.keys() - _NOT_IN_LOG},
+                option=orjson.OPT_SORT_KEYS,
             )
         )
-        told.update(hashlib.blake2b(timeline, digest_size=16).digest())
-    return told.hexdigest()
+        digest.update(hashlib.blake2b(timeline, digest_size=16).digest())
+    return digest.hexdigest()
 
 
 def _key(name: str, text: str) -> str:
@@ -166,7 +168,7 @@ def _plain(text: str | None) -> str | None:
 
 
 def _storable(text: str) -> str:
-    """The text without halves of characters, and without NUL."""
+    """The text without lone surrogates and NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -183,7 +185,7 @@ def _seconds(name: str, number: float | None) -> float | None:
 
 
 def _json(value: Mapping[str, Any] | list[Any]) -> str:
-    """JSON, the same for equal values; keys may be numbers."""
+    """JSON text that is equal for equal values; keys may be numbers."""
     how = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
     return orjson.dumps(_all_storable(value), option=how).decode()
 
@@ -200,19 +202,20 @@ def _all_storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def stored_run(run: Row, phases: Sequence[Row]) -> StoredRun:
-    """The run again. Raises ValueError where the rows are not what was once written."""
+    """The run of these rows. Raises ValueError if they do not fit their digest."""
     if digest_of(run, phases) != run["digest"]:
         raise ValueError(f"run {run['run_id']!r} of {run['source']} does not fit its digest")
-    told = PastRun(
+    found = PastRun(
         **{name: run[name] for name in ("run_id", "profile", "source", "succeeded")},
         **{name: run[name] for name in ("submitted_at_s", "elapsed_s", "queue", "machine_type")},
         phases=tuple(map(_phase, phases)),
         slots=orjson.loads(run["slots"]),
         configuration=orjson.loads(run["configuration"]),
         notes=tuple(orjson.loads(run["notes"])),
+        name=run["name"],
     )
     return StoredRun(
-        run=told,
+        run=found,
         lengths=tuple(_statistics(row["lengths"]) for row in phases),
         log_digest=run["log_digest"],
         learned_at_s=run["learned_at_s"],
@@ -231,6 +234,6 @@ def _phase(row: Row) -> PastPhase:
 def _statistics(content: str | None) -> LengthStatistics | None:
     if content is None:
         return None
-    told = orjson.loads(content)
-    quantiles_s = {percent: told["quantiles_s"][str(percent)] for percent in QUANTILES}
-    return LengthStatistics(**told | {"quantiles_s": quantiles_s})
+    fields = orjson.loads(content)
+    quantiles_s = {percent: fields["quantiles_s"][str(percent)] for percent in QUANTILES}
+    return LengthStatistics(**fields | {"quantiles_s": quantiles_s})

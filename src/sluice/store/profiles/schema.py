@@ -1,8 +1,8 @@
-"""The store's schema, from whatever version it has to that of this release.
+"""Brings the store's schema to the version of this release.
 
-The migrations are a folder of this package, applied by Alembic in one transaction under the
-writers' lock: of two that open an old store at once the second finds it mended. A store that is up
-to date never wakes Alembic, so that opening one costs a query.
+The migrations are a folder of this package. Alembic applies them in one transaction under the
+writers' lock, so if two processes open an old store at once, the second finds it up to date. For a
+store that is up to date, Alembic is not imported, and opening it costs one query.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sluice.store.profiles.address import Address
 from sluice.store.profiles.database import reading, writing
 
 VERSION_TABLE = "sluice_version"
-VERSIONS = ("0001",)  # of the migrations, oldest first; the last is what this release writes
+VERSIONS = ("0001", "0002")  # of the migrations, oldest first; this release writes the last one
 
 
 def bring_up_to_date(engine: Engine, address: Address) -> None:
-    """Make the tables, or change them as newer releases have it.
+    """Make the tables, or change those of an older release.
 
     Raises InvalidInput for a store of a newer release, and for a file of another program.
     """
@@ -28,7 +28,7 @@ def bring_up_to_date(engine: Engine, address: Address) -> None:
         if _version(connection, address) == VERSIONS[-1]:
             return
     with writing(engine) as connection:
-        # Another may have done it between the two looks.
+        # Another process may have done it between the two queries.
         if _version(connection, address) != VERSIONS[-1]:
             migrate(connection, VERSIONS[-1])
 
@@ -41,7 +41,7 @@ def migrate(connection: Connection, version: str) -> None:
 
     with resources.as_file(resources.files(__package__) / "migrations") as folder:
         script = ScriptDirectory(str(folder), version_locations=[str(folder)])
-        # What env.py would say to Alembic's own command line, which no user of ours needs.
+        # As env.py does for Alembic's own command line, which is not used here.
         context = EnvironmentContext(
             Config(),
             script,

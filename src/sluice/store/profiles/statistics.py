@@ -1,4 +1,4 @@
-"""How the lengths of a phase's tasks are spread: what is kept of them when they are too many."""
+"""Statistics of the task lengths of a phase, which are stored even if the tasks are not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ QUANTILES = (5, 25, 50, 75, 90, 95, 99)  # percent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthStatistics:
-    """Over `tasks` lengths: the shortest, the standard deviation (of them all), the skewness.
+    """The shortest of `tasks` lengths, their standard deviation (population) and skewness.
 
     quantiles_s: by percent, linear between neighbours.
-    skewness: None where all are alike.
+    skewness: None if all lengths are equal.
     """
 
     tasks: int
@@ -25,10 +25,10 @@ class LengthStatistics:
 
 
 def length_statistics(lengths_s: Sequence[float]) -> LengthStatistics | None:
-    """Quantiles and moments of lengths in seconds, in any order; None for none.
+    """Quantiles and moments of lengths in seconds, in any order; None without lengths.
 
-    >>> told = length_statistics([4.0, 1.0, 2.0, 3.0])
-    >>> told.min_s, told.quantiles_s[50], told.quantiles_s[75]
+    >>> found = length_statistics([4.0, 1.0, 2.0, 3.0])
+    >>> found.min_s, found.quantiles_s[50], found.quantiles_s[75]
     (1.0, 2.5, 3.25)
     """
     if not lengths_s:
@@ -52,5 +52,5 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     between = ordered[below] + (place - below) * (ordered[above] - ordered[below])
-    # Rounding must not carry it past a neighbour.
+    # Rounding must not move it past a neighbour.
     return min(max(between, ordered[below]), ordered[above])

@@ -1,8 +1,8 @@
 """The tables of the profile store as this release reads and writes them.
 
-How a database comes to have them is told by `migrations`; a test holds the two together. Lists and
-mappings are JSON in text, written the same way on every database, so that digests agree. All names
-begin with `sluice_`, for a PostgreSQL database may serve others too.
+The `migrations` make them; a test checks that both agree. Lists and mappings are JSON in text,
+written the same way on every database, so that digests agree. All names begin with `sluice_`,
+because a PostgreSQL database may have other tables.
 """
 
 from __future__ import annotations
@@ -38,12 +38,21 @@ RUNS = Table(
     Column("slots", Text, nullable=False),
     Column("configuration", Text, nullable=False),
     Column("notes", Text, nullable=False),
-    Column("tasks_told", BigInteger, nullable=False),  # ended well or not, over all phases
-    Column("facts_told", BigInteger, nullable=False),  # how much else is known of it
+    Column("tasks_told", BigInteger, nullable=False),  # successful and failed, over all phases
+    Column("facts_told", BigInteger, nullable=False),  # the number of other known facts
     Column("digest", Text, nullable=False),  # over the row, its phases and their tasks
-    Column("log_digest", Text),  # of the log that told it
+    Column("log_digest", Text),  # of the log that it comes from
     Column("learned_at_s", Double, nullable=False),  # wall clock, seconds since 1970
+    Column("name", Text),  # of the job or application, where the profile has another name
     UniqueConstraint("source", "run_id", name="sluice_runs_known_by"),
+)
+
+# Names of profiles that were renamed or merged, and the profiles that have their runs now.
+ALIASES = Table(
+    "sluice_aliases",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("profile", Text, nullable=False),
 )
 
 PHASES = Table(
@@ -66,6 +75,6 @@ PHASES = Table(
     Column("cpu_s", Double),
     Column("rss_bytes_max", BigInteger),
     Column("after", Text, nullable=False),
-    Column("lengths", Text),  # statistics over all tasks that the log told one by one
-    Column("timeline", LargeBinary),  # those tasks, packed; none where there are too many
+    Column("lengths", Text),  # statistics over the single tasks in the log
+    Column("timeline", LargeBinary),  # those tasks, packed; NULL if there are too many
 )

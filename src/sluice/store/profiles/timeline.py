@@ -1,6 +1,6 @@
 """The tasks of a phase as one value in a row: columns of numbers, JSON, compressed.
 
-Half a million tasks are megabytes so, and would be minutes of inserting as rows of their own.
+Half a million tasks are a few megabytes in this form. As rows they would take minutes to insert.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import orjson
 
 from sluice.model.history import PastTask
 
-TASKS_KEPT_MAX = 100_000  # of one run; each takes some fifteen bytes
+TASKS_KEPT_MAX = 100_000  # of one run; each takes about 15 bytes
 _FORMAT = 1
 
 
 def packed(tasks: Sequence[PastTask]) -> bytes:
-    """The tasks in their order. `unpacked` gives back equal values."""
+    """The tasks in their order; `unpacked` returns equal tasks."""
     nodes = list(dict.fromkeys(task.node for task in tasks))
     places = {node: place for place, node in enumerate(nodes)}
     columns = {
@@ -33,7 +33,7 @@ def packed(tasks: Sequence[PastTask]) -> bytes:
 
 
 def unpacked(content: bytes) -> tuple[PastTask, ...]:
-    """The tasks again. Raises ValueError, KeyError, IndexError or TypeError for other bytes."""
+    """The packed tasks. Raises ValueError, KeyError, IndexError or TypeError for other bytes."""
     try:
         columns = orjson.loads(zlib.decompress(content))
     except zlib.error as error:

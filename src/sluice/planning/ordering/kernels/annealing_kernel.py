@@ -9,7 +9,6 @@ optimum. Source: ordering spec, section 10.4.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
@@ -24,10 +23,10 @@ class RandomDraws(NamedTuple):
     patience: exponential, for the acceptance of a worse order.
     """
 
-    kind: Sequence[float]
-    place: Sequence[float]
-    other: Sequence[float]
-    patience: Sequence[float]
+    kind: list[float]
+    place: list[float]
+    other: list[float]
+    patience: list[float]
 
 
 class AnnealingState(NamedTuple):
@@ -38,11 +37,11 @@ class AnnealingState(NamedTuple):
     best: value to minimise, guide value, makespan and total completion of the best order.
     """
 
-    order: MutableSequence[int]
-    best_order: MutableSequence[int]
-    goal: Sequence[float]
-    now: MutableSequence[float]
-    best: MutableSequence[float]
+    order: list[int]
+    best_order: list[int]
+    goal: list[float]
+    now: list[float]
+    best: list[float]
 
 
 def anneal_steps(
@@ -83,7 +82,7 @@ def pick_places(kind: float, place: float, other: float, jobs: int) -> tuple[int
     return start, end
 
 
-def apply_move(order: MutableSequence[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
+def apply_move(order: list[int], start: int, end: int, is_swap: bool) -> None:  # noqa: FBT001  # a draw decides, not a caller
     """Swap the jobs at two positions, or move the first to the position of the second."""
     job = order[start]
     if is_swap:

@@ -15,7 +15,6 @@ Source: ordering spec, section 10.2.
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.fifo_model import enqueue, run_maps, run_reduces
@@ -34,14 +33,14 @@ class SearchTree(NamedTuple):
     counts: depth (-1 when the search is done), and number of opened nodes.
     """
 
-    child: MutableSequence[int]
-    value: MutableSequence[float]
-    horizon_s: MutableSequence[float]
-    width: MutableSequence[int]
-    place: MutableSequence[int]
-    best: MutableSequence[float]
-    best_order: MutableSequence[int]
-    counts: MutableSequence[int]
+    child: list[int]
+    value: list[float]
+    horizon_s: list[float]
+    width: list[int]
+    place: list[int]
+    best: list[float]
+    best_order: list[int]
+    counts: list[int]
 
 
 def branch(node: SearchNode, states: PrefixStates, tree: SearchTree, nodes: int) -> int:

@@ -6,7 +6,6 @@ measure, then to the lexicographically first. Source: ordering spec, section 6.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays, evaluate
@@ -19,10 +18,10 @@ class EnumerationState(NamedTuple):
     best: its measure, and its other measure.  worst: the greatest makespan and total so far.
     """
 
-    order: MutableSequence[int]
-    best_order: MutableSequence[int]
-    best: MutableSequence[float]
-    worst: MutableSequence[float]
+    order: list[int]
+    best_order: list[int]
+    best: list[float]
+    worst: list[float]
 
 
 def evaluate_orders(
@@ -51,7 +50,7 @@ def evaluate_orders(
     return 0
 
 
-def next_order(order: MutableSequence[int]) -> int:
+def next_order(order: list[int]) -> int:
     """Change `order` to the lexicographically next one; returns 0 if it is the last."""
     pivot = len(order) - 2
     while pivot >= 0 and order[pivot] > order[pivot + 1]:

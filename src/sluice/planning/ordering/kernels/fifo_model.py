@@ -15,7 +15,6 @@ The functions of this module are kernels, see `slot_groups`. Source: ordering sp
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.slot_groups import SlotGroups, idle_until, reset, start_tasks
@@ -25,18 +24,18 @@ from sluice.planning.ordering.kernels.sort_and_heap import pop_first, push, sort
 class JobRuns(NamedTuple):
     """Task runs of all jobs: runs first[2j] to first[2j+1] - 1 are job j's maps, then reduces."""
 
-    length_s: Sequence[float]
-    tasks: Sequence[int]
-    first: Sequence[int]
+    length_s: list[float]
+    tasks: list[int]
+    first: list[int]
 
 
 class JobTimes(NamedTuple):
     """Instants by job: first map start, last map end (0 without), first reduce start, last end."""
 
-    began_s: MutableSequence[float]
-    ready_s: MutableSequence[float]
-    reducing_s: MutableSequence[float]
-    ended_s: MutableSequence[float]
+    began_s: list[float]
+    ready_s: list[float]
+    reducing_s: list[float]
+    ended_s: list[float]
 
 
 class ReduceQueue(NamedTuple):
@@ -48,26 +47,26 @@ class ReduceQueue(NamedTuple):
     pending_min: by index in `pending`, the least position from there on.
     """
 
-    pending: MutableSequence[int]
-    waiting: MutableSequence[int]
-    run: MutableSequence[int]
-    left: MutableSequence[int]
-    pending_min: MutableSequence[int]
-    counts: MutableSequence[int]
+    pending: list[int]
+    waiting: list[int]
+    run: list[int]
+    left: list[int]
+    pending_min: list[int]
+    counts: list[int]
 
 
 class FlowArrays(NamedTuple):
     """Task runs, slots of each kind, and working memory."""
 
     work: JobRuns
-    slots: Sequence[int]
+    slots: list[int]
     maps: SlotGroups
     reduces: SlotGroups
     times: JobTimes
     queue: ReduceQueue
 
 
-def evaluate(flow: FlowArrays, order: Sequence[int]) -> tuple[float, float]:
+def evaluate(flow: FlowArrays, order: list[int]) -> tuple[float, float]:
     """Run all jobs of an order. Returns the last end and the sum of all ends, in seconds.
 
     Stores the instants of the jobs in `flow.times`.
@@ -100,7 +99,7 @@ def run_maps(work: JobRuns, job: int, groups: SlotGroups, times: JobTimes) -> No
     times.ended_s[job] = times.ready_s[job]
 
 
-def fill_queue(flow: FlowArrays, order: Sequence[int], jobs: int) -> None:
+def fill_queue(flow: FlowArrays, order: list[int], jobs: int) -> None:
     """Fill the queue with the first `jobs` jobs of an order, sorted by ready instant."""
     work, queue, ready_s = flow.work, flow.queue, flow.times.ready_s
     count = 0
@@ -119,7 +118,7 @@ def fill_queue(flow: FlowArrays, order: Sequence[int], jobs: int) -> None:
     _update_pending_min(queue, jobs)
 
 
-def enqueue(flow: FlowArrays, order: Sequence[int], position: int) -> None:
+def enqueue(flow: FlowArrays, order: list[int], position: int) -> None:
     """Add one more job to the queue; earlier jobs may already run."""
     work, queue, ready_s = flow.work, flow.queue, flow.times.ready_s
     counts = queue.counts
@@ -145,7 +144,7 @@ def _update_pending_min(queue: ReduceQueue, jobs: int) -> None:
         queue.pending_min[place] = min(queue.pending[place], queue.pending_min[place + 1])
 
 
-def run_reduces(flow: FlowArrays, order: Sequence[int], until_s: float) -> None:
+def run_reduces(flow: FlowArrays, order: list[int], until_s: float) -> None:
     """Start the reduces that start before `until_s`; unfinished jobs stay in the queue."""
     groups, queue, ready_s = flow.reduces, flow.queue, flow.times.ready_s
     counts = queue.counts
@@ -166,7 +165,7 @@ def run_reduces(flow: FlowArrays, order: Sequence[int], until_s: float) -> None:
         _run_first(flow, order, before_s)
 
 
-def _run_first(flow: FlowArrays, order: Sequence[int], before_s: float) -> None:
+def _run_first(flow: FlowArrays, order: list[int], before_s: float) -> None:
     """Start reduces of the first waiting job that start before `before_s`."""
     work, queue, groups, times = flow.work, flow.queue, flow.reduces, flow.times
     position = queue.waiting[0]

@@ -21,7 +21,6 @@ Source: ordering spec, section 10.2; its three bounds are sharpened by the slots
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays, enqueue, run_reduces
@@ -43,20 +42,20 @@ class SearchNode(NamedTuple):
 
     flow: FlowArrays
     scratch: SlotGroups
-    order: MutableSequence[int]
-    is_placed: MutableSequence[int]
-    goal: Sequence[float]
-    johnson: Sequence[int]
-    by_maps: Sequence[int]
-    by_work: Sequence[int]
-    equal_before: Sequence[int]
-    map_work_s: Sequence[float]
-    reduce_work_s: Sequence[float]
-    span_s: Sequence[float]
-    mapped_s: MutableSequence[float]
-    left_s: MutableSequence[float]
-    ends_s: MutableSequence[float]
-    works_s: MutableSequence[float]
+    order: list[int]
+    is_placed: list[int]
+    goal: list[float]
+    johnson: list[int]
+    by_maps: list[int]
+    by_work: list[int]
+    equal_before: list[int]
+    map_work_s: list[float]
+    reduce_work_s: list[float]
+    span_s: list[float]
+    mapped_s: list[float]
+    left_s: list[float]
+    ends_s: list[float]
+    works_s: list[float]
 
 
 def prefix_bound(node: SearchNode, depth: int) -> tuple[float, float]:
@@ -230,7 +229,7 @@ def level_s(pool: SlotGroups, from_s: float, work_s: float) -> float:
     return at_s + work_s / slots
 
 
-def _add_sorted(numbers: MutableSequence[float], count: int, number: float) -> int:
+def _add_sorted(numbers: list[float], count: int, number: float) -> int:
     """Insert a number into the first `count` sorted numbers; returns the new count."""
     place = count
     while place > 0 and numbers[place - 1] > number:

@@ -7,7 +7,6 @@ tried. Restoring costs O(jobs + groups); running the prefix again would cost all
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
 from typing import NamedTuple
 
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays
@@ -21,11 +20,11 @@ class PrefixStates(NamedTuple):
     queue: three counts and four rows of the reduce queue, by depth.  ended_s: ends, by depth.
     """
 
-    at_s: MutableSequence[float]
-    slots: MutableSequence[int]
-    groups: MutableSequence[int]
-    queue: MutableSequence[int]
-    ended_s: MutableSequence[float]
+    at_s: list[float]
+    slots: list[int]
+    groups: list[int]
+    queue: list[int]
+    ended_s: list[float]
 
 
 def save_prefix(flow: FlowArrays, states: PrefixStates, depth: int, jobs: int) -> None:

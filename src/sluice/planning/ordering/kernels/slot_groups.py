@@ -18,7 +18,6 @@ Source: ordering spec, section 10.1.
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence
 from typing import NamedTuple
 
 _FEW = 8  # up to this many additions a loop is as fast as the jump
@@ -31,11 +30,11 @@ class SlotGroups(NamedTuple):
     moving the others.  moved_at_s, moved_slots: working memory for groups that move.
     """
 
-    at_s: MutableSequence[float]
-    slots: MutableSequence[int]
-    ends: MutableSequence[int]
-    moved_at_s: MutableSequence[float]
-    moved_slots: MutableSequence[int]
+    at_s: list[float]
+    slots: list[int]
+    ends: list[int]
+    moved_at_s: list[float]
+    moved_slots: list[int]
 
 
 def reset(pool: SlotGroups, slots: int) -> None:

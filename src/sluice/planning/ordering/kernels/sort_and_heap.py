@@ -6,10 +6,8 @@ by their ready instants, and a sorted sequence costs one pass. numba has no stab
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 
-
-def push(heap: MutableSequence[int], size: int, number: int) -> int:
+def push(heap: list[int], size: int, number: int) -> int:
     """Add a number to the min-heap; returns the new size."""
     place = size
     while place > 0 and heap[(place - 1) // 2] > number:
@@ -19,7 +17,7 @@ def push(heap: MutableSequence[int], size: int, number: int) -> int:
     return size + 1
 
 
-def pop_first(heap: MutableSequence[int], size: int) -> int:
+def pop_first(heap: list[int], size: int) -> int:
     """Remove the least number from the heap; returns the new size."""
     size -= 1
     number = heap[size]
@@ -36,11 +34,11 @@ def pop_first(heap: MutableSequence[int], size: int) -> int:
 
 
 def sort_by_instant(
-    positions: MutableSequence[int],
+    positions: list[int],
     count: int,
-    order: Sequence[int],
-    at_s: Sequence[float],
-    spare: MutableSequence[int],
+    order: list[int],
+    at_s: list[float],
+    spare: list[int],
 ) -> None:
     """Sort the first `count` positions by the instants of their jobs; ties keep their order.
 
@@ -61,7 +59,7 @@ def sort_by_instant(
 
 
 def _end_of_rise(
-    positions: Sequence[int], start: int, count: int, order: Sequence[int], at_s: Sequence[float]
+    positions: list[int], start: int, count: int, order: list[int], at_s: list[float]
 ) -> int:
     """End of the sorted run that begins at `start`."""
     end = start + 1
@@ -71,13 +69,13 @@ def _end_of_rise(
 
 
 def _merge(
-    positions: MutableSequence[int],
+    positions: list[int],
     start: int,
     middle: int,
     end: int,
-    order: Sequence[int],
-    at_s: Sequence[float],
-    spare: MutableSequence[int],
+    order: list[int],
+    at_s: list[float],
+    spare: list[int],
 ) -> None:
     """Merge two neighbouring sorted runs."""
     for place in range(start, middle):

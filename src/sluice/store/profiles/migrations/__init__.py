@@ -1,4 +1,4 @@
-"""The store's schema, version by version; each module says what changed since the one before.
+"""The store's schema, version by version; each module is the change since the one before.
 
-A module here is never edited once it was released: stores were made by it.
+A module is never edited after its release, because stores were made by it.
 """

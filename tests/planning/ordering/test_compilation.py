@@ -9,7 +9,7 @@ import pytest
 from tests.planning.order_problems import EXAMPLE_A, context, problem
 from tests.skips import required
 
-from sluice.planning.ordering import compilation, search_context
+from sluice.planning.ordering import compilation, kernel_loading
 from sluice.planning.ordering.compilation import (
     compiled_kernels,
     is_kept,
@@ -17,6 +17,8 @@ from sluice.planning.ordering.compilation import (
     plain_kernels,
 )
 from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.search_budget import SearchBudget
+from sluice.planning.ordering.search_context import LOADING_S, KernelUse, SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import facebook
 
@@ -25,8 +27,9 @@ def test_without_numba_there_is_the_plain_search(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     compiled_kernels.cache_clear()
     place = context(problem(*EXAMPLE_A), may_compile=True)
+    place.request_compiled(KernelUse.ANNEALING)
 
-    assert not place.use_compiled()
+    assert not place.adopt_compiled()
     assert place.kernels is plain_kernels()
     assert (
         40
@@ -47,15 +50,73 @@ def test_a_compiler_that_fails_leaves_the_plain_search(monkeypatch):
         tried.append(keeps)
         return replace(plain_kernels(), is_compiled=True, evaluate=fail)
 
-    monkeypatch.setattr(search_context, "compiled_kernels", broken)
+    monkeypatch.setattr(kernel_loading, "compiled_kernels", broken)
     reported: list[str] = []
     place = context(facebook(12, random.Random(0)), may_compile=True, evaluations=60)
     place.on_progress = reported.append
+    place.request_compiled(KernelUse.PROOF)
 
-    assert not place.use_compiled()
+    assert not place.adopt_compiled()
     assert [True, False] == tried
     assert ["compiling the search, once"] * 2 == reported
     assert solve(place, OrderingMethod.SEARCH, Objective.TCT, random.Random(0)).best.total_s > 0
+
+
+class LoaderThatTakesAWhile:
+    """Gives kernels that count as compiled after being asked a number of times."""
+
+    def __init__(self, asked_before):
+        self.asked_before = asked_before
+        self.asked = 0
+        self.used = 0
+
+    def request(self, use, on_progress):
+        assert use in KernelUse
+
+    def loaded(self, wait_s=0.0):
+        self.asked += 1
+        if self.asked <= self.asked_before:
+            return None
+        plain = plain_kernels()
+
+        def counted(kernel):
+            def count(*arguments):
+                self.used += 1
+                return kernel(*arguments)
+
+            return count
+
+        return replace(
+            plain, is_compiled=True, branch=counted(plain.branch),
+            anneal_steps=counted(plain.anneal_steps),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["exact", "search"])
+@pytest.mark.parametrize("objective", ["tct", "both"])
+def test_a_search_continues_on_kernels_that_were_loaded_meanwhile(method, objective):
+    """The moment of the change makes no difference to the answer."""
+    made = facebook(10, random.Random(3))
+    answers = []
+    for asked_before in (0, 2, 5, None):
+        place = context(made, evaluations=400)
+        loader = LoaderThatTakesAWhile(asked_before)
+        if asked_before is not None:
+            place = SearchContext(made, SearchBudget(lambda: 0.0, evaluations=400), loader=loader)
+            place.request_compiled(KernelUse.PROOF)
+        answers.append(solve(place, OrderingMethod(method), Objective(objective), random.Random(1)))
+        assert (loader.used > 0) == (asked_before is not None)
+
+    assert [answers[-1]] * len(answers) == answers
+
+
+def test_kernels_are_not_requested_when_too_little_time_is_left():
+    made, loader = problem(*EXAMPLE_A), LoaderThatTakesAWhile(0)
+    for seconds, is_adopted in ((LOADING_S / 2, False), (LOADING_S * 2, True)):
+        place = SearchContext(made, SearchBudget(lambda: 0.0, seconds=seconds), loader=loader)
+        place.request_compiled(KernelUse.PROOF)
+
+        assert is_adopted == place.adopt_compiled()
 
 
 def test_without_a_cache_everything_is_compiled_again():
@@ -119,6 +180,7 @@ def test_machine_code_is_kept_for_the_next_process():
     fast = compiled_kernels()
     assert fast is not None
     place = context(problem(*EXAMPLE_A), may_compile=True)
-    assert place.use_compiled()
+    place.request_compiled(KernelUse.ANNEALING)
+    assert place.adopt_compiled()
 
     assert is_kept(fast.evaluate)

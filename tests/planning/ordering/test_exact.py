@@ -19,9 +19,11 @@ from tests.planning.order_problems import (
 )
 
 from sluice.model.errors import InvalidInput
+from sluice.planning.ordering.annealing import evaluated
+from sluice.planning.ordering.branch_and_bound import BranchAndBound
 from sluice.planning.ordering.compilation import compiled_kernels
 from sluice.planning.ordering.enumeration import enumerate_orders
-from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.objectives import Objective, weighted_objective
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 from sluice.planning.ordering.workloads import benchmarks, facebook
 
@@ -64,6 +66,24 @@ def test_exact_is_equal_to_enumeration_two_hundred_times_up_to_seven_jobs():
     for case in range(200):
         made = random_problem(draw, jobs=(2, 3, 4, 5, 6, 6, 7)[case % 7])
         check_against_enumeration(made, compiled_kernels())
+
+
+def test_orders_evaluated_between_two_nodes_do_not_change_the_proof():
+    """Annealing runs in the middle of a tree search, on the same jobs."""
+    draw = random.Random(5)
+    for _ in range(60):
+        made = random_problem(draw, jobs=5)
+        makespan_s, total_s, _ = best_values(made)
+        for objective, optimum in ((Objective.MAKESPAN, makespan_s), (Objective.TCT, total_s)):
+            place = context(made, evaluations=10**9)
+            goal = weighted_objective(objective, 1.0, 1.0)
+            tree = BranchAndBound(place, evaluated(place, tuple(range(5))), goal)
+            while not tree.is_done:
+                place.budget.evaluations_max = place.budget.evaluations + 1
+                tree.search(1.0)
+                place.values(draw.sample(range(5), 5))
+
+            assert optimum == pytest.approx(tree.best.value(goal), rel=ROUNDING)
 
 
 def test_jobs_with_only_one_equal_phase_are_not_equal():

@@ -1,0 +1,208 @@
+"""Explain why a finished run took as long as it did, and what would make it shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from sluice.api.simulate import simulate
+from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.run_replay import (
+    Change,
+    Slots,
+    evened,
+    replay_workload,
+    scaled,
+    slots_of,
+    split,
+)
+from sluice.estimate.run_anatomy import RunAnatomy, run_anatomy
+from sluice.ingest.logs.formats import AUTO, read_logs
+from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.replay import REPLAY_LIMITS
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastRun
+from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis, WhatIf
+from sluice.store.profiles import Profiles
+
+FACTORS = (0.5, 1.0, 2.0, 4.0)
+_NAMED_MAX = 8
+_WORTH_SHARE_MIN = 0.005  # of the recorded time: less is noise
+
+Replayed = Callable[..., float]
+
+
+def explain(
+    subject: str,
+    *,
+    job: str | None = None,
+    format: str = AUTO,  # noqa: A002  # the users' word for it
+    settings: Sequence[str] = (),
+    store: str | None = None,
+) -> Diagnosis:
+    """Why a finished run took as long as it did.
+
+    subject: a log file or folder; or the id of a run, or the name of an application, in the profile
+    store (its newest run).
+    job: which job, by id or name, where the subject has several.
+    format, settings: for a log, as for `import_logs`.
+    Raises InvalidInput if there is no such run, or its log does not list single tasks.
+    """
+    return diagnosed(_run(subject, job, format, settings, store))
+
+
+def diagnosed(run: PastRun) -> Diagnosis:
+    """The diagnosis of a run. Raises InvalidInput if its log does not list single tasks."""
+    if not run.phases:
+        raise InvalidInput(
+            "no task of it ended well", where=f"run {run.run_id!r}", hint="explain another run"
+        )
+    slots = slots_of(run)
+    anatomy = run_anatomy(run, sum(slots.values()))
+    # Waiting for slots and the driver's work pass in the replay as well.
+    outside_s = anatomy.waited_s + anatomy.driver_s
+
+    def replayed_s(some: Slots = slots, change: Change | None = None) -> float:
+        makespan_s = simulate(replay_workload(run, some, outside_s, change)).makespan_s
+        assert makespan_s is not None, "every task of a replay ends"
+        return makespan_s
+
+    base_s = replayed_s()
+    what_if = tuple(_what_if(slots, base_s, replayed_s))
+    found = sorted(
+        _advice(run, slots, anatomy, base_s, replayed_s),
+        key=lambda advice: (-advice.saves_s, advice.what),
+    )
+    worth = [one for one in found if one.saves_s > _WORTH_SHARE_MIN * anatomy.recorded_s]
+    return Diagnosis(
+        run_id=run.run_id,
+        profile=run.profile,
+        source=run.source,
+        slots=sum(slots.values()),
+        failed_attempts=sum(phase.failed for phase in run.phases),
+        anatomy=anatomy,
+        replayed_s=base_s,
+        what_if=what_if,
+        advice=tuple(worth[:ADVICE_MAX]),
+    )
+
+
+def _what_if(slots: Slots, base_s: float, replayed_s: Replayed) -> Iterator[WhatIf]:
+    total = sum(slots.values())
+    for factor in FACTORS:
+        some = scaled(slots, factor)
+        seconds = base_s if factor == 1 else replayed_s(some)
+        actual = sum(some.values()) / total
+        efficiency = base_s / (actual * seconds) if seconds else 1.0
+        yield WhatIf(
+            slots_factor=factor, slots=sum(some.values()), s=seconds, efficiency=efficiency
+        )
+
+
+# --- advice ---------------------------------------------------------------------------------------
+
+
+def _advice(
+    run: PastRun, slots: Slots, anatomy: RunAnatomy, base_s: float, replayed_s: Replayed
+) -> Iterator[Advice]:
+    double = scaled(slots, 2)
+    yield Advice(
+        what=f"Use {sum(double.values())} slots instead of {sum(slots.values())}",
+        saves_s=base_s - replayed_s(double),
+        how="replayed with twice the slots",
+    )
+    if anatomy.driver_s:
+        yield Advice(
+            what="Shorten the work outside tasks: start-up, planning, collecting results, commit",
+            saves_s=anatomy.driver_s,
+            how="at most: all time in which no task ran",
+        )
+    if anatomy.waited_s:
+        yield Advice(
+            what="Start when slots are free, or give its queue a guarantee",
+            saves_s=anatomy.waited_s,
+            how="at most: the time before the first task",
+        )
+    for one in anatomy.skew:
+        read = " and reads more" if one.by_bytes else ""
+        yield Advice(
+            what=f"Divide {one.stage!r} evenly: its longest task takes {one.ratio:.1f} times the"
+            f" median{read}",
+            saves_s=base_s - replayed_s(change=evened(one.stage)),
+            how="replayed with all tasks of the stage at their average",
+        )
+    most = max(slots.values())
+    for phase in run.phases:
+        if phase.tasks < most:
+            yield Advice(
+                what=f"Use {most} tasks instead of {phase.tasks} in {phase.name!r}",
+                saves_s=base_s - replayed_s(change=split(phase.name, most)),
+                how="replayed with the stage's work divided evenly over a task for each slot",
+            )
+    yield from _of_failures(run, slots)
+
+
+def _of_failures(run: PastRun, slots: Slots) -> Iterator[Advice]:
+    lost_s = sum(phase.failed * phase.avg_s for phase in run.phases)
+    failed = sum(phase.failed for phase in run.phases)
+    if failed:
+        yield Advice(
+            what=f"Find out why {failed} attempts failed",
+            saves_s=lost_s / sum(slots.values()),
+            how="each failed attempt counted as an average task, over all slots",
+        )
+
+
+# --- which run ------------------------------------------------------------------------------------
+
+
+def _run(
+    subject: str, job: str | None, name: str, settings: Sequence[str], store: str | None
+) -> PastRun:
+    if Path(subject).exists():
+        options = read_options(settings, "--set")
+        logs = read_logs([subject], name, options, REPLAY_LIMITS)
+        runs = [run for log in logs for run in log.runs if run.phases]
+        if not runs:
+            raise InvalidInput(
+                "it holds no finished job with tasks", where=subject, hint="give another log"
+            )
+        return _chosen(runs, job, subject)
+    with Profiles.existing(store) as profiles:
+        runs = profiles.runs(subject)
+        if runs and job is None:
+            return runs[-1]
+        everything = [one.run for one in profiles.stored()]
+        named = [
+            run for run in everything if subject in (run.run_id, run.run_id.split("/")[0], run.name)
+        ]
+        renamed = profiles.profile_named(subject)
+        if not runs and not named and renamed is not None:
+            return profiles.runs(renamed)[-1]
+        if not runs and not named:
+            raise InvalidInput(
+                f"{subject!r} is not a file, and no run or application of that name is stored",
+                where="explain",
+                hint=nearest_profile(subject, profiles.names()),
+            )
+    return _chosen(runs or named, job, subject)
+
+
+def _chosen(runs: Sequence[PastRun], job: str | None, subject: str) -> PastRun:
+    """The one that is meant. Raises InvalidInput that names the others."""
+    if job is not None:
+        found = [
+            run
+            for run in runs
+            if job in (run.run_id, run.run_id.rpartition("/")[2], run.profile, run.name)
+        ]
+        if found:
+            return found[-1]
+    elif len(runs) == 1:
+        return runs[0]
+    names = list(dict.fromkeys(run.run_id.rpartition("/")[2] for run in runs))
+    more = ", ..." if len(names) > _NAMED_MAX else ""
+    what = f"it has {len(names)} jobs" if job is None else f"it has no job {job!r}"
+    raise InvalidInput(
+        what, where=subject, hint=f"choose one by --job: {', '.join(names[:_NAMED_MAX])}{more}"
+    )

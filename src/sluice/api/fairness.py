@@ -1,0 +1,121 @@
+"""The fairness ledger of a recorded run, of a simulation, or of imported logs."""
+
+from __future__ import annotations
+
+from sluice.api.simulate import OnMessage, Scheduling, simulated
+from sluice.api.sources import GivenSettings, Source
+from sluice.bootstrap import past_runs
+from sluice.bootstrap.policy_classes import Spec
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput
+from sluice.reporting.fairness.result import FairnessResult
+from sluice.reporting.fairness.tenants import TenantUse, joined, tenant_use
+
+PERIOD_S_MIN = 1e-3
+PERIODS_MAX = 10_000
+
+
+def fairness(
+    *,
+    source: Source | None = None,
+    run_id: str | None = None,
+    all_runs: bool = False,
+    period_s: float | None = None,
+    misreports: bool = False,
+    tasks: Spec = "ltyarn",
+    release: Spec = "input",
+    admission: Spec = "all",
+    settings: GivenSettings = (),
+    seed: int = 0,
+    on_message: OnMessage | None = None,
+) -> FairnessResult:
+    """Who paid for what, used, lent and borrowed: in a recorded run, or a simulation of `source`.
+
+    run_id: a recorded run; by default the newest that can be read.
+    all_runs: all recorded runs one after the other, without the time between them.
+    period_s: length of a period; by default some twelfth of the whole.
+    misreports: also search for what tenants could have gained by false demands.
+    Raises InvalidInput if there is no such run, or no task has run.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     '''{version: 1, cluster: {containers: 2}, queues: [{id: a}, {id: b}], jobs: [
+    ...     {id: x, pool: a, maps: {tasks: 20, avg_s: 1}},
+    ...     {id: y, pool: b, submitted_at_s: 5, maps: {tasks: 20, avg_s: 1}}]}'''
+    ... )
+    >>> found = fairness(source=workload, tasks="ltrf").document()
+    >>> found["tenants"]["b"]["lent"], found["tenants"]["b"]["owed"]
+    (5.0, 0.0)
+    """
+    if period_s is not None and not period_s >= PERIOD_S_MIN:
+        raise InvalidInput(
+            f"period_s is {period_s}", where="period_s", hint="give a number of seconds above 0"
+        )
+    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    if source is not None:
+        scheduler, result = simulated(source, how)
+        return _of(scheduler.state, how.chosen()[0].name, period_s, misreports, result.cluster)
+    if all_runs:
+        return _of_all(period_s, misreports, on_message or (lambda _: None))
+    run = past_runs.recorded(run_id, on_message or (lambda _: None))
+    scheduler = past_runs.replayed(run)
+    name = scheduler.policies.tasks.name
+    return _of(scheduler.state, name, period_s, misreports, None)
+
+
+def _of_all(
+    period_s: float | None,
+    misreports: bool,  # noqa: FBT001  # handed on
+    on_message: OnMessage,
+) -> FairnessResult:
+    uses: list[TenantUse] = []
+    names: list[str] = []
+    for run in past_runs.all_readable(on_message):
+        scheduler = past_runs.replayed(run)
+        use = _use_of(scheduler.state, None)
+        if use is not None:
+            uses.append(use)
+            names.append(scheduler.policies.tasks.name)
+    if not uses:
+        raise InvalidInput("no run is recorded yet", where="fairness", hint="run a workload first")
+    rules = "+".join(dict.fromkeys(names))
+    return _ledger(joined(uses), rules, period_s, misreports)
+
+
+def _of(
+    state: ClusterState,
+    scheduler: str,
+    period_s: float | None,
+    misreports: bool,  # noqa: FBT001  # handed on
+    cluster: Cluster | None,
+) -> FairnessResult:
+    use = _use_of(state, cluster)
+    if use is None:
+        raise InvalidInput("no task has run", where="fairness", hint="run or simulate some jobs")
+    return _ledger(use, scheduler, period_s, misreports)
+
+
+def _use_of(state: ClusterState, cluster: Cluster | None) -> TenantUse | None:
+    """The tenants of a state; None if no task has run."""
+    attempts = [*state.closed, *state.running.values()]
+    if not attempts:
+        return None
+    nodes = cluster or Cluster(nodes=tuple(entry.node for entry in state.nodes.values()))
+    pools = [entry.pool for entry in state.pools.values()]
+    return tenant_use(attempts, state.jobs.values(), pools, nodes, state.now_s)
+
+
+def _ledger(
+    use: TenantUse,
+    scheduler: str,
+    period_s: float | None,
+    misreports: bool,  # noqa: FBT001  # handed on
+) -> FairnessResult:
+    if period_s is not None and use.ends_at_s / period_s > PERIODS_MAX:
+        raise InvalidInput(
+            f"period_s is {period_s}: {use.ends_at_s / period_s:,.0f} periods",
+            where="period_s",
+            hint=f"give a length that makes at most {PERIODS_MAX}",
+        )
+    return FairnessResult.of(use, scheduler, period_s=period_s, misreports=misreports)

@@ -1,0 +1,98 @@
+"""Which VMs each job gets from the pools, and when, so that all deadlines are met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sluice.api.sources import Source, read_workload
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.model.vm_pools import VmPools
+from sluice.planning.pools import baselines, online, slots
+from sluice.planning.pools.problem import PoolProblem, problem_of
+from sluice.planning.pools.schedule import PoolSchedule
+from sluice.reporting.pools.result import PoolsResult
+
+PAIRS_JOBS_MAX = 1000  # a million pair costs
+SERVICES = ("delayed", "immediate")
+VM_AWARE = "vm-aware"
+
+_OTHERS: Mapping[str, Callable[[PoolProblem], PoolSchedule]] = {
+    "instant-opt": online.instant_opt,
+    "per-job": baselines.per_job,
+    "dedicated": baselines.dedicated,
+}
+POLICIES = (VM_AWARE, *_OTHERS)
+_WITHOUT_POOLS = ("per-job", "dedicated")
+
+
+def pools(
+    source: Source,
+    *,
+    policy: str = VM_AWARE,
+    reconfigure: bool = False,
+    service: str = "delayed",
+    tick_s: float = 1.0,
+) -> PoolsResult:
+    """The schedule of a workload's jobs on its VM pools.
+
+    policy: vm-aware, instant-opt, per-job or dedicated.  reconfigure: also change the pool sizes.
+    service: delayed (a job may wait), or immediate (it starts at its arrival or not at all).
+    tick_s: runs last a whole number of ticks; 0 for exact times.
+    Raises InvalidInput naming job, type and field.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     '''{version: 1, server_units: 12, vm_types: [{id: VM-1, units: 2, vms: 40}],
+    ...     jobs: [{id: a, deadline_s: 270, predictions: {VM-1: {"10": 250, "20": 131.58}}}]}'''
+    ... )
+    >>> round(pools(workload).total_cost_server_s, 2)
+    416.67
+    """
+    _check(policy, reconfigure=reconfigure, service=service)
+    problem = _problem(source, tick_s)
+    if service == "immediate" and policy not in _WITHOUT_POOLS:
+        problem = online.starting_at_once(problem)
+    if policy == VM_AWARE:
+        return PoolsResult(online.vm_aware(problem, reconfigures=reconfigure))
+    return PoolsResult(_OTHERS[policy](problem))
+
+
+def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, float]]:
+    """Least total cost of each two jobs on idle pools, by the job reserved first, then the other.
+
+    Raises InvalidInput as `pools` does, and for more than 1,000 jobs.
+    """
+    problem = _problem(source, tick_s)
+    if len(problem.jobs) > PAIRS_JOBS_MAX:
+        raise InvalidInput(
+            f"{len(problem.jobs)} jobs have too many pairs to print",
+            where="--pair-costs",
+            hint=f"give at most {PAIRS_JOBS_MAX} jobs",
+        )
+    return slots.pair_costs(problem.sizes, problem.jobs, 0.0)
+
+
+def _problem(source: Source, tick_s: float) -> PoolProblem:
+    workload = read_workload(source)
+    return problem_of(
+        workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
+    )
+
+
+def _check(policy: str, *, reconfigure: bool, service: str) -> None:
+    for where, given, known in (
+        ("--policy", policy, POLICIES), ("--service", service, SERVICES),
+    ):  # fmt: skip
+        if given not in known:
+            near = suggestion(given, known)
+            hint = near if near.startswith("did you mean") else f"give {', '.join(known)}"
+            raise InvalidInput(f"unknown value {given!r}", where=where, hint=hint)
+    if reconfigure and policy != VM_AWARE:
+        raise InvalidInput(
+            f"it has no effect with --policy {policy}", where="--reconfigure", hint="leave it out"
+        )
+    if service != "delayed" and policy in _WITHOUT_POOLS:
+        raise InvalidInput(
+            f"it has no effect with --policy {policy}", where="--service", hint="leave it out"
+        )

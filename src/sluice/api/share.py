@@ -1,0 +1,104 @@
+"""Divide a capacity among members, step by step, under one rule."""
+
+from __future__ import annotations
+
+from sluice.api.sources import Source, read_workload
+from sluice.model.errors import InvalidInput
+from sluice.planning.sharing.fluid import share_out
+from sluice.planning.sharing.misreports import best_misreport
+from sluice.planning.sharing.problem import SharingOptions, sharing_problem
+from sluice.reporting.share.result import ShareResult
+
+_LEFTOVERS = ("keep", "drop")
+# Which options a rule reads; any other that is given has no effect.
+_READ_BY = {
+    "discount_price": ("mlrf", "ltrf"),
+    "par": ("ltrf",),
+    "alpha": ("karma",),
+    "initial_credits": ("karma",),
+    "half_life_steps": ("decay",),
+}
+
+
+def share(
+    source: Source,
+    *,
+    policy: str = "ltrf",
+    discount_price: float | None = None,
+    leftovers: str = "keep",
+    alpha: float | None = None,
+    initial_credits: float | None = None,
+    half_life_steps: float | None = None,
+    par: bool = False,
+    whole_units: bool = False,
+    misreports: bool = False,
+) -> ShareResult:
+    """What each member of a workload receives of its capacity in each step.
+
+    policy: static, mlrf, ltrf, karma or decay.  leftovers: keep or drop demand that was not met.
+    discount_price: price of a borrowed unit, above 0 to 1 (default 1).
+    alpha: part of the capacity that karma shares by credits (default 1).
+    initial_credits: karma's credits for each unit of weight (default: enough for all steps).
+    half_life_steps: steps after which decay counts use half (default 4).
+    par: charge a member that becomes active late (ltrf).  whole_units: one unit at a time.
+    misreports: also search for what each member could gain by reporting other demands.
+    Raises InvalidInput naming field and member.
+
+    >>> import sluice
+    >>> workload = sluice.parse_workload(
+    ...     '''{version: 1, capacity: 200, members: [
+    ...     {id: A, demands: [40, 80, 160, 120]}, {id: B, demands: [200, 120, 100, 100]}]}'''
+    ... )
+    >>> result = share(workload, policy="ltrf")
+    >>> result.fairness, result.benefit
+    ({'A': 1.25, 'B': 1.0}, 0.25)
+    """
+    if leftovers not in _LEFTOVERS:
+        raise InvalidInput(
+            f"leftovers is {leftovers!r}", where="leftovers", hint="give keep or drop"
+        )
+    given = {
+        "discount_price": discount_price,
+        "alpha": alpha,
+        "initial_credits": initial_credits,
+        "half_life_steps": half_life_steps,
+    }
+    numbers = {name: value for name, value in given.items() if value is not None}
+    options = SharingOptions(
+        policy=policy,
+        keeps_leftovers=leftovers == "keep",
+        charges_late=par,
+        is_whole=whole_units,
+        **numbers,
+    )
+    if par and whole_units:
+        raise InvalidInput(
+            "par is given together with whole_units", where="par", hint="give one of the two"
+        )
+    workload = read_workload(source)
+    if workload.capacity is None:
+        raise InvalidInput(
+            "capacity is missing", where=workload.source, hint="give the units to be shared"
+        )
+    if not workload.members:
+        raise InvalidInput(
+            "members is missing",
+            where=workload.source,
+            hint="give members: [{id: A, weight: 1, demands: [40, 80]}]",
+        )
+    try:
+        problem = sharing_problem(workload.capacity, workload.members, options)
+    except InvalidInput as error:
+        raise error.within(workload.source) from None
+    found = None
+    if misreports:
+        found = tuple(best_misreport(problem, member) for member in range(len(problem.names)))
+    return ShareResult(share_out(problem), found, _notes(policy, {*numbers, *(["par"] * par)}))
+
+
+def _notes(policy: str, given: set[str]) -> tuple[str, ...]:
+    return tuple(
+        f"{name} has no effect with the policy {policy}"
+        for name, readers in _READ_BY.items()
+        if name in given and policy not in readers
+    )

@@ -1,0 +1,107 @@
+"""`pools`: which VMs each job gets from the pools, and when."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.reporting.pools.result import PoolsResult
+
+
+def _tick(text: object) -> float:
+    try:
+        tick_s = float(str(text))
+    except ValueError:
+        tick_s = math.nan
+    if not 0 <= tick_s <= 1e6:  # noqa: PLR2004  # far beyond any use, and finite
+        raise InvalidInput(
+            f"{str(text)[:80]!r} is not a number of seconds",
+            where="--tick",
+            hint="give seconds, or 0 for exact times",
+        )
+    return tick_s
+
+
+@app.command()
+def pools(
+    file: given.File,
+    *,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="vm-aware|instant-opt|per-job|dedicated", help="How jobs get their VMs."
+        ),
+    ] = "vm-aware",
+    reconfigure: Annotated[
+        bool,
+        typer.Option("--reconfigure", help="Also change the pool sizes where that saves enough."),
+    ] = False,
+    service: Annotated[
+        str,
+        typer.Option(
+            metavar="delayed|immediate", help="Whether a job may wait for VMs after its arrival."
+        ),
+    ] = "delayed",
+    pair_costs: Annotated[
+        bool,
+        typer.Option(
+            "--pair-costs", help="Print only what two jobs cost together, by which is first."
+        ),
+    ] = False,
+    tick: Annotated[
+        float,
+        typer.Option(metavar="S", parser=_tick, help="Length of a tick; 0 for exact seconds."),
+    ] = 1.0,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Choose VM type, number of VMs and start of each job, so that all deadlines are met cheaply.
+
+    Example: sluice pools examples/vm-pools.yaml --reconfigure
+    """
+    from sluice.api import pools as api
+
+    if pair_costs:
+        return _print_pair_costs(file, tick, plot, as_json=as_json)
+    files = Files.checked(file, plot=plot)
+    result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
+    if plot is not None:
+        files.save(result.plot())
+    if as_json:
+        print_document(result.document())
+    else:
+        _print_schedule(result)
+    return NO if result.missed else DONE
+
+
+def _print_pair_costs(file: str, tick_s: float, plot: str | None, *, as_json: bool) -> int:
+    from sluice.api import pools as api
+    from sluice.reporting.pools.tables import pair_costs_table
+
+    if plot is not None:
+        raise InvalidInput(
+            "it has no effect with --pair-costs", where="--plot", hint="leave one of them out"
+        )
+    costs = api.pair_costs(file, tick_s=tick_s)
+    if as_json:
+        print_document({"pair_costs": costs})
+    else:
+        print_views(pair_costs_table(costs))
+    return DONE
+
+
+def _print_schedule(result: PoolsResult) -> None:
+    from sluice.reporting.pools.tables import changes_table, jobs_table, missed_table, pools_panel
+
+    views = [jobs_table(result), missed_table(result), changes_table(result)]
+    print_views(*(view for view in views if view is not None), pools_panel(result))

@@ -1,0 +1,136 @@
+"""`share`: who receives how much of a shared capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE
+from sluice.cli.files import Files
+from sluice.model.errors import InvalidInput
+from sluice.model.settings import as_number
+
+
+def number(flag: str) -> Callable[[object], float]:
+    """A parser of numbers. It raises InvalidInput, which names the option.
+
+    >>> number("--alpha")("0.5")
+    0.5
+    """
+
+    def read(given_text: object) -> float:
+        found = as_number(str(given_text))
+        if found is None:
+            raise InvalidInput(
+                f"{str(given_text)[:80]!r} is not a number", where=flag, hint="give a number"
+            )
+        return float(found)
+
+    return read
+
+
+@app.command()
+def share(
+    file: given.File,
+    *,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="static|mlrf|ltrf|karma|decay",
+            help="Rule: fixed shares, max-min of the moment, least accumulated use, credits,"
+            " or least decayed use.",
+        ),
+    ] = "ltrf",
+    leftovers: Annotated[
+        str, typer.Option(metavar="keep|drop", help="Whether demand that was not met stays.")
+    ] = "keep",
+    discount_price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="ETA",
+            parser=number("--discount-price"),
+            show_default=False,
+            help="Price of a borrowed unit, above 0 to 1 (ltrf; default 1).",
+        ),
+    ] = None,
+    par: Annotated[
+        bool,
+        typer.Option("--par", help="Charge a member that becomes active late (ltrf)."),
+    ] = False,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A",
+            parser=number("--alpha"),
+            show_default=False,
+            help="Part of the capacity shared by credits, 0 to 1 (karma; default 1).",
+        ),
+    ] = None,
+    initial_credits: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            parser=number("--initial-credits"),
+            show_default=False,
+            help="Credits at the start for each unit of weight (karma; default: enough).",
+        ),
+    ] = None,
+    half_life_steps: Annotated[
+        float | None,
+        typer.Option(
+            metavar="H",
+            parser=number("--half-life-steps"),
+            show_default=False,
+            help="Steps after which use counts half (decay; default 4).",
+        ),
+    ] = None,
+    whole_units: Annotated[
+        bool, typer.Option("--whole-units", help="Hand out whole units, one at a time.")
+    ] = False,
+    misreports: Annotated[
+        bool,
+        typer.Option(
+            "--misreports", help="Search for what each member could gain by false demands."
+        ),
+    ] = False,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Divide a capacity among members, step by step: who lent, who borrowed, and how fair it was.
+
+    Example: sluice share members.yaml --policy ltrf --discount-price 0.5
+    """
+    from sluice.api import share as api
+
+    files = Files.checked(file, plot=plot)
+    result = api.share(
+        file,
+        policy=policy,
+        discount_price=discount_price,
+        leftovers=leftovers,
+        alpha=alpha,
+        initial_credits=initial_credits,
+        half_life_steps=half_life_steps,
+        par=par,
+        whole_units=whole_units,
+        misreports=misreports,
+    )
+    for note in result.notes:
+        talk(f"note: {note}")
+    if plot is not None:
+        files.save(result.plot())
+    if as_json:
+        print_document(result.document())
+        return DONE
+    from sluice.reporting.share import tables
+
+    print_views(tables.steps_table(result), tables.members_table(result))
+    if misreports:
+        print_views(tables.misreports_table(result))
+    print_views(tables.share_panel(result))
+    return DONE

@@ -1,0 +1,171 @@
+"""What the time of a finished run was spent on, from the start and end of each of its tasks.
+
+Seconds of a run are of one of three kinds. Before its first task a job of Hadoop or Sluice waits
+for slots; a Spark application starts its driver and its executors. While at least one task runs,
+stages make progress. In all other moments the driver works alone: it plans, collects results,
+commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun, PastTask
+
+SKEW_RATIO_MIN = 1.5  # below, a stage's longest task is like its others
+_BYTES_EXPLAIN = 0.7  # share of the ratio of lengths that the ratio of bytes must reach
+_DRIVER_STARTS_FIRST = frozenset({"spark"})  # their logs begin with the driver, not with a queue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathStep:
+    """A stage of the critical path. s: from its first start to its last end.
+
+    share: of the recorded time.
+    """
+
+    stage: str
+    s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skew:
+    """A stage with a task far longer than the median one.
+
+    by_bytes: whether the longest task also read that many more bytes; None without bytes.
+    """
+
+    stage: str
+    longest_s: float
+    median_s: float
+    ratio: float
+    by_bytes: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAnatomy:
+    """Where the time of a run went.
+
+    recorded_s: from submission, or the start of the driver, to the end.
+    waited_s: before the first task, for slots.  driver_s: other time in which no task ran.
+    idle_share: share of the slots' time, from the first task to the end, in which no task ran.
+    critical_path: stages in order of time, each waiting for the one before it.
+    skew: stages by how far their longest task exceeds the median, farthest first.
+    """
+
+    recorded_s: float
+    waited_s: float
+    driver_s: float
+    idle_share: float
+    critical_path: tuple[PathStep, ...]
+    skew: tuple[Skew, ...]
+
+
+def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
+    """The anatomy of a run. slots: how many tasks it could run at once, at least 1.
+
+    Raises InvalidInput if its log does not list single tasks.
+    """
+    tasks = [task for phase in run.phases for task in phase.timeline]
+    if not tasks:
+        raise InvalidInput(
+            "its log does not list single tasks",
+            where=f"run {run.run_id!r}",
+            hint="give an event log of Spark, a .jhist or Rumen file, or a run of Sluice",
+        )
+    first_s, last_s = _span(tasks)
+    recorded_s = max(last_s, run.elapsed_s or 0.0)
+    before_s = max(0.0, first_s)
+    waited_s = 0.0 if run.source in _DRIVER_STARTS_FIRST else before_s
+    busy_s = sum(end - start for start, end in _merged(tasks))
+    slot_time_s = slots * (recorded_s - before_s)
+    worked_s = sum(task.length_s for task in tasks)
+    return RunAnatomy(
+        recorded_s=recorded_s,
+        waited_s=waited_s,
+        driver_s=max(0.0, recorded_s - waited_s - busy_s),
+        idle_share=max(0.0, 1 - worked_s / slot_time_s) if slot_time_s > 0 else 0.0,
+        critical_path=tuple(_critical_path(run.phases, recorded_s)),
+        skew=tuple(sorted(_skews(run.phases), key=_by_excess)),
+    )
+
+
+def _span(tasks: Iterable[PastTask]) -> tuple[float, float]:
+    ends = [(task.started_at_s, task.finished_at_s) for task in tasks]
+    return min(start for start, _ in ends), max(end for _, end in ends)
+
+
+def _merged(tasks: Iterable[PastTask]) -> Iterator[tuple[float, float]]:
+    """The intervals in which at least one task runs, without overlap, in order.
+
+    >>> tasks = [PastTask(started_at_s=s, finished_at_s=e) for s, e in [(0, 2), (1, 3), (5, 6)]]
+    >>> list(_merged(tasks))
+    [(0, 3), (5, 6)]
+    """
+    spans = sorted((task.started_at_s, task.finished_at_s) for task in tasks)
+    begin_s, end_s = spans[0]
+    for start_s, finish_s in spans[1:]:
+        if start_s > end_s:
+            yield begin_s, end_s
+            begin_s, end_s = start_s, finish_s
+        end_s = max(end_s, finish_s)
+    yield begin_s, end_s
+
+
+def _critical_path(phases: Sequence[PastPhase], recorded_s: float) -> list[PathStep]:
+    """From the stage that ended last, back to the stage that ended last before each began to work.
+
+    What a stage waited for is not recorded. The last stage to end before its first task is the
+    best witness: the driver submits a stage as soon as those that it reads have ended.
+    """
+    spans = {at: _span(phase.timeline) for at, phase in enumerate(phases) if phase.timeline}
+    # Reduces of Hadoop start early and wait for the last map: their own work begins then.
+    for at, (first_s, last_s) in list(spans.items()):
+        ends_s = [spans[one][1] for one in phases[at].after if one in spans]
+        spans[at] = min(max([first_s, *ends_s]), last_s), last_s
+    left = sorted(spans, key=lambda at: (spans[at][1], at))
+    steps: list[PathStep] = []
+    before_s = float("inf")
+    while left:
+        at = left.pop()
+        began_s, ended_s = spans[at]
+        if ended_s > before_s or began_s >= before_s:
+            continue
+        share = (ended_s - began_s) / recorded_s if recorded_s else 0.0
+        steps.append(PathStep(stage=phases[at].name, s=ended_s - began_s, share=share))
+        before_s = began_s
+    return steps[::-1]
+
+
+def _skews(phases: Iterable[PastPhase]) -> Iterator[Skew]:
+    for phase in phases:
+        lengths_s = [task.length_s for task in phase.timeline]
+        typical_s = median(lengths_s) if lengths_s else 0.0
+        if len(lengths_s) < 2 or typical_s <= 0:  # noqa: PLR2004  # a lone task has no peers
+            continue
+        longest = max(phase.timeline, key=lambda task: task.length_s)
+        ratio = longest.length_s / typical_s
+        if ratio >= SKEW_RATIO_MIN:
+            yield Skew(
+                stage=phase.name,
+                longest_s=longest.length_s,
+                median_s=typical_s,
+                ratio=ratio,
+                by_bytes=_by_bytes(phase, longest, ratio),
+            )
+
+
+def _by_excess(one: Skew) -> tuple[float, str]:
+    """What an even stage could save at most comes first."""
+    return one.median_s - one.longest_s, one.stage
+
+
+def _by_bytes(phase: PastPhase, longest: PastTask, ratio: float) -> bool | None:
+    typical = median(task.input_bytes for task in phase.timeline)
+    if not typical:
+        return None
+    return longest.input_bytes / typical >= _BYTES_EXPLAIN * ratio

@@ -1,0 +1,117 @@
+"""From the `phases` of a job, a DAG of stages, to the model's phases.
+
+A stage follows the stage before it in the list, or those that its `after` names; `after: []` starts
+at once. The file may list stages in any order: they are sorted so that each comes after those that
+it follows, and stages without such a relation keep the order of the file. A stage without tasks is
+left out, and what follows it then follows its predecessors.
+
+A task of a stage runs in a container, which any slot can serve as: stages of Spark or Tez are not
+bound to map slots or reduce slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from sluice.ingest.errors import Refusal, quoted
+from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, StageShape
+from sluice.ingest.phases import lengths_wanted, resources_of, tasks_given
+from sluice.ingest.suggestions import suggestion
+from sluice.model.job import Demand, Phase, SlotKind
+
+_INSTEAD = {
+    "maps": "write it as one of the phases",
+    "reduces": "write it as one of the phases",
+    "shuffle": "add it to the lengths of the phase that reads it",
+    "demand": "give each phase its own demand, as in demand: {cpu: 30}",
+    "run": "run jobs of maps and reduces: give maps and reduces, or leave both out",
+}
+_DROP = "leave it out, or give maps and reduces in place of phases"
+
+
+def stages_of(shape: JobShape, stages: Sequence[StageShape]) -> tuple[Phase, ...]:
+    """The phases of a job that is a DAG of stages. Raises Refusal."""
+    _check_companions(shape)
+    names = _positions(stages)
+    after = [_after(stage, index, names) for index, stage in enumerate(stages)]
+    tasks = [tasks_given(stage, ("phases", index)) for index, stage in enumerate(stages)]
+    new_index: dict[int, int] = {}
+    reads: dict[int, tuple[int, ...]] = {}  # by position in the file: positions among the result
+    phases: list[Phase] = []
+    for index in _sorted(stages, after):
+        above = [(new_index[one],) if tasks[one] else reads[one] for one in after[index]]
+        reads[index] = tuple(sorted({position for group in above for position in group}))
+        if tasks[index]:
+            new_index[index] = len(phases)
+            phases.append(_phase(shape, stages[index], index, tasks[index], reads[index]))
+    return tuple(phases)
+
+
+def _check_companions(shape: JobShape) -> None:
+    for name in PHASES_EXCLUDE:
+        if getattr(shape, name) is not None:
+            hint = _INSTEAD.get(name, _DROP)
+            raise Refusal("is given together with phases", at=(name,), hint=hint)
+
+
+def _positions(stages: Sequence[StageShape]) -> Mapping[str, int]:
+    names: dict[str, int] = {}
+    for index, stage in enumerate(stages):
+        if stage.name in names:
+            raise Refusal("is given twice", at=("phases", index, "name"), hint="name each once")
+        names[stage.name] = index
+    return names
+
+
+def _after(stage: StageShape, index: int, names: Mapping[str, int]) -> tuple[int, ...]:
+    """Positions of the stages that a stage follows, each once, in rising order."""
+    if stage.after is None:
+        return (index - 1,) if index else ()
+    for number, name in enumerate(stage.after):
+        if name not in names:
+            raise Refusal(
+                f"names the unknown phase {quoted(name)}",
+                at=("phases", index, "after", number),
+                hint=suggestion(name, names),
+            )
+    return tuple(sorted({names[name] for name in stage.after}))
+
+
+def _sorted(stages: Sequence[StageShape], after: Sequence[tuple[int, ...]]) -> list[int]:
+    """Positions in an order in which each stage comes after those that it follows."""
+    if all(one < index for index, before in enumerate(after) for one in before):
+        return list(range(len(stages)))  # as nearly all files list them
+    sorter = TopologicalSorter(dict(enumerate(after)))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        names = " after ".join(quoted(stages[index].name) for index in reversed(circle))
+        raise Refusal(
+            f"form a circle: {names}", at=("phases",), hint="break the circle in after"
+        ) from None
+    order: list[int] = []
+    ready: list[int] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()])
+        first = ready.pop(0)
+        order.append(first)
+        sorter.done(first)
+    return order
+
+
+def _phase(
+    shape: JobShape, stage: StageShape, index: int, tasks: int, after: tuple[int, ...]
+) -> Phase:
+    return Phase(
+        name=stage.name,
+        kind=SlotKind.CONTAINER,
+        tasks=tasks,
+        lengths=lengths_wanted(shape, stage, ("phases", index), tasks),
+        after=after,
+        demand=Demand() if stage.demand is None else Demand(work=resources_of(stage.demand)),
+        tasks_max=stage.tasks_max,
+        units=stage.units,
+        unit_weight=stage.unit_weight,
+    )

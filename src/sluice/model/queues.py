@@ -1,0 +1,67 @@
+"""Queues of the tree for long-term sharing: each divides what it receives among its children."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import PoolId, checked_id
+
+
+class QueueOrder(StrEnum):
+    """Which child of a queue comes first.
+
+    FIFO: the one that arrived first.  MLRF: the one with the least running work for its weight.
+    LTRF: the one with the least accumulated use for its weight.
+    """
+
+    FIFO = "fifo"
+    MLRF = "mlrf"
+    LTRF = "ltrf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """One queue. Jobs are in the leaves. Source: ltyarn spec, sections 3 and 5.4.
+
+    parent: None for a queue at the top.  share_min, share_max: resource units; the least is given
+    while the queue has work, and the greatest is never exceeded. None for no limit.
+    used_before: unit-seconds that earlier runs have counted for the queue.
+    """
+
+    queue_id: PoolId
+    parent: PoolId | None = None
+    weight: float = 1.0
+    order: QueueOrder = QueueOrder.FIFO
+    share_min: float = 0.0
+    share_max: float | None = None
+    used_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        where = f"queue {self.queue_id!r}"
+        checked_id(self.queue_id, what="queue")
+        if not 0 < self.weight < math.inf:
+            raise InvalidInput(
+                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
+            )
+        if not 0 <= self.share_min < math.inf:
+            raise InvalidInput(f"share_min is {self.share_min}", where=where, hint="give 0 or more")
+        if self.share_max is not None and not self.share_min <= self.share_max < math.inf:
+            raise InvalidInput(
+                f"share_max is {self.share_max}", where=where, hint="give at least share_min"
+            )
+        if not 0 <= self.used_before < math.inf:
+            raise InvalidInput(
+                f"used_before is {self.used_before}", where=where, hint="give 0 or more"
+            )
+
+
+def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:
+    """Queues that have children; the others are leaves.
+
+    >>> sorted(inner_queues((Queue(queue_id="a"), Queue(queue_id="b", parent="a"))))
+    ['a']
+    """
+    return frozenset(queue.parent for queue in queues if queue.parent is not None)

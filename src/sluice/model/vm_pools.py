@@ -1,0 +1,128 @@
+"""Pools of running VMs, and the predicted run times of jobs on them: the input of `pools`.
+
+A pool holds VMs of one type. A job with predictions runs on VMs of one pool; each prediction is a
+cluster that it could get. Source: Cura, spec sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import checked_id
+
+BOOT_S = 80.0  # the paper gives none; 80 s fits its response times of small jobs (E16)
+CHANGE_SERVERS_S = 20.0  # seconds of the part of a server that a VM takes (E16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Predicted run time of a job on `vms` VMs of a type, without an error margin."""
+
+    vm_type: str
+    vms: int
+    time_s: float
+
+    def __post_init__(self) -> None:
+        field = f"predictions.{self.vm_type}"
+        if self.vms < 1:
+            raise InvalidInput(f"{field} is for {self.vms} VMs", hint="give 1 VM or more")
+        if not 0 < self.time_s < math.inf:
+            raise InvalidInput(
+                f"{field}.{self.vms} is {self.time_s}", hint="give finite seconds above 0"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VmType:
+    """A VM type and its pool. units: resource units of one VM (R).  vms: pool size (V)."""
+
+    type_id: str
+    units: float
+    vms: int
+
+    def __post_init__(self) -> None:
+        checked_id(self.type_id, what="type")
+        where = f"type {self.type_id!r}"
+        if not 0 < self.units < math.inf:
+            raise InvalidInput(f"units is {self.units}", where=where, hint="give units above 0")
+        if self.vms < 0:
+            raise InvalidInput(f"vms is {self.vms}", where=where, hint="give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconfigureRule:
+    """When pools change their sizes. Source: Cura, spec 4 (9) to (13).
+
+    window_s: time between checks.  beta: a change must save beta times its cost.
+    vm_change_server_s: cost of one VM more or less, server-seconds; None for 20 s of the part of a
+    server that the VM takes.  weighted: shares of resource units, not of VMs (E14).
+    keeps_largest: no pool falls below the largest cluster that an observed job is best run on.
+    """
+
+    window_s: float = 600.0
+    beta: float = 1.5
+    vm_change_server_s: float | None = None
+    weighted: bool = True
+    keeps_largest: bool = False
+
+    def __post_init__(self) -> None:
+        for what, hint in self._faults():
+            raise InvalidInput(what, where="reconfigure", hint=hint)
+
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        if not 0 < self.window_s < math.inf:
+            yield f"window_s is {self.window_s}", "give seconds above 0"
+        if not 1 < self.beta < math.inf:
+            yield f"beta is {self.beta}", "give a number above 1"
+        change = self.vm_change_server_s
+        if change is not None and not 0 <= change < math.inf:
+            yield f"vm_change_server_s is {change}", "give server-seconds, 0 or more"
+
+    def change_server_s(self, units: float, server_units: float) -> float:
+        """Server-seconds that one VM of these units costs when it is started or stopped."""
+        if self.vm_change_server_s is not None:
+            return self.vm_change_server_s
+        return CHANGE_SERVERS_S * units / server_units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VmPools:
+    """Servers, VM types and rules of a cloud.
+
+    server_units: resource units of one server (M); None if the file gives none.
+    servers: how many there are; None for as many as the pools take.
+    bound_s: longest time from now to the end of a reservation window (t_bound).
+    boot_s: time to boot a VM, for the baselines.  prediction_error: err, 0 to below 1.
+    """
+
+    server_units: float | None = None
+    servers: int | None = None
+    vm_types: tuple[VmType, ...] = ()
+    bound_s: float = math.inf
+    boot_s: float = BOOT_S
+    prediction_error: float = 0.0
+    reconfigure: ReconfigureRule | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.prediction_error < 1:
+            raise InvalidInput(
+                f"prediction_error is {self.prediction_error}", hint="give 0 to below 1"
+            )
+        if not 0 <= self.boot_s < math.inf:
+            raise InvalidInput(f"boot_s is {self.boot_s}", hint="give seconds, 0 or more")
+        if not self.bound_s > 0:
+            raise InvalidInput(f"windows.bound_s is {self.bound_s}", hint="give seconds above 0")
+        if self.server_units is None:
+            return
+        if not 0 < self.server_units < math.inf:
+            raise InvalidInput(f"server_units is {self.server_units}", hint="give units above 0")
+        for one in self.vm_types:
+            if one.units > self.server_units:
+                raise InvalidInput(
+                    f"units is {one.units:g}, above server_units = {self.server_units:g}",
+                    where=f"type {one.type_id!r}",
+                    hint="give a VM that fits on one server",
+                )

@@ -1,0 +1,63 @@
+"""Policies to compare with: a fresh cluster for each job, and a dedicated cluster by customer.
+
+Both give each job its own optimal configuration and no queue, so that a job misses its deadline
+only where no configuration can meet it. Source: Cura, spec section 5.5.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from sluice.planning.pools.problem import PoolJob, PoolProblem
+from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule, peak_servers
+
+
+def per_job(problem: PoolProblem) -> PoolSchedule:
+    """A fresh cluster for each job, booted at its arrival and deleted afterwards.
+
+    Booting counts as use: it is part of a job's cost, and of the servers that are needed.
+    """
+    boot_s = problem.pools.boot_s
+    outcomes = tuple(_alone(job, problem, boot_s) for job in problem.jobs)
+    return PoolSchedule(
+        policy="per-job",
+        problem=problem,
+        outcomes=outcomes,
+        servers=peak_servers(outcomes, problem, before_s=boot_s),
+    )
+
+
+def dedicated(problem: PoolProblem) -> PoolSchedule:
+    """A cluster of servers for each customer, sized for the customer's own peak."""
+    outcomes = tuple(_alone(job, problem, 0.0) for job in problem.jobs)
+    by_customer: dict[str, list[PoolOutcome]] = defaultdict(list)
+    for one in outcomes:
+        by_customer[one.job.customer].append(one)
+    return PoolSchedule(
+        policy="dedicated",
+        problem=problem,
+        outcomes=outcomes,
+        servers=sum(peak_servers(own, problem) for own in by_customer.values()),
+    )
+
+
+def _alone(job: PoolJob, problem: PoolProblem, boot_s: float) -> PoolOutcome:
+    option = job.best_alone(boot_s)
+    if option is None:
+        least_s = job.arrives_at_s + boot_s + job.shortest_s
+        return PoolOutcome(
+            job=job,
+            is_refused=True,
+            why="no configuration can meet the deadline",
+            least_deadline_at_s=least_s,
+        )
+    started_at_s = job.arrives_at_s + boot_s
+    held_s = option.predicted_s + boot_s
+    part = option.vms * problem.units[option.pool] / problem.server_units
+    return PoolOutcome(
+        job=job,
+        option=option,
+        started_at_s=started_at_s,
+        finished_at_s=started_at_s + problem.run_length_s(option),
+        cost_server_s=held_s * part,
+    )

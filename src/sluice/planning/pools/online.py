@@ -1,0 +1,196 @@
+"""A pool problem played through at job level: arrivals, starts, ends, changes of pools.
+
+Virtual time jumps from one instant to the next at which something can change. A job runs as long as
+it is predicted to, in whole ticks, unless `actual_s` says otherwise: a job that ends early gives
+its VMs back at once; one that overruns its planned end keeps them, and is reported (E10). Source:
+Cura, spec sections 2, 5.3, 5.4.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from sluice.planning.pools.instant_opt import InstantOptScheduler
+from sluice.planning.pools.pool_change import PoolResizer
+from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, ticks_up
+from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
+from sluice.planning.pools.slots import Booking
+from sluice.planning.pools.vm_aware import COMPARED_MAX, VmAwareScheduler
+
+ActualTime = Callable[[PoolJob, Option], float]  # seconds that the job really runs
+
+_MORE = 0.1  # of its planned time, for a job that overruns
+_LOST = "no VMs were free in time"
+_NOT_NOW = "no VMs were free at its arrival"
+
+
+def vm_aware(
+    problem: PoolProblem,
+    *,
+    reconfigures: bool = False,
+    actual_s: ActualTime | None = None,
+    compared_max: int = COMPARED_MAX,
+) -> PoolSchedule:
+    """Schedule the jobs online by the VM-aware scheduler.
+
+    reconfigures: change the pools by the problem's rule, at the end of each of its windows.
+    """
+    scheduler = VmAwareScheduler(
+        problem.sizes, bound_s=problem.pools.bound_s, compared_max=compared_max
+    )
+    resizer = PoolResizer(problem) if reconfigures else None
+    return _Replay(problem, "vm-aware", scheduler, resizer, actual_s).run()
+
+
+def instant_opt(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
+    """Run each job in its own optimal configuration, from the first instant at which it is free."""
+    scheduler = InstantOptScheduler(problem.sizes)
+    return _Replay(problem, "instant-opt", scheduler, None, actual_s).run()
+
+
+def starting_at_once(problem: PoolProblem) -> PoolProblem:
+    """The problem with immediate service: a job starts at its arrival or is refused."""
+    jobs = tuple(replace(job, start_by_s=job.arrives_at_s) for job in problem.jobs)
+    return replace(problem, jobs=jobs)
+
+
+class _Replay:
+    def __init__(
+        self,
+        problem: PoolProblem,
+        policy: str,
+        scheduler: VmAwareScheduler | InstantOptScheduler,
+        resizer: PoolResizer | None,
+        actual_s: ActualTime | None,
+    ) -> None:
+        self._problem = problem
+        self._policy = policy
+        self._scheduler = scheduler
+        self._resizer = resizer
+        self._actual_s = actual_s
+        self._outcomes: dict[int, PoolOutcome] = {}
+        self._to_come = sorted(
+            problem.jobs, key=lambda job: (job.arrives_at_s, job.order), reverse=True
+        )
+        self._ends: list[tuple[float, int]] = []
+        self._checks: list[tuple[float, int]] = []  # planned ends of jobs that will overrun
+        self._windows: list[tuple[int, float, float, str]] = []
+        self._names = {job.order: job.job_id for job in problem.jobs}
+
+    def run(self) -> PoolSchedule:
+        """Play to the end."""
+        now_s = self._next_s(-math.inf)
+        while now_s < math.inf:
+            self._step(now_s)
+            now_s = self._next_s(now_s)
+        problem = self._problem
+        return PoolSchedule(
+            policy=self._policy,
+            problem=problem,
+            outcomes=tuple(self._outcomes[job.order] for job in problem.jobs),
+            servers=problem.servers,
+            changes=() if self._resizer is None else tuple(self._resizer.changes),
+            windows=tuple(self._windows),
+        )
+
+    def _step(self, now_s: float) -> None:
+        scheduler = self._scheduler
+        while self._ends and self._ends[0][0] <= now_s:
+            scheduler.finish(heapq.heappop(self._ends)[1], now_s)
+        while self._checks and self._checks[0][0] <= now_s:
+            self._extend(heapq.heappop(self._checks)[1], now_s)
+        while self._to_come and self._to_come[-1].arrives_at_s <= now_s:
+            self._admit(self._to_come.pop(), now_s)
+        if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
+            self._scheduler = scheduler = self._resizer.checked(scheduler, now_s)
+        before = list(scheduler.deciders)
+        for booking in scheduler.decide(now_s):
+            self._start(booking, now_s)
+        self._note_windows(before, now_s)
+        for job in scheduler.lost(now_s, self._problem.tick_s):
+            self._lose(job, now_s)
+
+    def _next_s(self, now_s: float) -> float:
+        scheduler = self._scheduler
+        instants = [one.slot.start_s for one in scheduler.tentative.values()]
+        if self._to_come:
+            instants.append(self._to_come[-1].arrives_at_s)
+        instants += [heap[0][0] for heap in (self._ends, self._checks) if heap]
+        if scheduler.waiting:
+            instants += [window for window in scheduler.windows if window is not None]
+            instants += [self._last_tick_s(job) for job in scheduler.waiting]
+        if self._resizer is not None and instants:
+            instants.append(self._resizer.next_s(now_s))
+        return min((at_s for at_s in instants if at_s > now_s), default=math.inf)
+
+    def _last_tick_s(self, job: PoolJob) -> float:
+        tick_s = self._problem.tick_s
+        return math.floor(job.latest_start_s / tick_s) * tick_s if tick_s else job.latest_start_s
+
+    def _admit(self, job: PoolJob, now_s: float) -> None:
+        sizes = self._scheduler.book.sizes
+        if job.best_alone(sizes=sizes) is not None:
+            self._scheduler.arrive(job)
+            if self._resizer is not None:
+                self._resizer.arrived.append(job)
+            return
+        self._outcomes[job.order] = PoolOutcome(
+            job=job,
+            is_refused=True,
+            why="no configuration can meet the deadline, even on idle pools",
+            least_deadline_at_s=job.least_deadline_at_s(sizes),
+        )
+
+    def _lose(self, job: PoolJob, now_s: float) -> None:
+        end_s = self._scheduler.book.earliest_end_s(job, now_s)
+        self._outcomes[job.order] = PoolOutcome(
+            job=job,
+            why=_LOST if job.start_by_s == math.inf else _NOT_NOW,
+            least_deadline_at_s=end_s if end_s < math.inf else None,
+        )
+
+    def _start(self, booking: Booking, now_s: float) -> None:
+        job, (option, start_s, planned_s) = booking
+        problem = self._problem
+        if self._actual_s is None:
+            exact_s, length_s = option.predicted_s, problem.run_length_s(option)
+        else:
+            exact_s = self._actual_s(job, option)
+            length_s = max(ticks_up(exact_s, problem.tick_s), problem.tick_s)
+        end_s = start_s + length_s
+        is_overrun = end_s > planned_s * (1 + 1e-12)
+        heapq.heappush(self._ends, (end_s, job.order))
+        if is_overrun:
+            heapq.heappush(self._checks, (planned_s, job.order))
+        if self._resizer is not None:
+            self._resizer.used[job.order] = option
+        self._outcomes[job.order] = PoolOutcome(
+            job=job,
+            option=option,
+            started_at_s=start_s,
+            finished_at_s=end_s,
+            cost_server_s=exact_s * option.vms * problem.units[option.pool] / problem.server_units,
+            overrun=is_overrun,
+            why="it ran longer than planned" if is_overrun else None,
+        )
+
+    def _extend(self, order: int, now_s: float) -> None:
+        """A job runs on after its planned end for an unknown time: a tenth more is planned."""
+        running = self._scheduler.running.get(order)
+        ends_s = self._outcomes[order].finished_at_s
+        if running is None or ends_s is None:
+            return
+        tick_s = self._problem.tick_s
+        more_s = max(ticks_up(running.slot.option.length_s * _MORE, tick_s), tick_s)
+        self._scheduler.overrun(order, now_s, now_s + more_s)
+        if ends_s > now_s + more_s:
+            heapq.heappush(self._checks, (now_s + more_s, order))
+
+    def _note_windows(self, before: list[int | None], now_s: float) -> None:
+        for pool, decider in enumerate(self._scheduler.deciders):
+            window = self._scheduler.windows[pool]
+            if decider is not None and decider != before[pool] and window is not None:
+                self._windows.append((pool, now_s, window, self._names[decider]))

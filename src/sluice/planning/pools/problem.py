@@ -1,0 +1,242 @@
+"""The jobs of a pool problem, and the clusters that each can run on, cheapest first.
+
+Times are planning times: the prediction plus its error margin, rounded up to whole ticks. Costs
+stay exact. Source: Cura, spec section 4 (1), (2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.planning.pools.free_vms import latest_start_s
+from sluice.planning.pools.packing import servers_needed
+
+_TIES = 1e-12  # relative; costs nearer than this are equal, their difference is rounding
+_TICKS = 1e-9  # relative; a length this little above a whole number of ticks is that number
+
+
+class Option(NamedTuple):
+    """One cluster that a job can get.
+
+    level: rank of the cost among the job's options; equal costs have one level.
+    length_s: planned time in whole ticks.  run_s: planning time, exact (t_run).
+    predicted_s: without the error margin (t_pred).
+    """
+
+    level: int
+    cost_server_s: float
+    pool: int
+    vms: int
+    length_s: float
+    run_s: float
+    predicted_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolJob:
+    """A job with its options, cheapest first. order: its place in the input, which breaks ties.
+
+    arrives_at_s: the first tick at or after its submission.  start_by_s: its latest start, in
+    addition to what its deadline allows.
+    """
+
+    job_id: str
+    order: int
+    submitted_at_s: float
+    arrives_at_s: float
+    deadline_at_s: float
+    options: tuple[Option, ...]
+    customer: str = ""
+    start_by_s: float = math.inf
+
+    @cached_property
+    def shortest_s(self) -> float:
+        """Planned time of the fastest option; infinite without options."""
+        return min((one.length_s for one in self.options), default=math.inf)
+
+    @cached_property
+    def latest_start_s(self) -> float:
+        """The last start from which the fastest option meets the deadline."""
+        return min(latest_start_s(self.deadline_at_s, self.shortest_s), self.start_by_s)
+
+    def best_alone(self, boot_s: float = 0.0, sizes: Sequence[int] | None = None) -> Option | None:
+        """The cheapest option that meets the deadline if it starts at once, or after booting.
+
+        sizes: of the pools that it must fit into, all idle; None for pools of any size.
+        Ties: shorter, then fewer VMs, then type order. Source: spec section 4, "optimal".
+        """
+        room_s = self.deadline_at_s - self.arrives_at_s - boot_s
+        room_s += _TICKS * max(1.0, abs(self.deadline_at_s))
+        fits = [
+            one
+            for one in self.options
+            if one.length_s <= room_s and (sizes is None or one.vms <= sizes[one.pool])
+        ]
+        return min(fits, key=lambda one: (one.level, one.length_s, one.vms, one.pool), default=None)
+
+    def least_deadline_at_s(self, sizes: Sequence[int]) -> float | None:
+        """The least deadline that idle pools of these sizes can meet; None if none can."""
+        lengths = [one.length_s for one in self.options if one.vms <= sizes[one.pool]]
+        return self.arrives_at_s + min(lengths) if lengths else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolProblem:
+    """Servers, pools and jobs. tick_s: length of a tick; 0 for exact times."""
+
+    pools: VmPools
+    server_units: float
+    types: tuple[VmType, ...]
+    jobs: tuple[PoolJob, ...]
+    tick_s: float = 1.0
+
+    def run_length_s(self, option: Option) -> float:
+        """How long a job runs if its prediction is right, in whole ticks."""
+        return max(ticks_up(option.predicted_s, self.tick_s), self.tick_s)
+
+    @cached_property
+    def servers(self) -> int:
+        """Servers of the pools: those that were given, or as many as first fit takes."""
+        if self.pools.servers is not None:
+            return self.pools.servers
+        return servers_needed(self.sizes, self.units, self.server_units)
+
+    def spare_units(self, sizes: Sequence[int]) -> float:
+        """Units of these servers that pools of these sizes leave free."""
+        used = math.fsum(a * b for a, b in zip(sizes, self.units, strict=True))
+        return max(0.0, self.servers * self.server_units - used)
+
+    @property
+    def units(self) -> tuple[float, ...]:
+        """Resource units of one VM of each type."""
+        return tuple(one.units for one in self.types)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """VMs of each pool."""
+        return tuple(one.vms for one in self.types)
+
+
+def ticks_up(length_s: float, tick_s: float) -> float:
+    """The length in whole ticks, rounded up.
+
+    >>> ticks_up(131.57, 1.0), ticks_up(250.0, 1.0), ticks_up(131.57, 0.0)
+    (132.0, 250.0, 131.57)
+    """
+    if not tick_s:
+        return length_s
+    ticks = length_s / tick_s
+    return math.ceil(ticks - _TICKS * max(1.0, ticks)) * tick_s
+
+
+def options_of(
+    predictions: Iterable[Prediction],
+    types: Sequence[VmType],
+    server_units: float,
+    *,
+    error: float = 0.0,
+    tick_s: float = 1.0,
+) -> tuple[Option, ...]:
+    """The options by cost, then VMs, then type. Predictions for other VM types are left out."""
+    pools = {one.type_id: pool for pool, one in enumerate(types)}
+    made = []
+    for one in predictions:
+        pool = pools.get(one.vm_type)
+        if pool is None:
+            continue
+        run_s = one.time_s * (1 + error)
+        cost = run_s * one.vms * types[pool].units / server_units
+        made.append(
+            Option(0, cost, pool, one.vms, max(ticks_up(run_s, tick_s), tick_s), run_s, one.time_s)
+        )
+    made.sort(key=lambda one: (one.cost_server_s, one.vms, one.pool))
+    level, ranked = 0, []
+    for place, option in enumerate(made):
+        if place and option.cost_server_s > made[place - 1].cost_server_s * (1 + _TIES):
+            level += 1
+        ranked.append(option._replace(level=level))
+    return tuple(ranked)
+
+
+def problem_of(
+    jobs: Sequence[Job], pools: VmPools, *, tick_s: float = 1.0, source: str = "workload"
+) -> PoolProblem:
+    """The problem of these jobs. Raises InvalidInput that names job and field."""
+    if not 0 <= tick_s < math.inf:
+        raise InvalidInput(
+            f"{tick_s} is not a tick", where="--tick", hint="give seconds, 0 or more"
+        )
+    if pools.server_units is None:
+        raise InvalidInput(
+            "server_units is missing", where=source, hint="give the resource units of one server"
+        )
+    if not pools.vm_types:
+        raise InvalidInput(
+            "vm_types is missing",
+            where=source,
+            hint="give types as in {id: VM-1, units: 2, vms: 40}",
+        )
+    _check_packing(pools, pools.server_units, source)
+    return PoolProblem(
+        pools=pools,
+        server_units=pools.server_units,
+        types=pools.vm_types,
+        jobs=tuple(
+            _pool_job(job, order, pools, pools.server_units, tick_s, source)
+            for order, job in enumerate(jobs)
+        ),
+        tick_s=tick_s,
+    )
+
+
+def _check_packing(pools: VmPools, server_units: float, source: str) -> None:
+    needed = servers_needed(
+        [one.vms for one in pools.vm_types], [one.units for one in pools.vm_types], server_units
+    )
+    if pools.servers is not None and needed > pools.servers:
+        raise InvalidInput(
+            f"servers is {pools.servers}, and the pools of vm_types take {needed}",
+            where=source,
+            hint="give more servers, or fewer vms",
+        )
+
+
+def _pool_job(
+    job: Job, order: int, pools: VmPools, server_units: float, tick_s: float, source: str
+) -> PoolJob:
+    where = f"{source}, job {job.job_id!r}"
+    if job.deadline_at_s is None:
+        raise InvalidInput(
+            "deadline_at_s is missing", where=where, hint="give deadline_at_s or deadline_s"
+        )
+    if not job.predictions:
+        raise InvalidInput(
+            "predictions is missing", where=where, hint='give them as in {VM-1: {"10": 250}}'
+        )
+    known = {one.type_id for one in pools.vm_types}
+    for one in job.predictions:
+        if one.vm_type not in known:
+            raise InvalidInput(
+                f"predictions names the unknown type {one.vm_type!r}",
+                where=where,
+                hint=f"name one of vm_types: {', '.join(sorted(known))}",
+            )
+    return PoolJob(
+        job_id=str(job.job_id),
+        order=order,
+        submitted_at_s=job.submitted_at_s,
+        arrives_at_s=ticks_up(job.submitted_at_s, tick_s),
+        deadline_at_s=job.deadline_at_s,
+        options=options_of(
+            job.predictions, pools.vm_types, server_units,
+            error=pools.prediction_error, tick_s=tick_s,
+        ),
+        customer=job.customer or "",
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""The cheapest reservation of a job in the present pools, and what booking one costs another.
+
+P(x, y) is the least total cost of two jobs when x is reserved first (spec 5.2). A sum of pair costs
+is used only in differences, and there it shrinks to losses: P(j, i) - P(i, j) = loss(i, j) -
+loss(j, i), where loss(y, x) is how much dearer y gets when x is booked first. A loss is 0 unless
+both want the same VMs at the same time, so that nearly all pairs cost one comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sluice.planning.pools.free_vms import FreeVms, latest_start_s
+from sluice.planning.pools.problem import Option, PoolJob
+
+BIG = 1e9  # in place of the cost of a job that meets no deadline; above any sum of real costs
+
+Windows = Sequence[float | None]  # latest start by pool; None for an open window, without a limit
+
+
+class Slot(NamedTuple):
+    """A place for a job: an option and its start."""
+
+    option: Option
+    start_s: float
+    end_s: float
+
+
+class Booking(NamedTuple):
+    """A job with its slot: tentative until the slot's start, then running."""
+
+    job: PoolJob
+    slot: Slot
+
+
+class Book:
+    """The free VMs of all pools, with running and tentative reservations taken out."""
+
+    __slots__ = ("pools", "sizes")
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = list(sizes)
+        self.pools = [FreeVms(size) for size in sizes]
+
+    def copy(self) -> Book:
+        """A book of its own with the same reservations."""
+        made = Book(self.sizes)
+        for mine, pool in zip(made.pools, self.pools, strict=True):
+            mine.times, mine.free = list(pool.times), list(pool.free)
+        return made
+
+    def resize(self, pool: int, at_s: float, vms: int) -> None:
+        """`vms` more VMs of a pool from an instant on, or fewer if negative."""
+        self.sizes[pool] += vms
+        self.pools[pool].add(at_s, math.inf, vms)
+
+    def earliest_end_s(self, job: PoolJob, now_s: float) -> float:
+        """The earliest end of the job if its deadline is no limit; infinite if it fits nowhere."""
+        from_s = max(now_s, job.arrives_at_s)
+        ends = [
+            start_s + one.length_s
+            for one in job.options
+            if (start_s := self.pools[one.pool].earliest(one.vms, one.length_s, from_s, math.inf))
+            is not None
+        ]
+        return min(ends, default=math.inf)
+
+    def take(self, slot: Slot) -> None:
+        """Book a slot."""
+        option, start_s, end_s = slot
+        self.pools[option.pool].add(start_s, end_s, -option.vms)
+
+    def give_back(self, slot: Slot) -> None:
+        """Cancel a slot, or what is left of it."""
+        option, start_s, end_s = slot
+        self.pools[option.pool].add(start_s, end_s, option.vms)
+
+    def best(
+        self, job: PoolJob, now_s: float, windows: Windows | None = None, first: int = 0
+    ) -> Slot | None:
+        """The cheapest slot that meets the deadline; ties: earlier, fewer VMs, type order.
+
+        windows: starts must be inside.  first: place of the first option that can be free; those
+        before were found to be taken.
+        """
+        found: Slot | None = None
+        from_s = max(now_s, job.arrives_at_s)
+        deadline_at_s = job.deadline_at_s
+        options = job.options
+        for place in range(first, len(options)):
+            option = options[place]
+            if found is not None and option.level > found.option.level:
+                break
+            latest_s = latest_start_s(deadline_at_s, option.length_s)
+            if windows is not None:
+                window = windows[option.pool]
+                if window is not None and window < latest_s:
+                    latest_s = window
+            latest_s = min(latest_s, job.start_by_s)
+            if latest_s < from_s:
+                continue
+            start_s = self.pools[option.pool].earliest(
+                option.vms, option.length_s, from_s, latest_s
+            )
+            if start_s is None:
+                continue
+            if found is None or (start_s, option.vms, option.pool) < (
+                found.start_s, found.option.vms, found.option.pool,
+            ):  # fmt: skip
+                found = Slot(option, start_s, start_s + option.length_s)
+        return found
+
+    def holds(self, slot: Slot) -> bool:
+        """Whether the slot is still free."""
+        option, start_s, end_s = slot
+        return self.pools[option.pool].least(start_s, end_s) >= option.vms
+
+    def conflict(self, slot: Slot, taken: Slot) -> bool:
+        """Whether a free slot would no longer be free after `taken` is booked."""
+        option, start_s, end_s = slot
+        other, taken_from_s, taken_to_s = taken
+        if option.pool != other.pool or end_s <= taken_from_s or taken_to_s <= start_s:
+            return False
+        pool = self.pools[option.pool]
+        both_from_s, both_to_s = max(start_s, taken_from_s), min(end_s, taken_to_s)
+        return pool.least(both_from_s, both_to_s) < option.vms + other.vms
+
+    def best_after(
+        self, job: PoolJob, slot: Slot, taken: Slot, now_s: float, windows: Windows | None = None
+    ) -> Slot | None:
+        """The job's best slot once `taken` is booked. slot: its best slot now."""
+        if not self.conflict(slot, taken):
+            return slot
+        self.take(taken)
+        after = self.best(job, now_s, windows)
+        if after is None and windows is not None:
+            after = self.best(job, now_s)
+        self.give_back(taken)
+        return after
+
+
+def cost_server_s(slot: Slot | None) -> float:
+    """What a slot costs, BIG for none."""
+    return BIG if slot is None else slot.option.cost_server_s
+
+
+def pair_cost(book: Book, first: PoolJob, second: PoolJob, now_s: float) -> float:
+    """P(x, y): least total cost of two jobs when the first is reserved first. Source: spec (7)."""
+    taken = book.best(first, now_s)
+    slot = book.best(second, now_s)
+    if taken is not None and slot is not None:
+        slot = book.best_after(second, slot, taken, now_s)
+    return cost_server_s(taken) + cost_server_s(slot)
+
+
+def pair_costs(
+    sizes: Sequence[int], jobs: Iterable[PoolJob], now_s: float
+) -> dict[str, dict[str, float]]:
+    """P(x, y) for all ordered pairs of jobs, on idle pools: {x: {y: cost}}."""
+    book = Book(sizes)
+    listed = list(jobs)
+    return {
+        one.job_id: {
+            other.job_id: pair_cost(book, one, other, now_s) for other in listed if other is not one
+        }
+        for one in listed
+    }

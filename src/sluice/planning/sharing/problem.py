@@ -1,0 +1,183 @@
+"""A sharing problem: a capacity, members with weights and demands, and the options of a rule.
+
+Numbers are exact fractions as long as that is affordable: under the long-term rules denominators
+grow with every step, so that larger problems are computed in floating point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sluice.model.errors import InvalidInput
+from sluice.model.members import Member
+
+Number = Fraction | float
+POLICIES = ("static", "mlrf", "ltrf", "karma", "decay")
+STEPS_EXACT_MAX = 200
+CELLS_EXACT_MAX = 4_000  # members times steps
+WHOLE_UNITS_MAX = 10**7  # units handed out one by one over all steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingOptions:
+    """What a rule depends on, besides the members.
+
+    policy: one of `POLICIES`.  discount_price: eta, the price of a borrowed unit, above 0 to 1.
+    keeps_leftovers: demand that was not met stays for the next step.
+    alpha: the part of the capacity that Karma shares by credits, 0 to 1.
+    initial_credits: Karma's credits for each unit of weight; None for as many as can be spent.
+    half_life_steps: steps after which `decay` counts use half.
+    charges_late: a member that becomes active late starts with the most that an active member has
+    used for its weight (PAR, equation 10).
+    is_whole: hand out whole units, one at a time.
+    """
+
+    policy: str = "ltrf"
+    discount_price: float = 1.0
+    keeps_leftovers: bool = True
+    alpha: float = 1.0
+    initial_credits: float | None = None
+    half_life_steps: float = 4.0
+    charges_late: bool = False
+    is_whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InvalidInput(
+                f"policy is {self.policy!r}", where="policy", hint=f"give {', '.join(POLICIES)}"
+            )
+        _check("discount_price", self.discount_price, 0 < self.discount_price <= 1,
+               "give a number above 0, at most 1")  # fmt: skip
+        _check("alpha", self.alpha, 0 <= self.alpha <= 1, "give a number from 0 to 1")
+        _check("half_life_steps", self.half_life_steps, 0 < self.half_life_steps < math.inf,
+               "give a number above 0")  # fmt: skip
+        credits_given = self.initial_credits
+        if credits_given is not None:
+            _check("initial_credits", credits_given, 0 <= credits_given < math.inf,
+                   "give a number of 0 or more")  # fmt: skip
+
+
+def _check(name: str, value: float, is_right: bool, hint: str) -> None:  # noqa: FBT001  # the outcome of a test
+    if not is_right:
+        raise InvalidInput(f"{name} is {value:g}", where=name, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingProblem:
+    """Capacity R and members, in numbers of one kind: all fractions, or all floats.
+
+    demands: by step, then by member.  shares: by member, equation (2).
+    """
+
+    names: tuple[str, ...]
+    capacity: Number
+    weights: tuple[Number, ...]
+    demands: tuple[tuple[Number, ...], ...]
+    options: SharingOptions
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the numbers are fractions."""
+        return isinstance(self.capacity, Fraction)
+
+    def number(self, value: float) -> Number:
+        """The value as a number of the problem's kind."""
+        return _exact(value) if self.is_exact else float(value)
+
+    def rough(self) -> SharingProblem:
+        """The same problem in floating point."""
+        return replace(
+            self,
+            capacity=float(self.capacity),
+            weights=tuple(map(float, self.weights)),
+            demands=tuple(tuple(map(float, row)) for row in self.demands),
+        )
+
+    @property
+    def shares(self) -> tuple[Number, ...]:
+        """What each member paid for: the capacity divided by weight, equation (2).
+
+        >>> two = [Member(member_id=name, demands=(1,)) for name in "ab"]
+        >>> sharing_problem(3, two, SharingOptions()).shares
+        (Fraction(3, 2), Fraction(3, 2))
+        """
+        total = sum(self.weights)
+        return tuple(self.capacity * weight / total for weight in self.weights)
+
+
+def sharing_problem(
+    capacity: float, members: Sequence[Member], options: SharingOptions
+) -> SharingProblem:
+    """The problem of a file. Raises InvalidInput naming the field and the member."""
+    if not 0 < capacity < math.inf:
+        raise InvalidInput(
+            f"capacity is {capacity}", where="capacity", hint="give a finite number above 0"
+        )
+    if not members:
+        raise InvalidInput("members is empty", where="members", hint="give at least one member")
+    steps = len(members[0].demands)
+    for member in members:
+        if len(member.demands) != steps:
+            raise InvalidInput(
+                f"demands has {len(member.demands)} steps, and that of"
+                f" {members[0].member_id!r} has {steps}",
+                where=f"member {member.member_id!r}",
+                hint="give each member the same number of steps, with 0 where it demands nothing",
+            )
+    if not steps:
+        raise InvalidInput(
+            "demands is empty", where=f"member {members[0].member_id!r}", hint="give a step"
+        )
+    if options.is_whole:
+        _check_whole(capacity, members, options)
+    is_exact = steps <= STEPS_EXACT_MAX and steps * len(members) <= CELLS_EXACT_MAX
+    is_exact = is_exact and options.policy != "decay"  # powers of a half-life are irrational
+    return SharingProblem(
+        names=tuple(member.member_id for member in members),
+        capacity=_exact(capacity) if is_exact else float(capacity),
+        weights=tuple(_exact(m.weight) if is_exact else float(m.weight) for m in members),
+        demands=tuple(
+            tuple(_exact(m.demands[t]) if is_exact else float(m.demands[t]) for m in members)
+            for t in range(steps)
+        ),
+        options=options,
+    )
+
+
+def _exact(number: float) -> Fraction:
+    """The number as it is written: 0.1 is a tenth, not the float next to it."""
+    return Fraction(str(number))
+
+
+def _check_whole(capacity: float, members: Sequence[Member], options: SharingOptions) -> None:
+    steps = len(members[0].demands)
+    if capacity != int(capacity) or capacity * steps > WHOLE_UNITS_MAX:
+        raise InvalidInput(
+            f"capacity is {capacity:g} for {steps} steps of whole units",
+            where="capacity",
+            hint=f"give a whole number, at most {WHOLE_UNITS_MAX} over all steps",
+        )
+    for member in members:
+        for step, units in enumerate(member.demands):
+            if units != int(units):
+                raise InvalidInput(
+                    f"demands[{step}] is {units:g}",
+                    where=f"member {member.member_id!r}",
+                    hint="give whole numbers with whole units",
+                )
+    if options.policy not in ("karma", "static"):
+        return
+    part = 1 - _exact(options.alpha) if options.policy == "karma" else Fraction(1)
+    total = sum(_exact(member.weight) for member in members)
+    for member in members:
+        guaranteed = part * _exact(capacity) * _exact(member.weight) / total
+        if guaranteed.denominator != 1:
+            name = "alpha" if options.policy == "karma" else "capacity"
+            raise InvalidInput(
+                f"{name} gives {member.member_id!r} {float(guaranteed):g} guaranteed units",
+                where=name,
+                hint="choose it so that every guaranteed part is a whole number",
+            )

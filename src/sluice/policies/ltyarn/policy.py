@@ -1,0 +1,248 @@
+"""LTYARN as a task policy: a tree of queues that share containers by the long run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
+from sluice.model.ids import PoolId
+from sluice.model.job import SlotKind
+from sluice.model.resources import NOTHING
+from sluice.model.settings import SettingsGroup, number, numbers, setting, word
+from sluice.policies.ltyarn.accounts import (
+    accounts_document,
+    deciding_branch,
+    probe,
+    turn_reason,
+    wait_reason,
+)
+from sluice.policies.ltyarn.allocation import Allocation
+from sluice.policies.ltyarn.rounds import ShareRules, ShareTree
+
+_CONTAINER = SlotKind.CONTAINER
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueSettings(SettingsGroup):
+    """Settings of all policies that share containers in a tree of queues."""
+
+    head_of_line: str = word(
+        "skip",
+        "what happens when the next task does not fit: start another, or wait (ltyarn)",
+        "skip",
+        "wait",
+    )
+    tick_s: float = number(
+        1.0, "seconds between looks at a queue that waits for room (ltyarn)", above=0.0
+    )
+    shared: str = word(
+        "units",
+        "what is shared: containers, or the dominant share of the nodes' resources (ltyarn)",
+        "units",
+        "dominant",
+    )
+    accounts: str = word(
+        "keep",
+        "whether a real run starts with what earlier runs have counted (ltyarn)",
+        "keep",
+        "fresh",
+    )
+    probe_s: tuple[float, ...] = numbers("instants at which counters are reported (ltyarn)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantumSettings(QueueSettings):
+    """The assumed length of running tasks."""
+
+    quantum_s: float = number(1.0, "assumed seconds of a running task (ltyarn)", above=0.0)
+    adaptive: bool = setting(True, "learn the assumed seconds from finished tasks (ltyarn)")  # noqa: FBT003  # the default of a setting
+
+
+class QueueTreePolicy(TaskPolicy):
+    """What the policies of this package share; a subclass says which rules hold."""
+
+    Settings: ClassVar[type[Any]] = QuantumSettings
+
+    def rules(self) -> ShareRules:
+        """The rules of the tree."""
+        raise AssertionError("a QueueTreePolicy defines rules()")
+
+    def attach(self, state: ClusterState) -> None:
+        self._state = state
+        is_dominant = self.settings.shared == "dominant"
+        self.tree = ShareTree(self.rules(), state)
+        self._allocation = Allocation(
+            self.tree,
+            state,
+            waits=self.settings.head_of_line == "wait",
+            is_dominant=is_dominant,
+        )
+        self._is_dominant = is_dominant
+        self._to_probe = sorted(set(self.settings.probe_s), reverse=True)
+        self._probes: dict[str, Mapping[str, Mapping[str, float]]] = {}
+        state.observe(self)
+        state.observe_attempts(self)
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """Keep the tree in step."""
+        self.tree.advance(self._state.now_s)
+        self.tree.touch(phase)
+
+    def began(self, attempt: Attempt) -> None:
+        """Keep the tree in step."""
+        self.tree.began(attempt)
+        self._allocation.count(attempt.node, attempt.tasks * attempt.phase.phase.units)
+
+    def told(self, attempt: Attempt) -> None:
+        """Progress plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """Keep the tree in step."""
+        self.tree.ended(attempt)
+        self._allocation.count(attempt.node, -attempt.tasks * attempt.phase.phase.units)
+
+    # --- what is decided --------------------------------------------------------------------------
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        # Nothing is killed. It is the first call at each instant, before any task is started.
+        self.tree.decide(now_s)
+        self._take_probes(now_s)
+        return ()
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        if not (node.node.slots(_CONTAINER) or self._is_dominant):
+            return  # a node that is limited by its resources alone
+        while node.free[_CONTAINER]:
+            turn = self._allocation.next_for(node, now_s)
+            if turn is None:
+                return
+            reason = turn_reason(deciding_branch(turn.app), now_s)
+            reserve = turn.phase.phase.demand.work if self._is_dominant else None
+            yield Assignment(turn.phase, _CONTAINER, reason, 1, None, reserve)
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return bool(self._to_probe) and self._goes_on(state)
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        wakes = [self._to_probe[-1]] if self.wants_offer(state) else []
+        if self._waits_for_room(state):
+            tick_s: float = self.settings.tick_s
+            wakes.append((math.floor(now_s / tick_s) + 1) * tick_s)
+        return min(wakes, default=None)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return self._waits_for_room(state) and bool(state.running)
+
+    def _goes_on(self, state: ClusterState) -> bool:
+        """Whether counters may still change. Afterwards probes are computed in the report."""
+        return not state.is_closed or bool(state.active or state.waiting or state.deferred)
+
+    def _waits_for_room(self, state: ClusterState) -> bool:
+        """Whether containers are free although tasks wait: the next one needs more than there is.
+
+        As time passes another may come first, which fits.
+        """
+        return state.startable > 0 and any(
+            node.is_up and node.free[_CONTAINER] for node in state.nodes.values()
+        )
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(node.slots(_CONTAINER) for node in nodes):
+            return None
+        if self._is_dominant_by_settings and any(node.capacity != NOTHING for node in nodes):
+            return None
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
+
+    @property
+    def _is_dominant_by_settings(self) -> bool:
+        return bool(self.settings.shared == "dominant")
+
+    # --- what is told -----------------------------------------------------------------------------
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        self.tree.decide(now_s)
+        app = self.tree.apps.get(phase.job_id)
+        found = None if app is None else wait_reason(app, now_s)
+        if found is not None:
+            return found
+        numbers_of_slots = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
+        return Reason(ReasonCode.SLOTS_BUSY, numbers_of_slots)
+
+    def _take_probes(self, now_s: float) -> None:
+        while self._to_probe and self._to_probe[-1] <= now_s:
+            at_s = self._to_probe.pop()
+            self._probes[_named(at_s)] = probe(self.tree, now_s)
+
+    @property
+    def carries_use(self) -> bool:
+        """Whether use is remembered beyond the end of a run."""
+        rules = self.rules()
+        return bool(self.settings.accounts == "keep") and rules.round_s is None
+
+    def kept_after(self, length_s: float) -> float:
+        """The part of past use that still counts after a time in which nothing ran."""
+        half_life_s = self.rules().half_life_s
+        return 1.0 if half_life_s is None else math.pow(0.5, length_s / half_life_s)
+
+    def used_container_s(self, now_s: float) -> Mapping[PoolId, float]:
+        """What is counted until now, by queue."""
+        return {name: queue.usage.counted(now_s) for name, queue in self.tree.queues.items()}
+
+    def report(self) -> Mapping[str, object]:
+        now_s = self._state.now_s
+        found: dict[str, object] = {"accounts": accounts_document(self.tree, now_s)}
+        while self._to_probe:
+            # Nothing runs any more: only rounds and decay change what is counted.
+            at_s = self._to_probe[-1]
+            self.tree.decide(max(at_s, now_s))
+            self._take_probes(max(at_s, now_s))
+        if self._probes:
+            found["probes"] = dict(self._probes)
+        return found
+
+
+def _named(at_s: float) -> str:
+    """An instant as the key of a document: 12, 0.5."""
+    return str(int(at_s)) if at_s == int(at_s) else str(at_s)
+
+
+class LtYarn(QueueTreePolicy):
+    """Long-term sharing with rounds, charges of late arrivals, and a price of borrowed units."""
+
+    name = "ltyarn"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(QuantumSettings):
+        """Source: ltyarn spec, sections 2 to 6."""
+
+        round_s: float | None = number(
+            None, "seconds after which use is forgotten; none: never (ltyarn)", above=0.0
+        )
+        queue_par: bool = setting(
+            False,  # noqa: FBT003  # the default of a setting
+            "also charge queues that were idle since the round began (ltyarn)",
+        )
+        discount_price: float = number(
+            1.0, "price of a borrowed unit (ltyarn)", above=0.0, high=1.0
+        )
+
+    def rules(self) -> ShareRules:
+        settings: Any = self.settings
+        return ShareRules(
+            round_s=settings.round_s,
+            quantum_s=settings.quantum_s,
+            is_adaptive=settings.adaptive,
+            charges_idle=settings.queue_par,
+            price=settings.discount_price,
+            is_dominant=settings.shared == "dominant",
+        )

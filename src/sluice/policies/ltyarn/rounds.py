@@ -1,0 +1,386 @@
+"""The counters of the tree as time passes and tasks start and end (Resource Controller).
+
+`advance` brings everything to the present instant, in the order of section 5.3: a new round, then
+quanta, then the charge of those that have become active. It is called before any decision and
+before any change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
+from sluice.model.ids import JobId, PoolId
+from sluice.model.job import SlotKind
+from sluice.model.queues import Queue
+from sluice.model.resources import NOTHING, Resources
+from sluice.policies.ltyarn.credits import CreditBook
+from sluice.policies.ltyarn.orders import key_of
+from sluice.policies.ltyarn.quanta import Quanta
+from sluice.policies.ltyarn.tree import (
+    AppNode,
+    QueueNode,
+    ShareNode,
+    app_key,
+    from_the_top,
+    root_of,
+)
+from sluice.policies.ltyarn.usage import DecayedUsage, Usage
+
+_CONTAINER = SlotKind.CONTAINER
+_HALF_LIVES_MAX = 500.0  # a float holds 2 ** 1023
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareRules:
+    """What the tree depends on; see the settings of the policies.
+
+    round_s: None for one endless round.  inner_order: the order of all queues above the leaves;
+    None for that of the file.  charges_apps, charges_queues, charges_idle: whether late
+    applications, late queues and idle queues are charged (PAR; erratum E7).
+    is_dominant: count dominant shares of the nodes' resources in place of units.
+    half_life_s: for decayed use.  alpha, initial_credits: of Karma.
+    """
+
+    round_s: float | None = None
+    quantum_s: float = 1.0
+    is_adaptive: bool = True
+    inner_order: str | None = None
+    charges_apps: bool = True
+    charges_queues: bool = True
+    charges_idle: bool = False
+    price: float = 1.0
+    is_dominant: bool = False
+    half_life_s: float | None = None
+    alpha: float = 1.0
+    initial_credits: float | None = None
+
+
+class ShareTree:
+    """The tree with all that is counted in it."""
+
+    def __init__(self, rules: ShareRules, state: ClusterState) -> None:
+        self._rules = rules
+        self._state = state
+        self.quanta = Quanta(is_adaptive=rules.is_adaptive)
+        self.round_at_s = 0.0
+        self._epoch_s = 0.0
+        self.apps: dict[JobId, AppNode] = {}
+        self.queues: dict[PoolId, QueueNode] = {}
+        self._arrived: dict[ShareNode, None] = {}  # active, and without an arrival in this round
+        self._nodes_seen = -1
+        self.capacity = 0.0
+        self._resources = NOTHING
+        entries = [entry.pool for entry in state.pools.values()]
+        queues = tuple(pool.queue for pool in entries if pool.queue is not None)
+        top, is_named = root_of(queues)
+        self.root = self._queue_node(top, None, is_inner=True)
+        self.root.quantum_s = rules.quantum_s
+        if is_named:
+            self.queues[top.queue_id] = self.root
+        inner = {queue.parent for queue in queues}
+        for queue in from_the_top(queues):
+            if queue is not top:
+                parent = self.root if queue.parent is None else self.queues[queue.parent]
+                self._add_queue(queue, parent, is_inner=queue.queue_id in inner)
+        # Pools that are no queues of the file stand below the root.
+        for pool in entries:
+            if pool.queue is None:
+                self._add_queue(Queue(queue_id=pool.pool_id, weight=pool.weight), self.root)
+
+    # --- building ---------------------------------------------------------------------------------
+
+    def _usage(self, before: float = 0.0) -> Usage:
+        now_s = self._state.now_s
+        if self._rules.half_life_s is not None:
+            usage = DecayedUsage(now_s, before, self._rules.half_life_s)
+            usage.epoch_s = self._epoch_s
+            return usage
+        return Usage(now_s, before)
+
+    def _queue_node(
+        self, queue: Queue, parent: QueueNode | None, *, is_inner: bool = False
+    ) -> QueueNode:
+        order = str(queue.order)
+        if is_inner and self._rules.inner_order is not None:
+            order = self._rules.inner_order
+        # Whatever the round, what earlier runs counted is only carried into one endless round.
+        before = queue.used_before if self._rules.round_s is None else 0.0
+        node = QueueNode(queue, parent, len(self.queues), self._usage(before), order)
+        if order == "karma":
+            node.credits = CreditBook(self._rules.alpha, self._rules.initial_credits)
+            node.turns.is_rising = False
+        node.turns.key_of = key_of(order)
+        return node
+
+    def _add_queue(self, queue: Queue, parent: QueueNode, *, is_inner: bool = False) -> QueueNode:
+        node = self._queue_node(queue, parent, is_inner=is_inner)
+        self.queues[queue.queue_id] = node
+        self.quanta.register(node)
+        return node
+
+    def queue_of(self, pool: PoolEntry) -> QueueNode:
+        """The leaf queue of a pool; a pool that no file names registers with its first job."""
+        known = self.queues.get(pool.pool_id)
+        if known is None:
+            queue = Queue(queue_id=pool.pool_id, weight=pool.pool.weight)
+            known = self._add_queue(queue, self.root)
+        return known
+
+    def _app_of(self, job: JobEntry) -> AppNode:
+        app = self.apps.get(job.job_id)
+        if app is None:
+            app = AppNode(job, self.queue_of(job.pool), len(self.apps), self._usage())
+            self.apps[job.job_id] = app
+            self.quanta.register(app)
+        return app
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """The waiting or running tasks of a phase have changed."""
+        if phase.job_id not in self.apps and not phase.is_open:
+            return
+        app = self._app_of(phase.job)
+        waiting = phase.pending.count if phase.is_open else 0
+        more = waiting - app.waits.get(phase, 0)
+        if more:
+            app.waits[phase] = waiting
+            for node in app.line():
+                node.waiting += more
+        if more or phase.job.has_ended:
+            self._follow(app)
+
+    def began(self, attempt: Attempt) -> None:
+        """An attempt runs from now on."""
+        now_s = self._state.now_s
+        self.advance(now_s)
+        app = self._app_of(attempt.phase.job)
+        amount = self._amount(attempt)
+        app.tasks.amounts[attempt] = amount
+        self._run(app, attempt, amount, 1)
+        self.quanta.started(app, attempt, now_s)
+        self._follow(app)
+
+    def told(self, attempt: Attempt) -> None:
+        """Progress plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """An attempt does not run any more."""
+        self.advance(self._state.now_s)
+        app = self._app_of(attempt.phase.job)
+        amount = app.tasks.amounts[attempt]
+        self.quanta.ended(app, attempt)
+        self._run(app, attempt, -amount, -1)
+        self.quanta.finished(app, attempt)
+        self._follow(app)
+
+    def _amount(self, attempt: Attempt) -> float:
+        """What an attempt counts in a second: units times their weight, or its dominant share."""
+        if self._rules.is_dominant:
+            parts = self.parts(attempt.phase.phase.demand.work)
+            return attempt.tasks * max(parts, default=0.0)
+        phase = attempt.phase.phase
+        return attempt.tasks * phase.units * phase.unit_weight
+
+    def parts(self, wanted: Resources) -> list[float]:
+        """Parts of all resources of the cluster that an amount is."""
+        pairs = zip(wanted.amounts(), self._resources.amounts(), strict=True)
+        return [want / total if total else 0.0 for want, total in pairs]
+
+    def _run(self, app: AppNode, attempt: Attempt, amount: float, sign: int) -> None:
+        """Change what runs, from the application up to the root; the time before is settled."""
+        now_s = self._state.now_s
+        units = sign * attempt.tasks * attempt.phase.phase.units
+        parts: list[float] = []
+        if self._rules.is_dominant:
+            tasks = sign * attempt.tasks
+            parts = [tasks * p for p in self.parts(attempt.phase.phase.demand.work)]
+        for node in app.line():
+            if node.parent is not None and node.parent.credits is not None:
+                node.parent.credits.settle(now_s, self._supply(node.parent))
+            node.usage.settle(now_s)
+            node.running += sign * attempt.tasks
+            node.units += units
+            node.usage.amount += amount
+            if not node.running:
+                node.units = node.usage.amount = 0.0  # rounding does not pile up
+            if parts:
+                held = node.held or [0.0] * len(parts)
+                node.held = [old + more for old, more in zip(held, parts, strict=True)]
+            node.usage.rate = self._rate(node)
+
+    def _rate(self, node: ShareNode) -> float:
+        """What a node counts in a second: g, g' (equation 7), or its dominant share (8.5)."""
+        if not node.running:
+            return 0.0
+        if self._rules.is_dominant:
+            return max(node.held, default=0.0)
+        amount, price = node.usage.amount, self._rules.price
+        if price == 1.0:
+            return amount
+        share = self.share(node)
+        return min(amount, share) + price * max(amount - share, 0.0)
+
+    def share(self, node: ShareNode) -> float:
+        """S, equation (2): units of a node among those registered next to it."""
+        if node.parent is None:
+            return self.capacity
+        rivals = sum(child.weight for child in node.parent.children.values())
+        return self.share(node.parent) * node.weight / rivals
+
+    def _supply(self, queue: QueueNode) -> float:
+        return self.share(queue) if queue.children else 0.0
+
+    def _follow(self, app: AppNode) -> None:
+        """Keep turns and activity in step with the counters, up to the root."""
+        if app.job.has_ended and not (app.waiting or app.running):
+            self._leave(app)
+        for node in app.line():
+            is_active = bool(node.waiting or node.running)
+            if is_active != node.is_active:
+                self._activate(node, is_active=is_active)
+            if node.parent is not None and not (node is app and app.has_left):
+                node.parent.turns.touch(node)
+
+    def _activate(self, node: ShareNode, *, is_active: bool) -> None:
+        node.is_active = is_active
+        self.quanta.activity(node)
+        if node.parent is None:
+            return
+        if not is_active:
+            node.parent.active.pop(node, None)
+            return
+        node.parent.active[node] = None
+        if node.first_active_at_s is None:
+            self._arrived[node] = None
+
+    def _leave(self, app: AppNode) -> None:
+        """A job has ended: others share without it. What it used stays counted."""
+        assert app.parent is not None
+        if app.has_left:
+            return
+        app.has_left = True
+        del app.parent.children[app_key(app.name)]
+        app.parent.turns.drop(app)
+        if app.parent.credits is not None:
+            app.parent.credits.leave(app)
+        if self._rules.price != 1.0:
+            self._reprice(app.parent, self._state.now_s)
+
+    # --- as time passes ---------------------------------------------------------------------------
+
+    def advance(self, now_s: float) -> None:
+        """Bring all counters to an instant."""
+        if self._nodes_seen != self._state.node_changes:
+            self._resize(now_s)
+        round_s = self._rules.round_s
+        if round_s is not None and now_s >= self.round_at_s + round_s:
+            self._begin_round(math.floor(now_s / round_s) * round_s)
+        if self._rules.half_life_s is not None:
+            self._move_epoch(now_s)
+        self.quanta.age(now_s)
+
+    def decide(self, now_s: float) -> None:
+        """Everything that happens at an instant before tasks are started. Section 5.3."""
+        self.advance(now_s)
+        self.quanta.refresh(now_s)
+        if self._arrived:
+            self._charge_arrivals(now_s)
+        for queue in (self.root, *self.queues.values()):
+            if queue.credits is not None:
+                queue.credits.settle(now_s, self._supply(queue))
+
+    def _resize(self, now_s: float) -> None:
+        """Nodes have come or gone."""
+        self._nodes_seen = self._state.node_changes
+        up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
+        self.capacity = float(sum(node.slots(_CONTAINER) for node in up))
+        self._resources = _sum_of(up)
+        if self._rules.price != 1.0:
+            self._reprice(self.root, now_s)
+
+    def _reprice(self, node: ShareNode, now_s: float) -> None:
+        """Shares have changed, and with them what is borrowed."""
+        node.usage.settle(now_s)
+        node.usage.rate = self._rate(node)
+        if isinstance(node, QueueNode):
+            for child in node.active:
+                self._reprice(child, now_s)
+                node.turns.touch(child)
+
+    def _begin_round(self, at_s: float) -> None:
+        """Forget what was counted, and arrivals. Those active at that moment arrive then."""
+        self.round_at_s = at_s
+        nodes: list[ShareNode] = [self.root, *self.queues.values(), *self.apps.values()]
+        for node in nodes:
+            node.usage.forget(at_s)
+            node.first_active_at_s = at_s if node.is_active else None
+        self._arrived.clear()
+        self.quanta.restart([app for app in self.apps.values() if app.tasks.amounts], at_s)
+        for queue in (self.root, *self.queues.values()):
+            queue.turns.restart()
+
+    def _move_epoch(self, now_s: float) -> None:
+        half_life_s = self._rules.half_life_s
+        assert half_life_s is not None
+        if now_s - self._epoch_s < _HALF_LIVES_MAX * half_life_s:
+            return
+        self._epoch_s = now_s
+        for node in (self.root, *self.queues.values(), *self.apps.values()):
+            assert isinstance(node.usage, DecayedUsage)
+            node.usage.epoch_s = now_s
+        for queue in (self.root, *self.queues.values()):
+            queue.turns.restart()
+
+    def _charge_arrivals(self, now_s: float) -> None:
+        """Arrivals of this instant get their charge, all by what was there before. Equation (16).
+
+        The charge is frozen: worked out again and again it would let a late application starve
+        (erratum E5). Queues before applications, and only siblings count.
+        """
+        arrived = sorted(self._arrived, key=lambda node: isinstance(node, AppNode))
+        self._arrived.clear()
+        charges = [(node, self._charge(node, now_s)) for node in arrived if node.is_active]
+        for node in arrived:
+            node.first_active_at_s = now_s
+            if isinstance(node, AppNode) and self._rules.price != 1.0:
+                assert node.parent is not None
+                self._reprice(node.parent, now_s)
+        for node, charge in charges:
+            node.usage.phi = charge
+            if node.parent is not None:
+                node.parent.turns.touch(node)
+
+    def _charge(self, node: ShareNode, now_s: float) -> float:
+        if not self._is_charged(node) or node.parent is None:
+            return 0.0
+        levels = [
+            sibling.usage.used(now_s) / sibling.weight
+            for sibling in node.parent.active
+            if sibling.first_active_at_s is not None and sibling.first_active_at_s < now_s
+        ]
+        return node.weight * max(levels, default=0.0)
+
+    def _is_charged(self, node: ShareNode) -> bool:
+        if isinstance(node, AppNode):
+            return self._rules.charges_apps
+        is_late = node.registered_at_s > self.round_at_s
+        return self._rules.charges_idle or (self._rules.charges_queues and is_late)
+
+
+def lines_of(tree: ShareTree) -> Iterator[ShareNode]:
+    """All queues but the root, then all applications."""
+    yield from (queue for queue in tree.queues.values() if queue is not tree.root)
+    yield from tree.apps.values()
+
+
+def _sum_of(nodes: list[Node]) -> Resources:
+    total = NOTHING
+    for node in nodes:
+        total += node.capacity
+    return total

@@ -1,0 +1,96 @@
+"""What a control cycle sees of a job: its maps, its reduces, and their demand.
+
+A phase that reads earlier phases and has reduces is the reduce side of its job: its tasks may start
+before their input is complete, and shuffle until it is. Everything else counts as maps, from the
+moment at which its input is there; a stage of a DAG is served like the maps of a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.model.job import SlotKind
+from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.policies.ras.placement import NodeCapacity, Vector
+
+SLOT_RESOURCE = "slots"
+RESOURCES = (*RESOURCE_NAMES, SLOT_RESOURCE)
+_UNLIMITED = float("inf")
+
+
+def vector(demand: Resources, slots: float = 1.0) -> Vector:
+    """The demand of a task, with the slot that it takes on nodes with a number of slots."""
+    return (*demand.amounts(), slots)
+
+
+def capacity_of(node: NodeEntry) -> NodeCapacity:
+    """The capacity of a node. A resource of which it has 0 is unlimited, as in the simulator."""
+    slots = node.node.slots(SlotKind.CONTAINER)
+    amounts = (*node.node.capacity.amounts(), float(slots))
+    return NodeCapacity(
+        node_id=node.node_id, capacity=tuple(amount or _UNLIMITED for amount in amounts)
+    )
+
+
+def reserve_of(demand: Resources, node: NodeEntry) -> Resources:
+    """What of a demand the node has to set aside: resources that it limits."""
+    limited = node.node.capacity
+    if limited.is_zero:
+        return replace(demand, **dict.fromkeys(RESOURCE_NAMES, 0.0))
+    unlimited = [name for name in RESOURCE_NAMES if not getattr(limited, name)]
+    return replace(demand, **dict.fromkeys(unlimited, 0.0))
+
+
+def is_reduce(phase: PhaseEntry) -> bool:
+    """Whether the phase belongs to the reduce side of its job."""
+    return phase.kind is SlotKind.REDUCE and bool(phase.phase.after)
+
+
+def map_phases(job: JobEntry) -> list[PhaseEntry]:
+    """Phases whose tasks count as maps now: not done, and their input is complete."""
+    return [p for p in job.phases if not p.is_done and not is_reduce(p) and p.has_inputs]
+
+
+def map_phase(job: JobEntry) -> PhaseEntry | None:
+    """The phase that starts the job's next map: the first with waiting tasks."""
+    phases = map_phases(job)
+    return next((phase for phase in phases if phase.pending.count), phases[0] if phases else None)
+
+
+def reduce_phase(job: JobEntry) -> PhaseEntry | None:
+    """The first phase of the reduce side that is not done."""
+    return next((phase for phase in job.phases if not phase.is_done and is_reduce(phase)), None)
+
+
+def reduces_may_work(job: JobEntry) -> bool:
+    """Whether the input of the job's next reduces is complete."""
+    phase = reduce_phase(job)
+    return phase is not None and phase.has_inputs
+
+
+def works_at_once(phase: PhaseEntry) -> bool:
+    """Whether a task that starts now never has to wait for input."""
+    return not is_reduce(phase) or phase.has_inputs
+
+
+def fetch_demand(phase: PhaseEntry, shuffle_memory: str) -> Resources:
+    """Demand of a shuffling task. shuffle_memory "reduce": the memory of its work counts too."""
+    demand = phase.phase.demand
+    if shuffle_memory == "reduce":
+        return replace(demand.fetch, memory=max(demand.fetch.memory, demand.work.memory))
+    return demand.fetch
+
+
+def start_demand(phase: PhaseEntry, shuffle_memory: str) -> Vector:
+    """Demand of a task that starts now, before any map is counted.
+
+    A task whose input is complete fetches only briefly, so it starts with room for its work.
+    """
+    work = vector(phase.phase.demand.work)
+    if not phase.phase.after:
+        return work
+    fetch = vector(fetch_demand(phase, shuffle_memory))
+    if works_at_once(phase):
+        return tuple(map(max, work, fetch))
+    return fetch

@@ -1,0 +1,171 @@
+"""RAS as a task policy: control cycles at fixed times, and the task scheduler between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.reasons import Reason
+from sluice.core.settings import ShuffleSettings
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
+from sluice.model.job import Job, SlotKind
+from sluice.model.settings import flag, number, whole, word
+from sluice.policies.ras.checks import check_resources
+from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
+from sluice.policies.ras.explanation import explain
+from sluice.policies.ras.history import PlacementHistory
+from sluice.policies.ras.job_needs import goal_slots, job_need, outlook
+from sluice.policies.ras.job_slots import JobSlots
+from sluice.policies.ras.job_stages import capacity_of, reduces_may_work
+from sluice.policies.ras.placement import JobNeed
+from sluice.policies.ras.running_use import NodeUse, RunningUse
+from sluice.policies.ras.task_scheduler import TaskScheduler
+
+_ROUNDING = 1e-9
+
+
+class Ras(TaskPolicy):
+    """Places by resources, and aims at completion times."""
+
+    name: ClassVar[str] = "ras"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(ShuffleSettings):
+        """Source: RAS spec, section 3, and section 6 (E4, E9, E12, E15)."""
+
+        period_s: float = number(30.0, "seconds between control cycles (ras)", low=1.0, high=600.0)
+        rounds: int = whole(10, "most rounds of map placement in a cycle (ras)", low=1, high=100)
+        reserve_reduce: bool = flag("keep time for the reduce phase before a goal (ras)")
+        placement: str = word("repaired", "loop that places maps (ras)", "repaired", "printed")
+        aim: str = word(
+            "utility", "raise the lowest utility, or meet the most goals (ras)", "utility", "goals"
+        )
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        made: Ras.Settings = self.settings
+        self._running = RunningUse(made.parallel_copies, made.shuffle_memory)
+        self._slots = JobSlots()
+        self._tasks = TaskScheduler(self._slots, self._running, made.shuffle_memory)
+        self._history = PlacementHistory()
+        self._cycle_at_s = -math.inf  # of the last cycle
+        self._rules = CycleRules(
+            rounds=made.rounds, loop=made.placement, parallel_copies=made.parallel_copies
+        )
+
+    def attach(self, state: ClusterState) -> None:
+        state.observe_attempts(self._running)
+
+    # --- what the core and the drivers ask ----------------------------------------------------
+
+    @property
+    def ignores_slowstart(self) -> bool:
+        return True
+
+    @property
+    def gates_work(self) -> bool:
+        return True
+
+    def may_begin_work(self, attempt: Attempt, state: ClusterState, now_s: float) -> bool:
+        return self._running.begin_work(attempt)
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        """None. It is the first question of each decision, so a due cycle runs here."""
+        for job, node in self._running.ended_reduces:
+            self._slots.drop_reduce(job, node)
+        self._running.ended_reduces.clear()
+        at_s = self._last_due_s(now_s)
+        if at_s > self._cycle_at_s:
+            self._cycle_at_s = at_s
+            self._run_cycle(state, at_s, now_s)
+        return ()
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
+        return self._tasks.assign(node)
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return self._running.held > 0
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        return self._next_cycle_s(now_s)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        """Whether a job has not taken part in a cycle yet."""
+        return any(job not in self._slots.utility for job in state.active.values())
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        return explain(phase, state, self._slots, self._running, self._next_cycle_s(now_s))
+
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        check_resources(jobs, nodes)
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        """None: any slot takes any task, and a node without slots is limited by its resources."""
+        return None
+
+    def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
+        return self._history.notes(str(job.job_id))
+
+    def report(self) -> Mapping[str, object]:
+        return self._history.document()
+
+    # --- control cycles -----------------------------------------------------------------------
+
+    def _last_due_s(self, now_s: float) -> float:
+        period_s: float = self.settings.period_s
+        return math.floor(now_s / period_s + _ROUNDING) * period_s
+
+    def _next_cycle_s(self, now_s: float) -> float:
+        period_s: float = self.settings.period_s
+        return self._last_due_s(now_s) + period_s
+
+    def _run_cycle(self, state: ClusterState, at_s: float, now_s: float) -> None:
+        """Replace the placement. Only jobs that were there when the cycle was due take part."""
+        jobs = {
+            str(job.job_id): job
+            for job in state.active.values()
+            if job.released_at_s <= at_s + _ROUNDING
+        }
+        nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
+        is_slots_only = all(node.node.capacity.is_zero for node in nodes.values())
+        needs = [self._need(job, now_s, is_slots_only=is_slots_only) for job in jobs.values()]
+        result = run_cycle(
+            [capacity_of(node) for node in nodes.values()],
+            needs,
+            CycleState(
+                map_slots=self._slots.by_id("maps"),
+                reduce_slots=self._slots.by_id("reduces"),
+                running_maps=self._running_by_id(nodes, "maps"),
+                running_reduces=self._running_by_id(nodes, "reduces"),
+                working=self._running_by_id(nodes, "working"),
+            ),
+            self._rules,
+        )
+        self._slots.publish(result.placement, nodes, jobs)
+        self._history.note(at_s, result.placement)
+
+    def _need(self, job: JobEntry, now_s: float, *, is_slots_only: bool) -> JobNeed:
+        settings: Ras.Settings = self.settings
+        view = outlook(job, self._running, self._slots.of(job).reduces)
+        if is_slots_only and not reduces_may_work(job):
+            # A reduce that waits for maps would hold a slot, which is all that there is.
+            view = view._replace(reduces_left=0)
+        needed = goal_slots(job, view, now_s, reserve_reduce=settings.reserve_reduce)
+        return job_need(job, view, needed, settings.shuffle_memory)
+
+    def _running_by_id(
+        self, nodes: Mapping[str, NodeEntry], kind: str
+    ) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for node_id, node in nodes.items():
+            use: NodeUse = self._running.on(node)
+            counts: dict[JobEntry, int] = getattr(use, kind)
+            for job, count in counts.items():
+                found.setdefault(str(job.job_id), {})[node_id] = count
+        return found

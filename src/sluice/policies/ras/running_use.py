@@ -1,0 +1,236 @@
+"""What the tasks that really run use of each node.
+
+A reduce counts with the profile of what it really does: it shuffles from its start, and works from
+the moment at which the task scheduler lets it. While it shuffles it uses more with each running map
+of its job, up to a number of parallel copies.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.transitions import AttemptState
+from sluice.policies.ras.job_stages import (
+    capacity_of,
+    is_reduce,
+    start_demand,
+    vector,
+    works_at_once,
+)
+from sluice.policies.ras.placement import Vector
+
+T = TypeVar("T")
+_ROUNDING: Final = 1e-9
+_DONE: Final = AttemptState.DONE
+
+
+class NodeUse:
+    """The running tasks of one node."""
+
+    __slots__ = ("held", "limits", "maps", "reduces", "shuffling", "used", "working")
+
+    def __init__(self, node: NodeEntry) -> None:
+        capacity = capacity_of(node).capacity
+        self.limits: Vector = tuple(amount * (1 + _ROUNDING) for amount in capacity)
+        self.used = [0.0] * len(capacity)  # without what shuffles use for running maps
+        self.maps: dict[JobEntry, int] = {}
+        self.reduces: dict[JobEntry, int] = {}
+        self.working: dict[JobEntry, int] = {}
+        self.shuffling: dict[PhaseEntry, int] = {}
+        self.held: dict[Attempt, None] = {}  # they have shuffled, and wait for room to work
+
+
+class RunningUse:
+    """Observes attempts, as `AttemptObserver`. copies_max: maps that count in a shuffle."""
+
+    def __init__(self, copies_max: int, shuffle_memory: str) -> None:
+        self._copies_max = copies_max
+        self._shuffle_memory = shuffle_memory
+        self._nodes: dict[NodeEntry, NodeUse] = {}
+        self._demand: dict[Attempt, Vector] = {}  # what each running attempt adds to `used`
+        self._shuffles: dict[Attempt, None] = {}
+        self._maps: dict[JobEntry, int] = {}  # running, on all nodes
+        self._shuffling_on: dict[PhaseEntry, dict[NodeEntry, int]] = {}
+        self.lengths: dict[PhaseEntry, tuple[int, float]] = {}  # done tasks, their seconds
+        self.ended_reduces: list[tuple[JobEntry, NodeEntry]] = []  # since they were last read
+        self.held = 0
+
+    def on(self, node: NodeEntry) -> NodeUse:
+        """The running tasks of a node."""
+        use = self._nodes.get(node)
+        if use is None:
+            use = self._nodes[node] = NodeUse(node)
+        return use
+
+    # --- questions ----------------------------------------------------------------------------
+
+    def used(self, node: NodeEntry) -> list[float]:
+        """What runs on a node uses of each resource."""
+        use = self.on(node)
+        if not use.shuffling:
+            return use.used
+        total = list(use.used)
+        for phase, count in use.shuffling.items():
+            maps = self._fetched_maps(phase)
+            for r, each in enumerate(_per_map(phase)):
+                total[r] += count * maps * each
+        return total
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether one more task of the phase fits on the node, and overloads no other node."""
+        demand = start_demand(phase, self._shuffle_memory)
+        if not works_at_once(phase):
+            maps = self._fetched_maps(phase)
+            demand = tuple(d + maps * e for d, e in zip(demand, _per_map(phase), strict=True))
+        for used, more, most in zip(self.used(node), demand, self.on(node).limits, strict=True):
+            if used + more > most:
+                return False
+        return is_reduce(phase) or self._shuffles_may_grow(phase, node, demand)
+
+    def _shuffles_may_grow(self, phase: PhaseEntry, at_node: NodeEntry, demand: Vector) -> bool:
+        """Whether all nodes bear what one more map adds to the shuffles that read it."""
+        if self._maps.get(phase.job, 0) >= self._copies_max:
+            return True
+        for later in phase.needed_by:
+            each = _per_map(later)
+            if not any(each):
+                continue
+            for node, count in self._shuffling_on.get(later, {}).items():
+                extra = demand if node is at_node else (0.0,) * len(each)
+                limits = self.on(node).limits
+                for used, more, grown, most in zip(
+                    self.used(node), extra, each, limits, strict=True
+                ):
+                    if used + more + count * grown > most:
+                        return False
+        return True
+
+    def lacking(self, phase: PhaseEntry, node: NodeEntry) -> int | None:
+        """The first resource that is short for one more task of the phase; None if none is."""
+        demand = start_demand(phase, self._shuffle_memory)
+        rows = zip(self.used(node), demand, self.on(node).limits, strict=True)
+        return next((r for r, (used, more, most) in enumerate(rows) if used + more > most), None)
+
+    def _fetched_maps(self, phase: PhaseEntry) -> int:
+        return min(self._maps.get(phase.job, 0), self._copies_max)
+
+    def mean_s(self, phase: PhaseEntry) -> float | None:
+        """Mean length of the done tasks of a phase; None before the first."""
+        tasks, total_s = self.lengths.get(phase, (0, 0.0))
+        return total_s / tasks if tasks else None
+
+    # --- changes ------------------------------------------------------------------------------
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        phase, job, use = attempt.phase, attempt.phase.job, self.on(attempt.node)
+        demand = start_demand(phase, self._shuffle_memory)
+        if attempt.tasks != 1:
+            demand = tuple(attempt.tasks * amount for amount in demand)
+        self._demand[attempt] = demand
+        _add(use.used, demand)
+        if not is_reduce(phase):
+            _count(use.maps, job, attempt.tasks)
+            _count(self._maps, job, attempt.tasks)
+            return
+        _count(use.reduces, job, attempt.tasks)
+        if works_at_once(phase):
+            _count(use.working, job, attempt.tasks)
+        else:
+            self._shuffles[attempt] = None
+            self._count_shuffle(attempt, attempt.tasks)
+
+    def told(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`; progress plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        phase, job, node = attempt.phase, attempt.phase.job, attempt.node
+        use, tasks = self.on(node), attempt.tasks
+        _subtract(use.used, self._demand.pop(attempt))
+        if attempt.state is _DONE:
+            done, total_s = self.lengths.get(phase, (0, 0.0))
+            length_s = attempt.finished_at_s - attempt.started_at_s
+            self.lengths[phase] = (done + tasks, total_s + tasks * length_s)
+        if not is_reduce(phase):
+            _count(use.maps, job, -tasks)
+            _count(self._maps, job, -tasks)
+        else:
+            self._reduce_ended(attempt)
+        if not (use.maps or use.reduces):
+            use.used[:] = [0.0] * len(use.used)  # no rounding is left on an idle node
+            if not node.is_up:
+                del self._nodes[node]
+
+    def _reduce_ended(self, attempt: Attempt) -> None:
+        job, use = attempt.phase.job, self.on(attempt.node)
+        _count(use.reduces, job, -attempt.tasks)
+        if attempt in self._shuffles:
+            del self._shuffles[attempt]
+            self._count_shuffle(attempt, -attempt.tasks)
+            self._release(attempt)
+        else:
+            _count(use.working, job, -attempt.tasks)
+        if attempt.state is _DONE:
+            self.ended_reduces += [(job, attempt.node)] * attempt.tasks
+
+    def begin_work(self, attempt: Attempt) -> bool:
+        """A reduce has shuffled and asks to work. Whether it fits; if not, it is held."""
+        if attempt not in self._shuffles:
+            return True
+        use, held = self.on(attempt.node), self._demand[attempt]
+        work = vector(attempt.phase.phase.demand.work)
+        own_growth = _per_map(attempt.phase)
+        maps = self._fetched_maps(attempt.phase)
+        for used, now, each, then, most in zip(
+            self.used(attempt.node), held, own_growth, work, use.limits, strict=True
+        ):
+            if used - now - maps * each + then > most:
+                if attempt not in use.held:
+                    use.held[attempt] = None
+                    self.held += 1
+                return False
+        self._release(attempt)
+        del self._shuffles[attempt]
+        self._count_shuffle(attempt, -attempt.tasks)
+        job = attempt.phase.job
+        _count(use.working, job, attempt.tasks)
+        _subtract(use.used, held)
+        _add(use.used, work)
+        self._demand[attempt] = work
+        return True
+
+    def _release(self, attempt: Attempt) -> None:
+        use = self.on(attempt.node)
+        if attempt in use.held:
+            del use.held[attempt]
+            self.held -= 1
+
+    def _count_shuffle(self, attempt: Attempt, tasks: int) -> None:
+        phase, node = attempt.phase, attempt.node
+        _count(self.on(node).shuffling, phase, tasks)
+        _count(self._shuffling_on.setdefault(phase, {}), node, tasks)
+        if not self._shuffling_on[phase]:
+            del self._shuffling_on[phase]
+
+
+def _per_map(phase: PhaseEntry) -> Vector:
+    return vector(phase.phase.demand.fetch_per_map, slots=0.0)
+
+
+def _add(used: list[float], demand: Vector) -> None:
+    for r, amount in enumerate(demand):
+        used[r] += amount
+
+
+def _subtract(used: list[float], demand: Vector) -> None:
+    for r, amount in enumerate(demand):
+        used[r] = max(0.0, used[r] - amount)
+
+
+def _count(counts: dict[T, int], key: T, more: int) -> None:
+    """Add to a count; a count of 0 is dropped."""
+    counts[key] = counts.get(key, 0) + more
+    if not counts[key]:
+        del counts[key]

@@ -1,0 +1,88 @@
+"""Which task starts on a node that asks for work: one with a free job slot that fits now.
+
+Slots of the last placement whose tasks still run are honoured: a new slot is used only when enough
+is free. Source: RAS spec, section 5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.job import SlotKind
+from sluice.policies.ras.job_slots import JobSlots, SlotPair
+from sluice.policies.ras.job_stages import (
+    fetch_demand,
+    map_phase,
+    reduce_phase,
+    reserve_of,
+    works_at_once,
+)
+from sluice.policies.ras.running_use import NodeUse, RunningUse
+
+_CONTAINER: Final = SlotKind.CONTAINER
+
+
+class _Candidate(NamedTuple):
+    """A task that may start, with the key that orders candidates."""
+
+    key: tuple[float, float, str, int]
+    phase: PhaseEntry
+
+
+class TaskScheduler:
+    """Starts tasks in free job slots."""
+
+    def __init__(self, slots: JobSlots, running: RunningUse, shuffle_memory: str) -> None:
+        self._slots = slots
+        self._running = running
+        self._shuffle_memory = shuffle_memory
+
+    def assign(self, node: NodeEntry) -> Iterator[Assignment]:
+        """Tasks for the node, lowest utility first, reduces before maps of the same job."""
+        use = self._running.on(node)
+        # Maps that start now would keep a reduce that waits for room from ever starting its work.
+        while not use.held:
+            candidate = self._first(node, use)
+            if candidate is None:
+                return
+            yield self._assignment(candidate.phase, node)
+
+    def _first(self, node: NodeEntry, use: NodeUse) -> _Candidate | None:
+        found: _Candidate | None = None
+        for job, slots in self._slots.on.get(node, {}).items():
+            if job.has_ended:
+                continue
+            for kind, phase in enumerate(_free_slots(job, slots, use)):
+                if phase is None:
+                    continue
+                key = (self._slots.utility[job], *job.seniority, kind)
+                if (found is None or key < found.key) and self._running.fits(phase, node):
+                    found = _Candidate(key, phase)
+        return found
+
+    def _assignment(self, phase: PhaseEntry, node: NodeEntry) -> Assignment:
+        numbers = (("utility", round(max(-99.0, self._slots.utility[phase.job]), 4)),)
+        demand = phase.phase.demand.work
+        if not works_at_once(phase):
+            demand = fetch_demand(phase, self._shuffle_memory)
+        reason = Reason(ReasonCode.JOB_SLOT, numbers)
+        return Assignment(phase, _CONTAINER, reason, reserve=reserve_of(demand, node))
+
+
+def _free_slots(
+    job: JobEntry, slots: SlotPair, use: NodeUse
+) -> tuple[PhaseEntry | None, PhaseEntry | None]:
+    """The phases that start the next reduce and the next map in free slots of the node."""
+    reduces = maps = None
+    if slots.reduces > use.reduces.get(job, 0):
+        reduces = reduce_phase(job)
+    if slots.maps > use.maps.get(job, 0):
+        maps = map_phase(job)
+    return (
+        reduces if reduces is not None and reduces.is_queued else None,
+        maps if maps is not None and maps.is_queued else None,
+    )

@@ -1,0 +1,85 @@
+"""The answer to "why did it take that long": a run's anatomy, its replays, and what would help."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sluice.estimate.run_anatomy import RunAnatomy
+
+ADVICE_MAX = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A replay with a multiple of the slots. s: its time.
+
+    efficiency: speed-up over the run's own slots, by the factor: 1 is as good as it gets for a
+    factor above 1.
+    """
+
+    slots_factor: float
+    slots: int
+    s: float
+    efficiency: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A change, the seconds that it saves in a replay of the run, and how that was computed."""
+
+    what: str
+    saves_s: float
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Where the time of a run went, and what would make it shorter.
+
+    replayed_s: what a simulation of the run with its own slots takes.
+    failed_attempts: attempts of tasks that failed; their time is not part of any stage.
+    """
+
+    run_id: str
+    profile: str
+    source: str
+    slots: int
+    failed_attempts: int
+    anatomy: RunAnatomy
+    replayed_s: float
+    what_if: tuple[WhatIf, ...]
+    advice: tuple[Advice, ...]
+
+    @property
+    def replay_error(self) -> float:
+        """The replayed time over the recorded one, less 1."""
+        recorded_s = self.anatomy.recorded_s
+        return self.replayed_s / recorded_s - 1 if recorded_s else 0.0
+
+    @property
+    def driver_share(self) -> float:
+        """The share of the recorded time in which no task ran."""
+        recorded_s = self.anatomy.recorded_s
+        return self.anatomy.driver_s / recorded_s if recorded_s else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        anatomy = self.anatomy
+        return {
+            "run_id": self.run_id,
+            "profile": self.profile,
+            "source": self.source,
+            "slots": self.slots,
+            "recorded_s": anatomy.recorded_s,
+            "replayed_s": self.replayed_s,
+            "replay_error": self.replay_error,
+            "waited_s": anatomy.waited_s,
+            "driver_s": anatomy.driver_s,
+            "idle_share": anatomy.idle_share,
+            "failed_attempts": self.failed_attempts,
+            "critical_path": [asdict(step) for step in anatomy.critical_path],
+            "skew": [asdict(one) for one in anatomy.skew],
+            "what_if": [asdict(one) for one in self.what_if],
+            "advice": [asdict(one) for one in self.advice],
+        }

@@ -1,0 +1,109 @@
+"""The diagnosis of a run on one screen. Rich is imported when a table is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.formatting import (
+    count,
+    counted,
+    distinguished,
+    duration,
+    share,
+    shortened,
+    signed,
+)
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+STAGES_MAX = 6
+_STAGE_LETTERS = 44
+
+
+def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
+    """Where the time went, the critical path, skew, other slot counts, and advice."""
+    yield framed(shortened(f"{found.profile} ({found.run_id})", 60), _totals(found))
+    yield _path_table(found)
+    if found.anatomy.skew:
+        yield _skew_table(found)
+    yield _slots_table(found)
+    if found.advice:
+        yield _advice_table(found)
+
+
+def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
+    anatomy = found.anatomy
+    yield "recorded", duration(anatomy.recorded_s)
+    yield "replayed", f"{duration(found.replayed_s)} ({signed(found.replay_error)})"
+    if anatomy.waited_s:
+        yield "waited for slots", duration(anatomy.waited_s)
+    yield "no task running", f"{duration(anatomy.driver_s)} ({share(found.driver_share)})"
+    yield "slots", f"{count(found.slots)}, idle {share(anatomy.idle_share)} of their time"
+    if found.failed_attempts:
+        yield "failed", counted(found.failed_attempts, "attempt")
+
+
+def _path_table(found: Diagnosis) -> Table:
+    steps = found.anatomy.critical_path
+    shown = sorted(sorted(steps, key=lambda one: -one.s)[:STAGES_MAX], key=steps.index)
+    table = plain_table(left_out(len(steps) - len(shown)))
+    table.add_column("critical path", no_wrap=True)
+    for name in ("time", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    names = distinguished([step.stage for step in shown], _STAGE_LETTERS)
+    for step, short in zip(shown, names, strict=True):
+        table.add_row(
+            name_cell(step.stage, short=short),
+            plain_text(duration(step.s)),
+            plain_text(share(step.share)),
+        )
+    return table
+
+
+def _skew_table(found: Diagnosis) -> Table:
+    shown = found.anatomy.skew[:STAGES_MAX]
+    table = plain_table(left_out(len(found.anatomy.skew) - len(shown)))
+    table.add_column("skewed stage", no_wrap=True)
+    for name in ("longest", "median", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("cause", no_wrap=True)
+    causes = {True: "bytes", False: "not bytes", None: ""}
+    names = distinguished([one.stage for one in shown], _STAGE_LETTERS)
+    for one, short in zip(shown, names, strict=True):
+        table.add_row(
+            name_cell(one.stage, short=short),
+            plain_text(duration(one.longest_s)),
+            plain_text(duration(one.median_s)),
+            plain_text(f"{one.ratio:.1f}x"),
+            plain_text(causes[one.by_bytes]),
+        )
+    return table
+
+
+def _slots_table(found: Diagnosis) -> Table:
+    table = plain_table("efficiency: speed-up over the run's own slots, by the factor")
+    for name in ("slots", "time", "efficiency"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in found.what_if:
+        table.add_row(
+            plain_text(f"{count(one.slots)} ({one.slots_factor:g}x)", "bold"),
+            plain_text(duration(one.s)),
+            plain_text(share(one.efficiency)),
+        )
+    return table
+
+
+def _advice_table(found: Diagnosis) -> Table:
+    table = plain_table("each change alone; the savings do not add up")
+    table.add_column("saves", justify="right", no_wrap=True)
+    table.add_column("change")
+    for one in found.advice:
+        table.add_row(
+            plain_text(duration(one.saves_s), "bold"), plain_text(f"{one.what} ({one.how})")
+        )
+    return table

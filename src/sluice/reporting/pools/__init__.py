@@ -1,0 +1,1 @@
+"""Schedules on VM pools: figures, tables and chart."""

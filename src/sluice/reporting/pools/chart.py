@@ -1,0 +1,251 @@
+"""The chart of a schedule on VM pools: one view for each pool, its VMs over time.
+
+A box is a job: as wide as it runs and as high as its VMs. The line above is the size of the pool; a
+dashed line is the end of a reservation window.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import (
+    BAD,
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    WIDTH,
+    TimeAxis,
+    finished,
+    heading,
+    titled,
+)
+from sluice.reporting.formatting import count, counted, duration, hundredths, shortened
+
+BOXES_MAX = 3000
+_COLOURS = (BLUE, SKY, GREEN, PURPLE)  # in turn, so that neighbours differ
+_LATE = "late"
+_HEIGHT_MIN, _HEIGHT_MAX, _VM_HEIGHT = 70, 240, 4
+_LETTER, _NAME_LETTERS, _LINE = 7, 12, 12  # pixels of a letter; letters of a name; a line's pixels
+_AXIS_WIDTH = 34
+_WINDOWS_MAX = 60  # more lines would hide the jobs
+
+Box = tuple[PoolOutcome, int, int]  # a job with its first VM and the one after its last
+
+
+def pools_chart(schedule: PoolSchedule) -> Chart:
+    """The chart of all pools that were used, or have VMs."""
+    ends = [one.finished_at_s for one in schedule.outcomes if one.finished_at_s is not None]
+    begins = [one.started_at_s for one in schedule.outcomes if one.started_at_s is not None]
+    first_s = min((*begins, *(one.job.submitted_at_s for one in schedule.outcomes)), default=0.0)
+    last_s = max(ends, default=first_s)
+    shown = _shown(schedule)
+    boxes = {pool: _boxes(shown, pool) for pool in range(len(schedule.problem.types))}
+    used = [pool for pool, held in boxes.items() if held or schedule.problem.sizes[pool]]
+    views = [
+        _view(schedule, pool, boxes[pool], TimeAxis(
+            starts_at_s=first_s, ends_at_s=last_s, is_named=pool == used[-1]
+        ))
+        for pool in used
+    ]  # fmt: skip
+    title = heading("VM pools", _notes(schedule, len(shown)))
+    return Chart(finished({"title": title, "vconcat": views, "spacing": 22}))
+
+
+def _shown(schedule: PoolSchedule) -> list[PoolOutcome]:
+    """The jobs that ran, those that started first if there are too many."""
+    ran = [one for one in schedule.outcomes if one.started_at_s is not None]
+    ran.sort(key=lambda one: (one.started_at_s or 0.0, one.job.order))
+    return ran[:BOXES_MAX]
+
+
+def _notes(schedule: PoolSchedule, shown: int) -> list[str]:
+    cost = f"{hundredths(schedule.total_cost_server_s)} server-seconds"
+    missed = len(schedule.missed)
+    jobs = f"{counted(len(schedule.outcomes), 'job')}, {count(missed)} missed"
+    ran = sum(one.started_at_s is not None for one in schedule.outcomes)
+    few = f"The {count(shown)} jobs that started first are shown." if shown < ran else ""
+    marks = "Dashed: ends of reservation windows." if schedule.windows else ""
+    return [f"{schedule.policy}: {jobs}, {cost}.", " ".join(one for one in (marks, few) if one)]
+
+
+def _boxes(outcomes: Sequence[PoolOutcome], pool: int) -> list[Box]:
+    """Jobs of a pool with the VMs they are drawn on: the lowest free ones, perhaps in parts."""
+    free_from_s: list[float] = []  # by VM
+    made: list[Box] = []
+    for one in outcomes:
+        if one.option is None or one.option.pool != pool:
+            continue
+        begins_s, ends_s = one.started_at_s or 0.0, one.finished_at_s or 0.0
+        rows = _rows(free_from_s, begins_s, one.option.vms)
+        free_from_s += [0.0] * (rows[-1] + 1 - len(free_from_s))
+        for row in rows:
+            free_from_s[row] = ends_s
+        made += ((one, first, last) for first, last in _runs(rows))
+    return made
+
+
+def _rows(free_from_s: Sequence[float], begins_s: float, vms: int) -> list[int]:
+    """VMs that are free at an instant: side by side if possible, or else the lowest ones."""
+    rows = [row for row, at_s in enumerate(free_from_s) if at_s <= begins_s]
+    for first, last in _runs(rows):
+        if last - first >= vms:
+            return list(range(first, first + vms))
+    beyond = len(free_from_s)
+    return [*rows, *range(beyond, beyond + vms)][:vms]
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Rising numbers as half-open runs.
+
+    >>> list(_runs([0, 1, 4, 5, 6]))
+    [(0, 2), (4, 7)]
+    """
+    first = 0
+    for place in range(1, len(rows) + 1):
+        if place == len(rows) or rows[place] != rows[place - 1] + 1:
+            yield rows[first], rows[place - 1] + 1
+            first = place
+
+
+def _view(
+    schedule: PoolSchedule, pool: int, boxes: Sequence[Box], axis: TimeAxis
+) -> dict[str, Any]:
+    size_steps = _sizes(schedule, pool, axis)
+    reach = max([1, *(last for _, _, last in boxes), *(step["vms"] for step in size_steps)])
+    height = min(_HEIGHT_MAX, max(_HEIGHT_MIN, _VM_HEIGHT * reach))
+    one_type = schedule.problem.types[pool]
+    note = f"{counted(schedule.problem.sizes[pool], 'VM')} of {one_type.units:g} units"
+    y = {
+        "type": "quantitative",
+        "scale": {"domain": [0, reach * 1.02], "nice": False},
+        "axis": {
+            "title": "VMs",
+            "minExtent": _AXIS_WIDTH,
+            "maxExtent": _AXIS_WIDTH,
+            "tickCount": 4,
+        },
+    }
+    return {
+        "title": titled(shortened(one_type.type_id, 60), [note]),
+        "width": WIDTH,
+        "height": height,
+        "layer": [
+            _jobs(boxes, axis, y),
+            _labels(boxes, axis, y, height / reach),
+            _steps(size_steps, axis, y),
+            _window_ends(schedule, pool, axis),
+        ],
+    }
+
+
+def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [
+        {
+            "job": one.job.job_id,
+            "start": axis.at(one.started_at_s or 0.0),
+            "end": axis.at(one.finished_at_s or 0.0),
+            "low": low,
+            "high": high,
+            "vms": one.option.vms if one.option else 0,
+            "time": f"{duration(one.started_at_s)} – {duration(one.finished_at_s)}",
+            "deadline": duration(one.job.deadline_at_s),
+            "colour": str(one.job.order % len(_COLOURS)) if one.met else _LATE,
+        }
+        for one, low, high in boxes
+    ]
+    domain = [*(str(number) for number in range(len(_COLOURS))), _LATE]
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.8, "clip": True},
+        "encoding": {
+            "x": axis.encoding(),
+            "x2": {"field": "end"},
+            "y": {"field": "low", **y},
+            "y2": {"field": "high"},
+            "color": {
+                "field": "colour",
+                "type": "nominal",
+                "scale": {"domain": domain, "range": [*_COLOURS, BAD]},
+                "legend": None,
+            },
+            "tooltip": [
+                {"field": name, "type": "nominal"} for name in ("job", "vms", "time", "deadline")
+            ],
+        },
+    }
+
+
+def _labels(
+    boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any], vm_height: float
+) -> dict[str, Any]:
+    """Names in the boxes that have room for them, once for each job."""
+    tallest: dict[str, Box] = {}
+    for box in boxes:
+        name = box[0].job.job_id
+        if name not in tallest or box[2] - box[1] > tallest[name][2] - tallest[name][1]:
+            tallest[name] = box
+    rows = []
+    for name, (one, low, high) in tallest.items():
+        text = shortened(name, _NAME_LETTERS)
+        begins_s, ends_s = one.started_at_s or 0.0, one.finished_at_s or 0.0
+        width = (ends_s - begins_s) / axis.span_s * WIDTH
+        if width > _LETTER * (len(text) + 1) and (high - low) * vm_height > _LINE:
+            middle = {"start": axis.at((begins_s + ends_s) / 2), "vms": (low + high) / 2}
+            rows.append({"text": text, **middle})
+    return {
+        "data": {"values": rows},
+        "mark": {"type": "text", "color": "white", "fontSize": 11, "fontWeight": 600},
+        "encoding": {
+            "x": axis.encoding(),
+            "y": {"field": "vms", **y},
+            "text": {"field": "text", "type": "nominal"},
+        },
+    }
+
+
+def _sizes(schedule: PoolSchedule, pool: int, axis: TimeAxis) -> list[dict[str, float]]:
+    """The size of the pool over time, a row for each change and one for the end."""
+    name = schedule.problem.types[pool].type_id
+    vms = schedule.problem.sizes[pool]
+    rows = [{"start": axis.at(axis.starts_at_s), "vms": vms}]
+    for change in schedule.changes:
+        if change.done:
+            vms = change.sizes[name]
+            rows.append({"start": axis.at(change.at_s), "vms": vms})
+    return [*rows, {"start": axis.at(max(axis.ends_at_s, axis.starts_at_s)), "vms": vms}]
+
+
+def _steps(rows: list[dict[str, float]], axis: TimeAxis, y: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "data": {"values": rows},
+        "mark": {
+            "type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.5,
+            "clip": True,
+        },
+        "encoding": {"x": axis.encoding(), "y": {"field": "vms", **y}},
+    }  # fmt: skip
+
+
+def _window_ends(schedule: PoolSchedule, pool: int, axis: TimeAxis) -> dict[str, Any]:
+    ends: dict[float, list[str]] = defaultdict(list)
+    for where, _, ends_s, decider in schedule.windows:
+        if where == pool:
+            ends[ends_s].append(decider)
+    rows = [{"start": axis.at(at_s), "decided by": deciders[-1]} for at_s, deciders in ends.items()]
+    return {
+        "data": {"values": rows if len(rows) <= _WINDOWS_MAX else []},
+        "mark": {
+            "type": "rule", "color": ORANGE, "strokeDash": [4, 3], "strokeWidth": 1.3, "clip": True,
+        },
+        "encoding": {
+            "x": axis.encoding(),
+            "tooltip": [{"field": "decided by", "type": "nominal"}],
+        },
+    }  # fmt: skip

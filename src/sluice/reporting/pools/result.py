@@ -1,0 +1,93 @@
+"""The result of scheduling on VM pools: document, data frame and chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.planning.pools.schedule import PoolChange, PoolOutcome, PoolSchedule
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.extras import data_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class PoolsResult:
+    """Which VMs each job gets and when, and what that costs."""
+
+    schedule: PoolSchedule
+
+    @property
+    def total_cost_server_s(self) -> float:
+        """Server-seconds of all jobs that ran."""
+        return self.schedule.total_cost_server_s
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Ids of jobs that never ran or ended late."""
+        return self.schedule.missed
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        schedule = self.schedule
+        names = [one.type_id for one in schedule.problem.types]
+        return {
+            "policy": schedule.policy,
+            "total_cost_server_s": schedule.total_cost_server_s,
+            "missed": list(schedule.missed),
+            "refused": [one.job.job_id for one in schedule.outcomes if one.is_refused],
+            "servers": schedule.servers,
+            "mean_response_s": schedule.mean_response_s,
+            "cost_per_job_server_s": schedule.cost_per_job_server_s,
+            "effective_utilisation": schedule.effective_utilisation,
+            "vms_peak": dict(zip(names, schedule.peak_vms(), strict=True)),
+            "jobs": {one.job.job_id: self._job(one) for one in schedule.outcomes},
+            "reconfigurations": [_change(one) for one in schedule.changes],
+        }
+
+    def _job(self, one: PoolOutcome) -> dict[str, object]:
+        option = one.option
+        return {
+            "vm_type": None if option is None else self.type_of(one),
+            "vms": None if option is None else option.vms,
+            "started_at_s": one.started_at_s,
+            "finished_at_s": one.finished_at_s,
+            "deadline_at_s": one.job.deadline_at_s,
+            "cost_server_s": one.cost_server_s,
+            "met": one.met,
+            "why": one.why,
+            "least_deadline_at_s": one.least_deadline_at_s,
+        }
+
+    def type_of(self, one: PoolOutcome) -> str:
+        """The name of the VM type that a job ran on; "" if it never ran."""
+        if one.option is None:
+            return ""
+        return self.schedule.problem.types[one.option.pool].type_id
+
+    def to_frame(self) -> DataFrame:
+        """One row for each job. Raises MissingExtra without pandas."""
+        return data_frame(
+            [{"job": one.job.job_id, **self._job(one)} for one in self.schedule.outcomes]
+        )
+
+    def plot(self) -> Chart:
+        """The pools over time: the VMs of each job, reservation windows and changes of size."""
+        from sluice.reporting.pools.chart import pools_chart
+
+        return pools_chart(self.schedule)
+
+
+def _change(one: PoolChange) -> dict[str, object]:
+    return {
+        "at_s": one.at_s,
+        "observed_server_s": one.observed_server_s,
+        "estimated_server_s": one.estimated_server_s,
+        "benefit_server_s": one.benefit_server_s,
+        "change_server_s": one.change_server_s,
+        "done": one.done,
+        "vms": dict(one.sizes),
+        "why": one.why,
+    }

@@ -1,0 +1,1 @@
+"""Who received how much of a shared capacity, step by step."""

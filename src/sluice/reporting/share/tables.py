@@ -1,0 +1,100 @@
+"""Tables of a division among members. Rich is imported when a table is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluice.reporting.formatting import counted, hundredths
+from sluice.reporting.share.result import ShareResult
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+
+MEMBERS_MAX = 50
+STEPS_MAX = 24
+
+
+def steps_table(result: ShareResult) -> Table:
+    """One row for each member: allocated and accumulated units of each step."""
+    steps = result.history.steps
+    first = max(0, len(steps) - STEPS_MAX)
+    caption = "each cell: allocated / counted so far"
+    if first:
+        caption += f"; the first {counted(first, 'step')} left out, --json has all"
+    hidden = len(result.names) - MEMBERS_MAX
+    table = plain_table("; ".join(filter(None, (caption, left_out(max(0, hidden))))))
+    table.add_column("member", no_wrap=True)
+    for number in range(first, len(steps)):
+        table.add_column(f"step {number + 1}", justify="right", no_wrap=True)
+    for member, name in enumerate(result.names[:MEMBERS_MAX]):
+        table.add_row(
+            name_cell(name),
+            *(
+                plain_text(
+                    f"{hundredths(float(step.allocated[member]))}"
+                    f" / {hundredths(float(step.counted[member]))}"
+                )
+                for step in steps[first:]
+            ),
+        )
+    return table
+
+
+def members_table(result: ShareResult) -> Table:
+    """One row for each member: share, use, lent and borrowed units, and fairness."""
+    table = plain_table("fairness: use divided by what a fixed share would have given")
+    table.add_column("member", no_wrap=True)
+    for name in ("share", "used", "lent", "borrowed", "fairness"):
+        table.add_column(name, justify="right", no_wrap=True)
+    steps, fairness = result.history.steps, result.fairness
+    for member, name in enumerate(result.names[:MEMBERS_MAX]):
+        degree = fairness[name]
+        lent = [float(step.lent[member]) for step in steps]
+        table.add_row(
+            name_cell(name),
+            plain_text(hundredths(float(result.history.problem.shares[member]))),
+            plain_text(hundredths(float(steps[-1].accumulated[member]))),
+            plain_text(hundredths(sum(units for units in lent if units > 0))),
+            plain_text(hundredths(-sum(units for units in lent if units < 0))),
+            plain_text(hundredths(degree), "red" if degree is not None and degree < 1 else ""),
+        )
+    return table
+
+
+def misreports_table(result: ShareResult) -> Table:
+    """One row for each member: useful units when it is honest, and under its best report."""
+    found = result.misreports or ()
+    is_exhaustive = all(one.is_exhaustive for one in found)
+    table = plain_table(
+        "all candidate reports were tried" if is_exhaustive else "searched: gains may be larger"
+    )
+    table.add_column("member", no_wrap=True)
+    for name in ("honest", "best", "gain", "by reporting"):
+        table.add_column(name, justify="right", no_wrap=name != "by reporting")
+    for one in found[:MEMBERS_MAX]:
+        reports = ", ".join(hundredths(float(units)) for units in one.reports[:STEPS_MAX])
+        table.add_row(
+            name_cell(one.name),
+            plain_text(hundredths(float(one.honest))),
+            plain_text(hundredths(float(one.best))),
+            plain_text(hundredths(float(one.gain)), "red" if one.gain > 0 else ""),
+            plain_text(reports if one.gain > 0 else "the truth"),
+        )
+    return table
+
+
+def share_panel(result: ShareResult) -> Panel:
+    """A summary: the rule, benefit, loss and Jain's index."""
+    options = result.history.problem.options
+    return framed(
+        "Sharing",
+        [
+            ("rule", options.policy),
+            ("steps", str(len(result.history.steps))),
+            ("benefit", hundredths(result.benefit)),
+            ("loss", hundredths(result.loss)),
+            ("Jain's index", hundredths(result.jain)),
+        ],
+    )

@@ -1,0 +1,186 @@
+"""The four queues of the LTYARN evaluation, simulated: Facebook, Purdue, Hive and Spark.
+
+108 containers of 2 GB, a quarter for each queue. Facebook jobs arrive openly; the others come from
+scripts, some of which start the next job a fixed time after the previous one has ended. Lengths are
+ours where the thesis has none. Source: ltyarn spec, section 9.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sluice.core.entries import JobEntry
+from sluice.core.protocols import ReleaseOrder, ReleasePolicy
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.queues import Queue, QueueOrder
+from sluice.model.workload import Workload
+
+CONTAINERS = 108
+QUEUES = ("facebook", "purdue", "hive", "spark")
+SHARE = CONTAINERS / len(QUEUES)
+
+# Table 5.3: maps and reduces of a job, and how many such jobs.
+FACEBOOK_BINS = (
+    (1, 0, 38), (2, 0, 18), (10, 2, 14), (50, 0, 10), (100, 10, 6), (200, 0, 6), (400, 0, 4),
+    (400, 30, 2), (800, 60, 2),
+)  # fmt: skip
+_STRETCH = 3.6  # longer and fewer tasks, with the same work
+_HIVE_MAPS = (400, 200, 100, 100, 100)
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FourQueues:
+    """The jobs of one seed. gaps_s: seconds between a job's end and the next, by queue."""
+
+    jobs: tuple[Job, ...]
+    gaps_s: Mapping[str, float] = field(default_factory=lambda: {"hive": 5.0, "spark": 30.0})
+
+    def workload(self, *, is_static: bool = False) -> Workload:
+        """The jobs on the cluster. is_static: no queue may exceed its share."""
+        most = SHARE if is_static else None
+        return Workload(
+            cluster=Cluster(
+                nodes=(Node(node_id=NodeId("node-1"), containers=CONTAINERS),), is_totals=True
+            ),
+            jobs=self.jobs,
+            pools=tuple(_queue(name, most) for name in QUEUES),
+        )
+
+    def scripts(self) -> ScriptRelease:
+        """What starts the jobs of the scripts."""
+        return ScriptRelease(self.gaps_s)
+
+
+def _queue(name: str, most: float | None) -> Pool:
+    queue = Queue(queue_id=PoolId(name), order=QueueOrder.FIFO, share_max=most)
+    return Pool(pool_id=queue.queue_id, order=PoolOrder.FIFO, queue=queue)
+
+
+class ScriptRelease(ReleasePolicy):
+    """Releases the jobs of a script one after the other: the next a gap after the last one's end.
+
+    gaps_s: by pool; jobs of other pools are released when they arrive.
+    """
+
+    name = "scripts"
+
+    def __init__(self, gaps_s: Mapping[str, float]) -> None:
+        super().__init__()
+        self._gaps_s = gaps_s
+        self._last: dict[str, JobEntry] = {}
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        order: list[JobEntry] = []
+        wakes: list[float] = []
+        seen: set[str] = set()
+        for job in waiting:
+            pool = str(job.pool.pool_id)
+            if pool not in self._gaps_s:
+                order.append(job)
+                continue
+            if pool in seen:
+                continue
+            seen.add(pool)
+            ready_s = self._ready_at_s(pool)
+            if ready_s is not None and ready_s <= now_s:
+                order.append(job)
+                self._last[pool] = job
+            elif ready_s is not None:
+                wakes.append(ready_s)
+        return ReleaseOrder(order, min(wakes, default=None))
+
+    def _ready_at_s(self, pool: str) -> float | None:
+        last = self._last.get(pool)
+        if last is None:
+            return 0.0
+        return last.finished_at_s + self._gaps_s[pool] if last.has_ended else None
+
+
+def four_queues(seed: int, *, longest: float = 1.0) -> FourQueues:
+    """The workload of a seed.
+
+    longest: by how much the tasks of the overloaded queues are longer than those of the spec, at
+    the same total work; below 1 their tasks are shorter, and there are more of them.
+    """
+    draw = random.Random(seed)
+    jobs = [*_facebook(draw), *_purdue(draw, longest), *_hive(draw), *_spark(draw)]
+    return FourQueues(tuple(jobs))
+
+
+def _facebook(draw: random.Random) -> Iterator[Job]:
+    sizes = [(maps, reduces) for maps, reduces, jobs in FACEBOOK_BINS for _ in range(jobs)]
+    draw.shuffle(sizes)
+    at_s = 0.0
+    for number, (maps, reduces) in enumerate(sizes, start=1):
+        at_s += draw.expovariate(1 / 14.0)
+        stages = [
+            [_STRETCH * (3.0 + draw.expovariate(1 / 8.0)) for _ in range(_fewer(tasks))]
+            for tasks in (maps, reduces)
+            if tasks
+        ]
+        yield _job("facebook", number, at_s, stages)
+
+
+def _fewer(tasks: int) -> int:
+    return max(1, round(tasks / _STRETCH))
+
+
+def _purdue(draw: random.Random, longest: float) -> Iterator[Job]:
+    for number in range(5):
+        stages = [
+            _lengths(draw, 88, (63.0, 117.0), longest),
+            _lengths(draw, 11, (151.0, 281.0), longest),
+        ]
+        yield _job("purdue", number + 1, 180.0 * number, stages)
+
+
+def _hive(draw: random.Random) -> Iterator[Job]:
+    for number in range(25):
+        stages = []
+        for stage in range(draw.randint(2, 5)):
+            maps = _HIVE_MAPS[stage]
+            stages += [
+                _lengths(draw, maps, (5.6, 10.4)),
+                _lengths(draw, maps // 8, (14.0, 26.0)),
+            ]
+        yield _job("hive", number + 1, 0.0, stages)
+
+
+def _spark(draw: random.Random) -> Iterator[Job]:
+    for number in range(25):
+        stages = [_lengths(draw, 240, (2.1, 3.9)) for _ in range(12)]
+        yield _job("spark", number + 1, 30.0, stages)
+
+
+def _lengths(draw: random.Random, tasks: int, span: Span, longer: float = 1.0) -> list[float]:
+    count = max(1, round(tasks / longer))
+    return [longer * draw.uniform(*span) for _ in range(count)]
+
+
+def _job(queue: str, number: int, at_s: float, stages: Sequence[Sequence[float]]) -> Job:
+    """A job of stages, each after the one before."""
+    return Job(
+        job_id=JobId(f"{queue}-{number}"),
+        pool=PoolId(queue),
+        submitted_at_s=at_s,
+        phases=tuple(
+            Phase(
+                name=f"stage-{index + 1}",
+                kind=SlotKind.CONTAINER,
+                tasks=len(lengths),
+                lengths=ListedLengths(tuple(lengths)),
+                after=(index - 1,) if index else (),
+            )
+            for index, lengths in enumerate(stages)
+        ),
+    )

@@ -1,0 +1,205 @@
+"""`sluice pools`: the document that other programs read, exit codes, files, tables, refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.terminal import sluice, sluice_process
+
+import sluice as package
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/vm-pools.yaml"
+
+HEAD = """\
+version: 1
+server_units: 12
+vm_types: [{id: VM-1, units: 2, vms: 40}]
+"""
+TIMES = '{VM-1: {"10": 250, "20": 131.57}}'
+ONE = f'{HEAD}jobs: [{{id: "1", deadline_at_s: 270, predictions: {TIMES}}}]\n'
+HASTY = f"{HEAD}jobs: [{{id: a, deadline_at_s: 100, predictions: {TIMES}}}]\n"
+
+FIELDS = {"vm_type", "vms", "started_at_s", "finished_at_s", "cost_server_s", "met"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.yaml").write_text(ONE)
+    (tmp_path / "hasty.yaml").write_text(HASTY)
+    return tmp_path
+
+
+def document(*words, code=0, stdin=b""):
+    answer = sluice("pools", *words, "--json", stdin=stdin)
+    assert (code, "") == (answer.code, answer.err)
+    return json.loads(answer.out)
+
+
+def test_the_document_of_one_job(folder):
+    made = document("one.yaml")
+    (job,) = made["jobs"].values()
+
+    assert {"vm_type": "VM-1", "vms": 10, "started_at_s": 0, "finished_at_s": 250, "met": True} == {
+        name: job[name] for name in FIELDS - {"cost_server_s"}
+    }
+    assert 416.7 == round(job["cost_server_s"], 1) == round(made["total_cost_server_s"], 1)
+    assert ([], []) == (made["missed"], made["reconfigurations"])
+
+
+def test_the_example_of_the_contract():
+    made = document(EXAMPLE)
+
+    assert (25_873.0, []) == (round(made["total_cost_server_s"], 2), made["missed"])
+    assert set(made["jobs"]["1"]) >= FIELDS
+
+
+def test_a_job_that_never_runs_is_a_true_no(folder):
+    made = document("hasty.yaml", code=1)
+
+    assert (["a"], ["a"]) == (made["missed"], made["refused"])
+    assert (None, None, None, False) == tuple(
+        made["jobs"]["a"][name] for name in ("vm_type", "vms", "started_at_s", "met")
+    )
+    assert 132.0 == made["jobs"]["a"]["least_deadline_at_s"]
+
+
+def test_ticks_round_runs_up_and_leave_costs_exact(folder):
+    text = ONE.replace("270", "140")
+    coarse, exact = (document("-", "--tick", tick, stdin=text.encode()) for tick in ("1", "0"))
+
+    assert (132.0, 131.57) == tuple(made["jobs"]["1"]["finished_at_s"] for made in (coarse, exact))
+    assert coarse["total_cost_server_s"] == exact["total_cost_server_s"]
+
+
+def test_pair_costs(folder):
+    costs = document(EXAMPLE, "--pair-costs")["pair_costs"]
+
+    assert (4010.03, 4712.15) == (round(costs["3"]["5"], 2), round(costs["5"]["3"], 2))
+    assert "3" in sluice("pools", EXAMPLE, "--pair-costs").out
+
+
+def test_reconfiguration(folder):
+    (change,) = document(EXAMPLE, "--reconfigure")["reconfigurations"]
+
+    assert (600.0, True, 274.0) == tuple(
+        change[name] for name in ("at_s", "done", "change_server_s")
+    )
+    assert {"VM-1": 146, "VM-2": 31, "VM-3": 18} == change["vms"]
+    assert change["benefit_server_s"] == change["observed_server_s"] - change["estimated_server_s"]
+
+
+def test_a_margin_of_error_plans_longer_and_runs_as_predicted(folder):
+    text = ONE + "prediction_error: 0.5\n"  # 375 s on 10 VMs is too late for 270
+    made = document("-", stdin=text.encode())
+
+    assert (20, 132.0) == tuple(made["jobs"]["1"][name] for name in ("vms", "finished_at_s"))
+
+
+@pytest.mark.parametrize("policy", ["instant-opt", "per-job", "dedicated"])
+def test_baselines(folder, policy):
+    made = document("one.yaml", "--policy", policy)
+    booted_s = 80 if policy == "per-job" else 0
+
+    assert (policy, []) == (made["policy"], made["missed"])
+    assert booted_s == made["jobs"]["1"]["started_at_s"]
+
+
+def test_boot_time_leaves_less_for_the_run(folder):
+    """Booted for 80 s, 250 s on 10 VMs end at 330, after 270; 132 s on 20 VMs do not."""
+    assert 20 == document("one.yaml", "--policy", "per-job")["jobs"]["1"]["vms"]
+
+
+def test_service(folder):
+    assert ["7", "11", "12"] == document(EXAMPLE, "--service", "immediate", code=1)["missed"]
+
+
+def test_tables(folder):
+    answer = sluice("pools", "one.yaml")
+
+    assert 0 == answer.code
+    assert " 1    VM-1      10        0    250         270    416.67  met\n" in answer.out
+    assert "1 job, all deadlines met" in answer.out
+    lost = sluice("pools", "hasty.yaml")
+    assert 1 == lost.code
+    assert "no configuration can meet the deadline" in lost.out
+
+
+def test_a_plot(folder):
+    assert 0 == sluice("pools", EXAMPLE, "--reconfigure", "--plot", "pools.json").code
+    spec = json.loads((folder / "pools.json").read_text())
+
+    assert ["VM-1", "VM-2", "VM-3"] == [view["title"]["text"] for view in spec["vconcat"]]
+    boxes = [row for view in spec["vconcat"] for row in view["layer"][0]["data"]["values"]]
+    assert {str(number) for number in range(1, 16)} == {row["job"] for row in boxes}
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        (["--policy", "vm-awar"], ["--policy", "vm-aware"]),
+        (["--service", "later"], ["--service", "delayed, immediate"]),
+        (["--policy", "per-job", "--reconfigure"], ["--reconfigure", "no effect"]),
+        (["--policy", "dedicated", "--service", "immediate"], ["--service", "no effect"]),
+        (["--tick", "-1"], ["--tick", "-1"]),
+        (["--tick", "nan"], ["--tick", "nan"]),
+        (["--pair-costs", "--plot", "x.html"], ["--plot", "no effect"]),
+    ],
+)
+def test_options_that_are_refused(folder, words, fragments):
+    answer = sluice("pools", "one.yaml", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert all(fragment in answer.err for fragment in fragments), answer.err
+
+
+JOB = "{id: a, deadline_at_s: 100, predictions: {VM-1: {'10': 50}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments"),
+    [
+        (f"version: 1\nserver_units: 12\njobs: [{JOB}]", ["vm_types is missing"]),
+        (
+            f"version: 1\nvm_types: [{{id: VM-1, units: 2, vms: 4}}]\njobs: [{JOB}]",
+            ["server_units"],
+        ),
+        (HEAD + "jobs: [{id: a, predictions: {VM-1: {'10': 50}}}]", ["'a'", "deadline_at_s is"]),
+        (
+            HEAD + "jobs: [{id: a, deadline_s: 9, predictions: {VM-9: {'10': 50}}}]",
+            ["'a'", "predictions", "VM-9", "VM-1"],
+        ),
+        (
+            HEAD + "jobs: [{id: a, deadline_s: 9, maps: {tasks: 2, avg_s: 3}}]",
+            ["'a'", "predictions"],
+        ),
+        (HEAD + f"servers: 6\njobs: [{JOB}]", ["servers is 6", "take 7"]),
+    ],
+)
+def test_files_that_are_refused(folder, text, fragments):
+    answer = sluice("pools", "-", stdin=text.encode())
+
+    assert (2, "") == (answer.code, answer.out)
+    assert all(fragment in answer.err for fragment in fragments), answer.err
+
+
+def test_no_jobs_are_an_empty_schedule(folder):
+    made = document("-", stdin=HEAD.encode())
+
+    assert ({}, 0.0, None) == (made["jobs"], made["total_cost_server_s"], made["mean_response_s"])
+
+
+def test_the_python_function_returns_the_same(folder):
+    result = package.pools(str(EXAMPLE))
+
+    assert 25_873.0 == round(result.total_cost_server_s, 2)
+    assert 15 == len(result.to_frame())
+    assert 4010.03 == round(package.pair_costs(str(EXAMPLE))["3"]["5"], 2)
+
+
+def test_from_another_folder_and_piped(folder):
+    made = sluice_process("pools", EXAMPLE, "--json", cwd=folder)
+
+    assert 0 == made.code
+    assert 15 == len(json.loads(made.out)["jobs"])

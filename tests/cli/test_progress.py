@@ -1,0 +1,62 @@
+"""Without a terminal, long commands print a line on stderr now and then."""
+
+import pytest
+from tests.cli.terminal import SMALL, sluice
+
+from sluice.cli import live, progress
+from sluice.cli.progress import Steps, steps
+from sluice.engines.progress import Progress
+
+
+@pytest.fixture
+def _often(monkeypatch):
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.01)
+
+
+@pytest.mark.usefixtures("_often")
+def test_lines_name_the_share_the_time_left_and_the_step(capsys):
+    with steps("importing") as shown:
+        shown.on_progress("big.json")
+        shown.on_fraction(0.25)
+        printed = ""
+        while "25 %" not in printed:
+            printed += capsys.readouterr().err
+    assert printed.splitlines()[-1].startswith("importing: 25 %, about ")
+    assert printed.splitlines()[-1].endswith(" left, big.json")
+
+
+@pytest.mark.usefixtures("_often")
+def test_compare_prints_its_progress_without_a_terminal(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    answer = sluice("compare", path, "--seeds", "30", "--json")
+
+    assert "simulating 2 schedulers, 30 seeds each: " in answer.err
+    assert answer.code == 0
+
+
+def test_short_commands_print_no_progress(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+
+    assert "simulating" not in sluice("compare", path, "--seeds", "2", "--json").err
+
+
+def test_a_share_of_nothing_or_all_has_no_time_left():
+    shown = Steps("importing")
+    assert shown.line() == "importing: 0 %"
+    shown.on_fraction(7.0)
+    assert shown.line() == "importing: 100 %"
+
+
+def test_a_live_run_prints_a_line_every_fifteen_seconds(capsys):
+    lines = live._Lines()
+    for at_s in range(100, 141):
+        lines.on_progress(
+            Progress(
+                at_s=float(at_s), jobs_total=4, jobs_ended=2, jobs=(), fraction=0.42, left_s=70.0
+            )
+        )
+
+    printed = capsys.readouterr().err.splitlines()
+    assert ["running: 42 %, about 1 m 10 s left, 2 of 4 jobs ended, 0 tasks running"] * 2 == printed

@@ -1,0 +1,108 @@
+"""The fairness ledger: hand-made histories, and its laws on random ones."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.planning.sharing.ledger import demand_members, ledger_of
+from sluice.planning.sharing.use_curves import TaskUse, UseCurve, static_curve
+
+LATE = (
+    [TaskUse("busy", 0.0, start, start + 10.0, 1.0) for start in (0.0, 0.0)]
+    + [TaskUse("late", 10.0, 10.0, 20.0, 1.0)] * 2
+    + [TaskUse("busy", 0.0, 20.0, 30.0, 1.0)] * 2
+)  # fmt: skip
+
+
+def test_a_loan_and_its_return():
+    """Two containers, one each: busy has both for 10 s, then late, then busy again."""
+    ledger = ledger_of(LATE, {"busy": 1, "late": 1}, 2.0, period_s=10.0)
+
+    assert {"busy": 1.0, "late": 1.0} == ledger.shares
+    owed = [[period.tenants[name].owed for name in ("busy", "late")] for period in ledger.periods]
+    assert [[-10.0, 10.0], [0.0, 0.0], [-10.0, 10.0]] == owed
+    first = ledger.periods[0].tenants
+    assert (10.0, 20.0, 0.0, 10.0) == (
+        first["busy"].entitled, first["busy"].used, first["busy"].lent, first["busy"].borrowed,
+    )  # fmt: skip
+    assert 10.0 == first["late"].lent
+
+
+def test_fairness_is_measured_against_a_fixed_share():
+    """On one container busy's 40 s of work take 40 s: it has 10 of 10, 10 of 20 and 40 of 30."""
+    ledger = ledger_of(LATE, {"busy": 1, "late": 1}, 2.0, period_s=10.0)
+
+    assert [2.0, 1.0, 40 / 30] == [period.tenants["busy"].fairness for period in ledger.periods]
+    assert [None, 2.0, 1.0] == [period.tenants["late"].fairness for period in ledger.periods]
+    assert pytest.approx(1 / 3) == ledger.total.benefit
+    assert 0.0 == ledger.total.loss
+
+
+def test_a_tenant_that_waits_has_a_loss():
+    """Late is ready at 0 and starts at 10: nothing of the 10 s that its share would have given."""
+    tasks = [TaskUse("busy", 0, 0, 10, 1.0)] * 2 + [TaskUse("late", 0, 10, 20, 1.0)]
+
+    ledger = ledger_of(tasks, {"busy": 1, "late": 1}, 2.0, period_s=10.0)
+
+    late = ledger.periods[0].tenants["late"]
+    assert (0.0, 0.0) == (late.fairness, late.fairness_observed)
+    assert -1.0 == ledger.periods[0].loss
+
+
+def test_a_fixed_share_of_half_a_container_slows_tasks_down():
+    curve = static_curve([TaskUse("a", 0, 0, 10, 1.0), TaskUse("a", 5, 5, 15, 1.0)], 0.5)
+
+    assert [2.5, 10.0] == curve.integral([5.0, 20.0]).tolist()
+    assert 20.0 == curve.integral(100.0)
+
+
+def test_demands_of_a_history_become_members():
+    members = demand_members(LATE, {"busy": 1, "late": 2}, [0.0, 10.0, 20.0, 30.0])
+
+    assert [(4.0, 0.0, 0.0), (0.0, 2.0, 0.0)] == [one.demands for one in members]
+    assert [1, 2] == [one.weight for one in members]
+
+
+@st.composite
+def histories(draw):
+    """Tasks of up to three tenants; any number may run at once."""
+    tasks = []
+    for _ in range(draw(st.integers(1, 12))):
+        ready_s = draw(st.integers(0, 20))
+        start_s = ready_s + draw(st.integers(0, 5))
+        length_s = draw(st.sampled_from([0.0, 0.5, 3.0, 8.0]))
+        units = draw(st.sampled_from([1.0, 2.0]))
+        tenant = draw(st.sampled_from("abc"))
+        tasks.append(TaskUse(tenant, float(ready_s), float(start_s), start_s + length_s, units))
+    return tasks
+
+
+@given(histories(), st.sampled_from([2.0, 9.0, 30.0]))
+def test_periods_add_up_and_what_is_lent_is_borrowed(tasks, capacity):
+    ledger = ledger_of(tasks, {"a": 1, "b": 2, "c": 1}, capacity, period_s=4.0)
+    work = dict.fromkeys("abc", 0.0)
+    for task in tasks:
+        work[task.tenant] += task.units * (task.finished_at_s - task.started_at_s)
+
+    for name in "abc":
+        total = ledger.total.tenants[name]
+        assert total.used == pytest.approx(work[name])
+        for field in ("used", "lent", "borrowed", "entitled"):
+            rows = [getattr(period.tenants[name], field) for period in ledger.periods]
+            assert sum(rows) == pytest.approx(getattr(total, field))
+    most = max(UseCurve.of_spans((t.started_at_s, t.finished_at_s, t.units) for t in tasks).levels)
+    if most <= capacity:
+        owed = sum(row.owed for row in ledger.total.tenants.values())
+        assert owed == pytest.approx(0.0, abs=1e-9)
+
+
+@given(histories(), st.sampled_from([0.5, 1.0, 4.0]))
+def test_a_fixed_share_does_all_the_work_and_never_exceeds_itself(tasks, share):
+    mine = [task for task in tasks if task.tenant == "a"]
+    curve = static_curve(mine, share)
+
+    assert (curve.levels <= share + 1e-9).all()
+    assert (np.diff(curve.times_s) >= -1e-9).all()
+    work = sum(task.units * (task.finished_at_s - task.started_at_s) for task in mine)
+    assert curve.integral(1e6) == pytest.approx(work)

@@ -1,0 +1,258 @@
+"""LTYARN's queue tree: orders, shares, head of line, rounds, peers, and what it explains."""
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.policies.ltyarn_worlds import running_at, starts, workload
+
+import sluice
+
+TREE = [
+    {"id": "org", "order": "ltrf"},
+    {"id": "a", "parent": "org", "order": "fifo"},
+    {"id": "b", "parent": "org", "order": "fifo"},
+    {"id": "guest", "order": "fifo"},
+]
+POLICIES = ("ltyarn", "mlrf", "ltrf", "karma", "decay")
+
+
+def test_a_tree_of_three_levels_shares_at_each_level():
+    """Org and guest share evenly, and so do a and b inside org."""
+    apps = [("x", "a", 0, [1] * 400), ("y", "b", 0, [1] * 400), ("z", "guest", 0, [1] * 400)]
+
+    result = sluice.simulate(workload(8, TREE, apps), tasks="ltyarn")
+
+    assert {"a": 2.0, "b": 2.0, "guest": 4.0} == running_at(result, 20.5)
+
+
+def test_weights_divide_containers_and_use():
+    queues = [{"id": "a", "weight": 3}, {"id": "b", "weight": 1}]
+    apps = [("x", "a", 0, [1] * 200), ("y", "b", 0, [1] * 200)]
+
+    for policy in POLICIES:
+        result = sluice.simulate(workload(8, queues, apps), tasks=policy)
+        assert {"a": 6.0, "b": 2.0} == running_at(result, 10.5), policy
+
+
+def test_fifo_inside_a_queue_keeps_the_order_of_arrival():
+    apps = [("late", "a", 1, [2, 2]), ("early", "a", 0, [2, 2, 2])]
+
+    found = starts(sluice.simulate(workload(1, [{"id": "a"}], apps), tasks="ltyarn"))
+
+    assert {"early": [0, 2, 4], "late": [6, 8]} == found
+
+
+def test_lenders_are_paid_back_by_the_long_term_rules_only():
+    """A is idle for 50 s; then it runs alone until it has caught up, but not under mlrf."""
+    apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
+    load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
+    options = {"decay": {"decay.half_life_s": 1e6}}
+
+    for policy in ("ltyarn", "ltrf", "karma", "decay"):
+        result = sluice.simulate(load, tasks=policy, settings=options.get(policy, {}))
+        assert {"a": 4.0} == running_at(result, 75.5), policy
+        assert {"a": 2.0, "b": 2.0} == running_at(result, 105.5), policy
+    assert {"a": 2.0, "b": 2.0} == running_at(sluice.simulate(load, tasks="mlrf"), 75.5)
+
+
+def test_a_short_half_life_forgets_the_loan():
+    apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
+    load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
+
+    result = sluice.simulate(load, tasks="decay", settings={"decay.half_life_s": 1.0})
+
+    assert {"a": 2.0, "b": 2.0} == running_at(result, 60.5)
+
+
+def test_a_round_forgets_the_loan():
+    apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
+    load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
+
+    result = sluice.simulate(load, tasks="ltyarn", settings={"ltyarn.round_s": 60})
+
+    assert {"a": 4.0} == running_at(result, 55.5)
+    assert {"a": 2.0, "b": 2.0} == running_at(result, 65.5)
+
+
+def test_karma_without_a_shared_part_never_takes_the_guaranteed_part():
+    """With alpha = 0 the late queue gets its own part at once, and not more."""
+    apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
+    load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
+
+    result = sluice.simulate(load, tasks="karma", settings={"karma.alpha": 0})
+
+    assert {"a": 2.0, "b": 2.0} == running_at(result, 75.5)
+
+
+def test_minimum_shares_come_before_debts_and_maximum_shares_hold():
+    queues = [{"id": "a", "share_min": 3}, {"id": "b"}, {"id": "c", "share_max": 1}]
+    apps = [("x", "a", 0, [1] * 300), ("y", "b", 0, [1] * 300), ("z", "c", 0, [1] * 300)]
+
+    result = sluice.simulate(workload(6, queues, apps), tasks="ltyarn")
+
+    assert {"a": 3.0, "b": 2.0, "c": 1.0} == running_at(result, 30.5)
+
+
+def test_wide_tasks_take_their_units():
+    apps = [("wide", "a", 0, [2] * 4, {"units": 3}), ("thin", "b", 0, [2] * 20)]
+
+    result = sluice.simulate(workload(4, ["a", "b"], apps), tasks="ltyarn")
+
+    for tick in range(int(result.makespan_s)):
+        assert sum(running_at(result, tick + 0.5).values()) <= 4
+
+
+def test_skip_fills_what_wait_leaves_idle():
+    """The chosen task needs 3 of 4 units while 2 run: skip starts a thin task, wait does not."""
+    apps = [("long", "a", 0, [8, 8]), ("wide", "b", 1, [4], {"units": 3}), ("thin", "c", 1, [4])]
+    load = workload(4, ["a", "b", "c"], apps)
+
+    found = {
+        mode: starts(sluice.simulate(load, tasks="ltyarn", settings={"head_of_line": mode}))
+        for mode in ("skip", "wait")
+    }
+
+    assert ([1], [8]) == (found["skip"]["thin"], found["skip"]["wide"])
+    assert [8] == found["wait"]["wide"]
+    assert found["wait"]["thin"][0] > 1
+
+
+def test_a_wide_task_does_not_starve():
+    """After it was passed over three times it is waited for, although thin tasks never end."""
+    apps = [("thin", "a", 0, [3, 2] * 60), ("wide", "b", 1, [2], {"units": 2})]
+
+    found = starts(sluice.simulate(workload(2, ["a", "b"], apps), tasks="ltyarn"))
+
+    assert found["wide"][0] < 20
+
+
+def test_unit_weights_count_in_use_but_take_no_room():
+    """A unit of weight 2 counts double, so that its queue runs half as often."""
+    apps = [("fast", "a", 0, [1] * 90, {"unit_weight": 2}), ("slow", "b", 0, [1] * 90)]
+
+    result = sluice.simulate(workload(3, ["a", "b"], apps), tasks="ltyarn")
+
+    used = result.document()["accounts"]
+    at_30 = [running_at(result, tick + 0.5) for tick in range(30)]
+    assert 30 == sum(row.get("a", 0) for row in at_30)
+    assert 60 == sum(row.get("b", 0) for row in at_30)
+    assert used["a"]["used_container_s"] == 180
+
+
+def test_without_queues_each_pool_is_a_queue():
+    load = sluice.parse_workload(
+        '{"version": 1, "cluster": {"containers": 2}, "jobs": ['
+        '{"id": "x", "maps": {"tasks": 40, "avg_s": 1}},'
+        '{"id": "y", "maps": {"tasks": 40, "avg_s": 1}}]}'
+    )
+
+    assert {"x": 1.0, "y": 1.0} == running_at(sluice.simulate(load, tasks="ltyarn"), 5.5)
+
+
+def test_it_explains_whose_turn_it_is_and_why():
+    apps = [("busy", "etl", 0, [3600] * 700), ("late", "ads", 180_000, [3600] * 300)]
+    load = workload(4, ["etl", "ads"], apps)
+
+    why = sluice.why("busy", source=load, tasks="ltyarn", at_s=182_000)
+
+    assert "etl used 99 container-hours more than it paid for; ads is owed 99" in why.reason.text()
+
+
+@st.composite
+def worlds(draw):
+    """Small clusters with a tree, tasks of unit size, and arrivals at any time."""
+    names = ["a", "b", "guest"]
+    apps = []
+    for number in range(draw(st.integers(1, 5))):
+        lengths = draw(st.lists(st.sampled_from([0.5, 1, 2, 3.3, 7]), min_size=1, max_size=12))
+        arrival_s = draw(st.sampled_from([0, 0, 1, 2.5, 9]))
+        apps.append((f"j{number}", draw(st.sampled_from(names)), arrival_s, lengths))
+    options = {
+        "ltyarn.round_s": draw(st.sampled_from([None, 4.0])),
+        "ltyarn.discount_price": draw(st.sampled_from([1.0, 0.5])),
+        "ltyarn.queue_par": draw(st.booleans()),
+        "head_of_line": draw(st.sampled_from(["skip", "wait"])),
+        "adaptive": draw(st.booleans()),
+        "quantum_s": draw(st.sampled_from([0.3, 1.0, 20.0])),
+    }
+    order = draw(st.sampled_from(["fifo", "mlrf", "ltrf"]))
+    tree = [dict(queue, order=order) for queue in TREE]
+    return draw(st.integers(1, 5)), tree, apps, options
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.sampled_from(POLICIES))
+def test_no_container_idles_while_a_task_waits(world, policy):
+    """Acceptance (iv): with unit tasks sum g = min(R, demand), whatever the order."""
+    containers, tree, apps, options = world
+    if policy != "ltyarn":
+        options = {key: value for key, value in options.items() if "." not in key}
+    result = sluice.simulate(workload(containers, tree, apps), tasks=policy, settings=options)
+
+    spans = [(one.started_at_s, one.finished_at_s, one.tasks) for one in result.attempts]
+    arrived = {name: arrival_s for name, _, arrival_s, _ in apps}
+    waits = [(arrived[str(one.key.job_id)], one.started_at_s, one.tasks) for one in result.attempts]
+    for instant in sorted({start for start, _, _ in spans} | {end for _, end, _ in spans}):
+        running = sum(tasks for start, end, tasks in spans if start <= instant < end)
+        waiting = sum(tasks for start, end, tasks in waits if start <= instant < end)
+        assert running <= containers
+        assert not waiting or running == containers
+        event(f"some wait: {waiting > 0}")
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds())
+def test_probes_change_nothing(world):
+    """Reading counters at odd instants gives the same run."""
+    containers, tree, apps, options = world
+    load = workload(containers, tree, apps)
+
+    plain = sluice.simulate(load, tasks="ltyarn", settings=options)
+    probed = sluice.simulate(
+        load, tasks="ltyarn", settings=options | {"probe_s": [0.1, 1.7, 4, 5.55, 40]}
+    )
+
+    assert plain.digest == probed.digest
+    assert 5 == len(probed.document()["probes"])
+
+
+def test_with_equal_weights_and_no_history_the_first_step_is_memoryless():
+    """Acceptance (v), for tasks."""
+    apps = [("x", "a", 0, [4] * 9), ("y", "b", 0, [4] * 9), ("z", "guest", 0, [4] * 2)]
+    load = workload(7, ["a", "b", "guest"], apps)
+    first = [
+        running_at(sluice.simulate(load, tasks=policy), 0.5)
+        for policy in ("mlrf", "ltrf", "ltyarn")
+    ]
+
+    assert first[0] == first[1] == first[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "fragment"),
+    [
+        ({"queues": [{"id": "a", "parent": "no"}]}, "parent"),
+        ({"queues": [{"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}]}, "parent"),
+        ({"queues": [{"id": "a"}, {"id": "a"}]}, "id is given twice"),
+        ({"queues": [{"id": "a", "weight": 0}]}, "weight"),
+        ({"queues": [{"id": "a", "order": "lifo"}]}, "order"),
+        ({"queues": [{"id": "a", "share_min": 2, "share_max": 1}]}, "share_max"),
+        ({"queues": [{"id": "a", "share_min": 3}, {"id": "b", "share_min": 2}]}, "share_min"),
+        ({"queues": [{"id": "a"}, {"id": "c", "parent": "a"}]}, "pool"),
+        ({"units": 5}, "units"),
+        ({"units": 0}, "units"),
+        ({"unit_weight": 0}, "unit_weight"),
+        ({"settings": {"ltyarn.round_s": 0}}, "round_s"),
+        ({"settings": {"ltyarn.quantum_s": 0}}, "quantum_s"),
+        ({"settings": {"ltyarn.discount_price": 0}}, "discount_price"),
+        ({"settings": {"ltyarn.probe_s": [-1]}}, "probe_s"),
+        ({"settings": {"karma.alpha": 2}}, "alpha"),
+        ({"settings": {"ltyarn.head_of_line": "run"}}, "head_of_line"),
+    ],
+)
+def test_bad_input_names_its_field(change, fragment):
+    phase = {key: change.pop(key) for key in ("units", "unit_weight") if key in change}
+    queues = change.get("queues", [{"id": "a"}])
+
+    with pytest.raises(sluice.InvalidInput, match=fragment):
+        workload(4, queues, [("x", "a", 0, [1], phase)], change.get("settings"))

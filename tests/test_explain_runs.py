@@ -1,0 +1,116 @@
+"""`sluice explain`: from a log, or a recorded run, to where its time went and what would help."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sluice
+from sluice.model.errors import InvalidInput
+
+LOGS = Path(__file__).parent / "data/logs"
+SPARK = LOGS / "spark/local-1430917381534"
+
+
+def explained(*words, cwd, home):
+    environment = {**os.environ, "SLUICE_HOME": str(home)}
+    command = [sys.executable, "-m", "sluice", *words]
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_a_log_by_a_relative_path_from_another_folder(tmp_path):
+    relative = os.path.relpath(SPARK, tmp_path)
+
+    done = explained("explain", relative, cwd=tmp_path, home=tmp_path / "home")
+
+    assert done.returncode == 0, done.stderr
+    for words in ("recorded", "critical path", "stage 0: map", "2x", "efficiency", "saves"):
+        assert words in done.stdout
+
+
+def test_the_document_has_the_fields_of_the_contract(tmp_path):
+    done = explained("explain", str(SPARK), "--json", cwd=tmp_path, home=tmp_path / "home")
+
+    document = json.loads(done.stdout)
+    for name in ("recorded_s", "replayed_s", "waited_s", "driver_s", "idle_share"):
+        assert document[name] >= 0
+    assert document["replay_error"] == document["replayed_s"] / document["recorded_s"] - 1
+    assert set(document["critical_path"][0]) == {"stage", "s", "share"}
+    assert {"stage", "longest_s", "median_s", "ratio"} <= set(document["skew"][0])
+    assert [one["slots_factor"] for one in document["what_if"]] == [0.5, 1, 2, 4]
+    same = document["what_if"][1]
+    assert (same["slots"], same["s"]) == (document["slots"], document["replayed_s"])
+    assert same["efficiency"] == 1
+    saved = [one["saves_s"] for one in document["advice"]]
+    assert saved == sorted(saved, reverse=True)
+    assert len(saved) <= 5
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        SPARK,
+        LOGS / "spark/application_1516285256255_0012",
+        LOGS / "spark/app-20161115172038-0000",
+        *sorted((LOGS / "jhist").glob("job_1[0-5]*.jhist")),
+    ],
+    ids=lambda log: log.name[:24],
+)
+def test_a_replay_takes_what_was_recorded(log):
+    assert abs(sluice.explain(str(log)).replay_error) < 0.05
+
+
+def test_more_slots_never_take_longer():
+    seconds = [one.s for one in sluice.explain(str(SPARK)).what_if]
+
+    assert seconds == sorted(seconds, reverse=True)
+
+
+def test_a_stored_application_is_explained_by_its_name_and_id(tmp_path):
+    store = str(tmp_path / "store.db")
+    sluice.import_logs([SPARK], store=store)
+
+    by_name = sluice.explain("Spark shell", store=store)
+    by_id = sluice.explain("local-1430917381534", store=store)
+
+    assert by_name == by_id == sluice.explain(str(SPARK))
+
+
+def test_one_of_several_jobs_is_chosen(tmp_path):
+    store = str(tmp_path / "store.db")
+    sluice.import_logs([LOGS / "jhist"], store=store)
+
+    with pytest.raises(InvalidInput, match="Choose one by --job") as caught:
+        sluice.explain(str(LOGS / "jhist"))
+    assert "job_1329348432655_0001" in str(caught.value)
+    chosen = sluice.explain(str(LOGS / "jhist"), job="job_1329348432655_0001")
+    assert chosen.profile == "Sleep job"
+    with pytest.raises(InvalidInput, match="no job 'job_7'"):
+        sluice.explain(str(LOGS / "jhist"), job="job_7")
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [("sparkshell", "Spark shell"), ("nothing-like-it", "Spark shell")],
+)
+def test_an_unknown_subject_names_what_is_near(subject, said, tmp_path):
+    store = str(tmp_path / "store.db")
+    sluice.import_logs([SPARK], store=store)
+
+    with pytest.raises(InvalidInput, match=said):
+        sluice.explain(subject, store=store)
+
+
+def test_a_log_without_single_tasks_is_refused_in_one_line(tmp_path):
+    (swf,) = sorted((LOGS / "swf").glob("*.swf"))[:1] or [LOGS / "swf"]
+
+    done = explained("explain", str(swf), cwd=tmp_path, home=tmp_path / "home")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
