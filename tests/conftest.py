@@ -16,6 +16,10 @@ settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
 
+def _survive(_number, _frame):
+    """Handle a signal by doing nothing."""
+
+
 def pytest_addoption(parser):
     parser.addini(
         "quick_test_cpu_s", "CPU seconds after which a test that is not marked slow fails",
@@ -44,10 +48,14 @@ def pytest_runtest_call(item):
 
 
 def pytest_configure(config):
-    # A shell's background job is born deaf to the keyboard, and the commands under test after it.
+    # A background job of a shell ignores the keyboard, and a job under `nohup` ignores SIGHUP. The
+    # commands under test would inherit that. They do not inherit a handler: with one, pytest
+    # itself still survives the end of its terminal.
     for number, handler in (
-        (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL),
-    ):  # fmt: skip
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+        (signal.SIGHUP, _survive),
+    ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
     config.addinivalue_line(

@@ -1,6 +1,7 @@
 """Composing a scheduler and a simulation as the tests need them."""
 
-from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind

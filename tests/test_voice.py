@@ -21,13 +21,6 @@ ODD = re.compile(
 WORD = re.compile(r"[A-Za-z]+")
 CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
-# Packages and pages whose text is still to be rewritten. This list only ever gets shorter.
-PENDING = frozenset(
-    {
-        "engines",
-    }
-)
-
 
 def texts_of(path: Path) -> Iterator[str]:
     """The texts of a file: a page without its code blocks; strings and comments of a module."""
@@ -59,23 +52,12 @@ def test_odd_words_are_rare():
     words: Counter[str] = Counter()
     odd: Counter[str] = Counter()
     for path in files():
-        if place_of(path) in PENDING:
-            continue
         for text in texts_of(path):
             words["all"] += len(WORD.findall(text))
             odd[place_of(path)] += len(ODD.findall(text))
 
     assert words["all"] > 50_000
     assert 1000 * odd.total() / words["all"] < WORDS_PER_THOUSAND_MAX, odd.most_common(10)
-
-
-def test_pending_places_exist_and_need_work():
-    """A place that was rewritten is taken off the list."""
-    odd: Counter[str] = Counter()
-    for path in files():
-        odd[place_of(path)] += sum(len(ODD.findall(text)) for text in texts_of(path))
-
-    assert [] == [place for place in sorted(PENDING) if not odd[place]]
 
 
 def test_the_measure_finds_odd_words():

@@ -13,7 +13,7 @@ from sluice import bootstrap
 from sluice.api.sources import settings_of
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import general_settings, resolved_settings
-from sluice.core.scheduler import FAILURES_MAX, Rules
+from sluice.core.rules import FAILURES_MAX, Rules
 from sluice.core.settings import CoreSettings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput

@@ -105,6 +105,7 @@ by_field = {
     "outputs": st.lists(texts).map(tuple),
     "kind": st.sampled_from(FailureKind),
     "detail": texts,
+    "cause": texts,
     "blames": st.lists(st.tuples(counts, counts)).map(tuple),
     "node": nodes,
     "node_id": names,

@@ -13,7 +13,8 @@ from sluice.core.events import (
     TaskFinished,
     TaskStarted,
 )
-from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver import Driver

@@ -1,7 +1,9 @@
 """The node agent by itself, as another engine would start it: a program with two pipes."""
 
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 
 from sluice.engines.agent import kernel
+from sluice.engines.agent.channel import Channel
+from sluice.engines.agent.node import NodeAgent
 
 PATIENCE_S = 20.0
 
@@ -164,3 +168,37 @@ def test_a_process_is_found_among_the_children_of_this_one():
         assert (one.parent, child.pid in kernel.children()) == (os.getpid(), True)
         child.kill()
     assert kernel.process(child.pid) is None
+
+
+@pytest.mark.parametrize("kind", ["command", "other"])
+def test_a_missing_scratch_folder_is_a_fault_of_the_node(talk, tmp_path, kind):
+    shutil.rmtree(tmp_path / "log")
+    work = {"kind": kind, "argv": ["/bin/true"]}
+    talk.say(do="launch", id="a", work=work, limits={}, grace_s=1.0)
+    failed = talk.hear()
+
+    assert (failed["report"], failed["kind"]) == ("failed", "node_fault")
+    assert "log" in failed["detail"]
+    talk.say(do="list")
+    assert talk.hear()["ids"] == []
+
+
+def test_no_room_for_a_process_is_a_fault_of_the_node(tmp_path, monkeypatch):
+    """The kernel refuses the fork: EAGAIN."""
+
+    def refuse():
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    read_fd, write_fd = os.pipe()
+    monkeypatch.setattr("sluice.engines.agent.node.Signals", lambda: None)
+    agent = NodeAgent("n0", tmp_path, Channel(None, write_fd))
+    monkeypatch.setattr(os, "fork", refuse)
+    for number, kind in enumerate(["command", "other"]):
+        work = {"kind": kind, "argv": ["/bin/true"]}
+        agent._launch({"id": f"a{number}", "work": work, "limits": {}, "grace_s": 1.0})
+        agent._engine.flush()
+        failed = json.loads(os.read(read_fd, 4096))
+        assert (failed["id"], failed["kind"]) == (f"a{number}", "node_fault")
+        assert "Resource temporarily unavailable" in failed["detail"]
+    assert list((tmp_path / "door").iterdir()) == []
+    os.close(read_fd)

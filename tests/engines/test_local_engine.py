@@ -547,12 +547,15 @@ def test_the_same_attempt_runs_once(bench, tmp_path):
     assert len([event for event in bench.told if isinstance(event, TaskFinished)]) == 1
 
 
-@pytest.mark.parametrize("options", [{"node": "elsewhere"}, {"epoch": 2}])
-def test_what_cannot_be_launched_is_rejected_at_once(bench, options):
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [({"node": "elsewhere"}, FailureKind.NODE_FAULT), ({"epoch": 2}, FailureKind.REJECTED)],
+)
+def test_what_cannot_be_launched_is_rejected_at_once(bench, options, kind):
     key = bench.launch(shell("true"), **options)
     (failed,) = bench.engine.events(0)
 
-    assert (failed.key, failed.kind) == (key, FailureKind.REJECTED)
+    assert (failed.key, failed.kind) == (key, kind)
 
 
 @pytest.mark.parametrize("name", ["../../up", "a/b", ".hidden", "", "x" * 300, "new\nline"])
@@ -596,6 +599,45 @@ def test_a_killed_agent_is_a_lost_node_that_comes_back(bench, hosted, tmp_path):
     assert len(bench.wait_for(NodeJoined, count=2)) == 2
     assert isinstance(bench.run(shell("true"), task=2), TaskFinished)
     assert [] == [e for e in bench.told if isinstance(e, TaskFailed) and e.key == key]
+
+
+def test_a_frozen_agent_is_a_lost_node_that_comes_back(tmp_path):
+    """It keeps its pipes open, and only its silence shows that nothing goes on."""
+    nodes = (Node(node_id=NodeId("n0"), map_slots=1),)
+    engine = LocalEngine(nodes, tmp_path / "s", 1, time.monotonic, lease_s=2.0)
+    engine.start()
+    bench = Bench(engine, time.monotonic, [])
+    try:
+        bench.wait_for(NodeJoined)
+        key = bench.launch(shell("sleep 600"))
+        bench.wait_for(TaskStarted, key)
+        pids = marked(tmp_path / "s")
+        os.kill(engine._agents[NodeId("n0")].pid, signal.SIGSTOP)
+        (lost,) = bench.wait_for(NodeLost)
+
+        assert (lost.node_id, lost.reason) == ("n0", "no heartbeat for 2 s")
+        assert [] == left_of(pids)
+        assert len(bench.wait_for(NodeJoined, count=2)) == 2
+        assert isinstance(bench.run(shell("true"), task=1), TaskFinished)
+        assert [] == [e for e in bench.told if isinstance(e, TaskFailed)]
+    finally:
+        engine.stop(kill_running=True)
+
+
+def test_an_idle_agent_keeps_its_lease(tmp_path):
+    nodes = (Node(node_id=NodeId("n0"), map_slots=1),)
+    engine = LocalEngine(nodes, tmp_path / "s", 1, time.monotonic, lease_s=2.0)
+    engine.start()
+    bench = Bench(engine, time.monotonic, [])
+    try:
+        bench.wait_for(NodeJoined)
+        until_s = time.monotonic() + 4.0
+        while (left_s := until_s - time.monotonic()) > 0:
+            bench.told += engine.events(left_s)
+    finally:
+        engine.stop(kill_running=True)
+
+    assert [type(event) for event in bench.told] == [NodeJoined]
 
 
 def test_an_attempt_that_keeps_killing_its_agent_does_not_go_on_for_ever(bench):
@@ -677,7 +719,7 @@ def test_stop_ends_what_runs_and_still_tells_it(bench, tmp_path):
     assert is_gone(hidden)
     assert bench.wait_for(TaskFailed, key)[0].kind is FailureKind.KILLED
     bench.launch(shell("true"), task=1)
-    assert bench.wait_for(TaskFailed, count=2)[1].kind is FailureKind.REJECTED
+    assert bench.wait_for(TaskFailed, count=2)[1].kind is FailureKind.NODE_FAULT
 
 
 def test_stop_may_wait_for_what_runs(bench):

@@ -170,3 +170,21 @@ def test_a_job_that_fails_leaves_no_process(tmp_path):
     assert place.lines("out/good") == [b"one", b"two"]
     assert place.remains() == []
     check_nothing_is_left(place)
+
+
+def test_a_run_under_nohup_survives_the_end_of_its_terminal(tmp_path):
+    place = Place(tmp_path)
+    place.write_input("in", "one\n")
+    waits = "touch begun; while [ ! -e go ]; do sleep 0.02; done; cat"
+    run = {"input": ["in"], "output": "out", "mapper": f"sh -c '{waits}'"}
+    place.write([{"id": "patient", "run": run}])
+    process = place.started("run", str(place.file), before=["nohup"])
+    awaited((tmp_path / "begun").exists, "the map")
+
+    process.send_signal(signal.SIGHUP)
+    (tmp_path / "go").touch()
+    _, complained = process.communicate()
+
+    assert process.returncode == 0, complained
+    assert place.lines("out") == [b"one"]
+    assert place.processes_left() == {}

@@ -12,7 +12,8 @@ from tests.runs import map_reduce
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.reasons import ReasonCode
-from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.story import story
 from sluice.core.transitions import JobState
 from sluice.core.why import why

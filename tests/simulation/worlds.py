@@ -1,7 +1,8 @@
 """Simulations that tests look into: every event is kept, and nodes die when a test says so."""
 
 from sluice.core.events import NodeJoined, NodeLost
-from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival

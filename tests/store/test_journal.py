@@ -14,6 +14,7 @@ from sluice.core.commands import Wake
 from sluice.core.events import Event, NodeLost, Tick
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
 from sluice.model.ids import JobId, NodeId
+from sluice.store import head as head_module
 from sluice.store.database import StoreUnavailable
 from sluice.store.journal import Journal, decision_digest
 from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end
@@ -97,6 +98,78 @@ def test_every_commit_is_synced_to_the_disk(journal):
     """Durable before it counts: WAL alone would leave the last commits to the power supply."""
     assert journal._connection.execute("PRAGMA synchronous").fetchone() == (2,)
     assert journal._connection.execute("PRAGMA journal_mode").fetchone() == (b"wal",)
+
+
+def synced(monkeypatch):
+    """The files that are synced from now on, by name, as a list that grows."""
+    names = []
+    for name in ("fsync", "fdatasync"):
+        real = getattr(os, name)
+
+        def noted(descriptor, real=real):
+            names.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+            real(descriptor)
+
+        monkeypatch.setattr(os, name, noted)
+    return names
+
+
+def test_added_events_are_there_for_others_at_once_and_durable_after_sync(journal, monkeypatch):
+    journal.append([Tick(0.5)])
+    names = synced(monkeypatch)
+    journal.add(EVENTS)
+
+    rows = list(entries(journal.folder))
+    assert [row.event() for row in rows[-len(EVENTS) :]] == EVENTS
+    assert journal.has_unsynced
+    assert names == []
+
+    journal.sync()
+    assert names == ["journal.db-wal", "journal.head"]  # the head never before the rows
+    assert not journal.has_unsynced
+    journal.sync()
+    assert len(names) == 2
+
+
+def test_appending_makes_durable_what_was_added_before(journal, monkeypatch):
+    journal.append([Tick(0.5)])
+    journal.add([Tick(1.0)])
+    names = synced(monkeypatch)
+    journal.append([Tick(2.0)])
+
+    assert names == ["journal.head"]  # SQLite itself syncs its log
+    assert not journal.has_unsynced
+
+
+def test_closing_makes_durable_what_was_added(tmp_path, monkeypatch):
+    with Journal.create(tmp_path, HEADER) as opened:
+        opened.append([Tick(0.5)])
+        opened.add([Tick(1.0)])
+        names = synced(monkeypatch)
+
+    assert names == ["journal.db-wal", "journal.head"]
+
+
+def test_added_rows_that_are_lost_are_missed_until_the_machine_restarts(tmp_path, monkeypatch):
+    """After a restart they may be gone with the power, and that is not damage."""
+    with Journal.create(tmp_path, HEADER) as opened:
+        opened.append([Tick(0.5)])
+        files = {path: path.read_bytes() for path in tmp_path.glob("journal.db*")}
+        opened.add([Tick(1.0)])
+        head = (tmp_path / "journal.head").read_bytes()
+    for path in tmp_path.glob("journal.db*"):
+        path.unlink()
+    for path, content in files.items():
+        if not path.name.endswith("-shm"):
+            path.write_bytes(content)
+    (tmp_path / "journal.head").write_bytes(head)
+
+    with pytest.raises(StoreCorrupt, match="1 acknowledged row is missing"):
+        Journal.reopened(tmp_path)
+
+    monkeypatch.setattr(head_module, "_boot_id", lambda: b"another boot")
+    with Journal.reopened(tmp_path) as again:
+        assert [e.event() for e in again.read() if e.kind is EntryKind.EVENT] == [Tick(0.5)]
 
 
 def test_a_process_that_is_killed_leaves_all_it_appended(tmp_path):

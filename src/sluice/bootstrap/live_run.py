@@ -89,7 +89,14 @@ class LiveSetup:
             watcher = EstimatingWatcher(watcher, works, self.predicted_makespan_s)
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
-        engine: Engine = LocalEngine(self.cluster.nodes, scratch, self.journal.epoch, clock.now_s)
+        limits = self.settings.of(TaskLimitSettings)
+        engine: Engine = LocalEngine(
+            self.cluster.nodes,
+            scratch,
+            self.journal.epoch,
+            clock.now_s,
+            lease_s=limits.node_lease_s,
+        )
         driver = Driver(
             engine=engine,
             scheduler=self.scheduler,
@@ -99,7 +106,7 @@ class LiveSetup:
             clock=clock,
             watcher=watcher,
             settings=LiveSettings(
-                limits=self.settings.of(TaskLimitSettings).limits(),
+                limits=limits.limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
             ),
         )

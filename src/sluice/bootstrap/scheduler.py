@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
+from sluice.core.overruns import BACKSTOP_S
 from sluice.core.protocols import NoSettings, Policy
-from sluice.core.scheduler import Policies, Rules, Scheduler
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.settings import CoreSettings
+from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
@@ -65,9 +68,18 @@ def scheduler_for(
         slowstart=core.slowstart,
         by_heartbeat=heartbeat_s > 0 and not is_live,
         failures_max=core.failures_max,
+        equal_failures_max=core.equal_failures_max,
+        node_faults_max=core.node_faults_max,
+        wall_s=_wall_s(settings, chosen.name) if is_live else None,
         is_live=is_live,
     )
     return Scheduler(policies, pools=pools, rules=rules)
+
+
+def _wall_s(settings: Settings, policy_name: str) -> float | None:
+    """The scheduler's own limit of an attempt: a little more than that of the agents."""
+    wall_s = settings.of(TaskLimitSettings, policy_name).task_wall_s
+    return None if wall_s is None else wall_s + BACKSTOP_S
 
 
 def reports(policies: Policies) -> dict[str, object]:

@@ -76,9 +76,9 @@ class PhaseEntry:
     """One phase of one job, as it is now."""
 
     __slots__ = (
-        "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job", "job_id",
-        "kind", "log_number", "lost", "needed_by", "pending", "phase", "retries", "running",
-        "siblings", "tasks",
+        "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job",
+        "job_id", "kind", "log_number", "lost", "needed_by", "pending", "phase", "retries",
+        "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
@@ -99,6 +99,7 @@ class PhaseEntry:
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.retries: dict[int, int] = {}  # last attempt number, where above 1
         self.failures: dict[int, int] = {}
+        self.causes: dict[str, set[int]] = {}  # exceptions of first attempts, and their tasks
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
         # Rows of done attempts whose output is gone, while nothing needs it.
         self.lost: list[int] = []
@@ -251,8 +252,9 @@ class NodeEntry:
     """
 
     __slots__ = (
-        "containers", "done", "free", "index", "is_up", "log_number", "node", "node_id",
-        "open_nodes", "rack", "reserved", "room", "typed", "units",
+        "containers", "done", "fault", "fault_at_s", "faults", "free", "index", "is_up",
+        "log_number", "node", "node_id", "open_nodes", "rack", "reserved", "rests_until_s", "room",
+        "typed", "units",
     )  # fmt: skip
 
     def __init__(
@@ -269,6 +271,10 @@ class NodeEntry:
         self.rack = node.rack
         self.index = index
         self.is_up = True
+        self.faults = 0  # in a row; see `node_faults`
+        self.fault = ""  # the last one, and when it was
+        self.fault_at_s = _NEVER
+        self.rests_until_s = -math.inf  # it is offered no work before
         self.reserved = NOTHING
         self.done = array("I")  # rows of attempts whose output is here and may still be needed
         self.log_number = -1  # in the record of attempts, once one has ended here
@@ -286,6 +292,11 @@ class NodeEntry:
         if kind is _CONTAINER:
             return self.containers
         return self.node.slots(kind) * self.units[kind]
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether it gets no more work, because of its faults."""
+        return self.rests_until_s == math.inf
 
     @property
     def has_room(self) -> bool:

@@ -44,19 +44,23 @@ class Usage(NamedTuple):
 
 
 class FailureKind(Enum):
-    """How an attempt ended without success. Only the first group counts against the task."""
+    """How an attempt ended without success; `counts` says whether that is the task's failure."""
 
     EXIT = "exit"  # its process failed, or it broke a limit
     PERMANENT = "permanent"  # every further attempt would fail in the same way
     TIMEOUT = "timeout"
-    REJECTED = "rejected"  # the engine could not start it
+    REJECTED = "rejected"  # the engine refused it
+    NODE_FAULT = "node_fault"  # its node could not run it: no room for a process, a full disk
     KILLED = "killed"  # because the scheduler asked for it
     LOST = "lost"  # with its node or its engine
 
     @property
     def counts(self) -> bool:
         """Whether it is one of the failures that can fail the job."""
-        return self not in {FailureKind.KILLED, FailureKind.LOST}
+        return self not in _EXCUSED
+
+
+_EXCUSED = frozenset({FailureKind.KILLED, FailureKind.LOST, FailureKind.NODE_FAULT})
 
 
 class JobSubmitted(NamedTuple):
@@ -114,6 +118,8 @@ class TaskFailed(NamedTuple):
     """An attempt (or `tasks` alike ones launched together) ended without success.
 
     blames: earlier tasks whose output could not be read, as (phase, task): they run again.
+    cause: the exception and its place in the user's code, without what differs between tasks; ""
+    if another attempt may well do better.
     """
 
     at_s: float
@@ -124,10 +130,11 @@ class TaskFailed(NamedTuple):
     tasks: int = 1
     usage: Usage | None = None
     blames: tuple[tuple[int, int], ...] = ()
+    cause: str = ""
 
 
 class NodeJoined(NamedTuple):
-    """A node has joined; nothing runs on it."""
+    """A node is there, empty. If it is up already, its faults are forgotten and no more."""
 
     at_s: float
     node: Node

@@ -57,6 +57,7 @@ class ReasonCode(Enum):
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
     JOB_ENDED = "its job had ended"
+    OVERRAN = "it ran longer than {limit_s:g} s, the limit of every attempt"
     TIMED_OUT = "it made no progress for too long"
     TOO_SLOW = (
         "it had run {ran_s:.0f} s, over twice the mean of {mean_s:.1f} s"
@@ -86,6 +87,7 @@ class ReasonCode(Enum):
     )
     PROMISED = "{containers:.0f} containers are reserved for it until it ends"
     NO_NODE = "no node is up"
+    NODES_REST = "every node rests after a fault, the last one of {node}: {fault}"
     NO_SLOT_KIND = "no node has a {kind} slot"
     SLOTS_BUSY = "all {slots:.0f} {kind} slots are busy"
     LOANS_BUSY = (

@@ -25,6 +25,8 @@ from sluice.core.commands import Command, Kill, Provision, Reject, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import TaskFinished, Tick
 from sluice.core.launching import launch, next_open
+from sluice.core.node_faults import drop_rested, record_fault, recover
+from sluice.core.overruns import overran, overrun_reason, overruns
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -34,11 +36,11 @@ from sluice.core.protocols import (
     TaskPolicy,
 )
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
+from sluice.core.task_failures import failed_alike, failed_too_often, make_again
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
-
-FAILURES_MAX = 4
 
 _TWIN_FINISHED = Reason(ReasonCode.TWIN_FINISHED)
 _JOB_ENDED = Reason(ReasonCode.JOB_ENDED)
@@ -60,23 +62,6 @@ class Policies:
     pools: PoolPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """Settings of the core itself.
-
-    slowstart: share of a job's earlier tasks done before the next phase may start, 0 to 1.
-    by_heartbeat: assign work when a node reports, not at every tick.
-    is_live: tasks are real processes, which begin their own work without asking; then slowstart
-    holds for every policy.
-    failures_max: a task that failed this often fails its job; kills and losses do not count.
-    """
-
-    slowstart: float = 1.0
-    by_heartbeat: bool = False
-    failures_max: int = FAILURES_MAX
-    is_live: bool = False
-
-
 class Scheduler:
     """Decides for one cluster; the module describes how."""
 
@@ -91,6 +76,7 @@ class Scheduler:
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._commands: list[Command] = []
+        self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
             ev.TaskStarted: self._on_started,
@@ -161,6 +147,7 @@ class Scheduler:
         known = self.state.nodes.get(event.node.node_id)
         if known is not None and known.is_up:
             self.state.ignored["node already up"] += 1
+            recover(known)
             return
         self.state.add_node(event.node)
 
@@ -170,6 +157,7 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self.state.remove_node(node)
+        self._resting.pop(node, None)
         detail = event.reason or f"node {node.node_id} was lost"
         for attempt in [a for a in self.state.running.values() if a.node is node]:
             self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
@@ -203,6 +191,8 @@ class Scheduler:
             self.state.ignore(key)
             return
         self.state.finish(attempt, event)
+        if attempt.node.faults and not attempt.node.is_set_aside:
+            recover(attempt.node)
         phase = attempt.phase
         if phase.copies and not attempt.is_moot:
             self._settle_copies(attempt)
@@ -213,48 +203,47 @@ class Scheduler:
         attempt = self._find(event.key)
         if attempt is None:
             return
-        phase, job, task = attempt.phase, attempt.phase.job, event.key.task
         if event.usage is not None:
             attempt.usage = event.usage
         was = _FAILED_AS.get(event.kind, AttemptInput.FAILED)
         self.state.close(attempt, was, event.finished_at_s, event.detail)
-        if attempt.is_moot:
-            return
-        charged = self._repeat_tasks(job, event.blames)
+        if attempt.node.is_up and event.kind is ev.FailureKind.NODE_FAULT:
+            most = self.rules.node_faults_max
+            record_fault(attempt.node, self.state.now_s, event.detail, most)
+            self._resting[attempt.node] = None
+        if not attempt.is_moot and not self._fails_job(attempt, event):
+            self.state.run_again(attempt)
+
+    def _fails_job(self, attempt: Attempt, event: ev.TaskFailed) -> bool:
+        """Charge a failure to its task, or to those it blames; whether that ends the job."""
+        phase, job, task = attempt.phase, attempt.phase.job, event.key.task
+        charged = make_again(self.state, job, event.blames)
         # Blaming others excuses a task only while something that it reads is really missing.
         if phase.has_inputs:
             charged = [(phase, task)]
-        is_charged = attempt.state is AttemptState.FAILED
         if event.kind is ev.FailureKind.PERMANENT:
-            job.reason = f"{phase.name} task {task} failed: {event.detail}"
-            self._end_job(job, JobInput.TASK_GAVE_UP)
-            return
-        if is_charged and any(self._gives_up(*culprit, event.detail) for culprit in charged):
-            return
-        self.state.run_again(attempt)
-
-    def _repeat_tasks(
-        self, job: JobEntry, blames: tuple[tuple[int, int], ...]
-    ) -> list[tuple[PhaseEntry, int]]:
-        """Make done tasks wait again whose output could not be read; returns these tasks."""
-        culprits = []
-        for index, task in blames:
-            output = self.state.output_of(job, index, task)
-            if output is not None:
-                self.state.undo(output)
-                culprits.append((job.phases[index], task))
-        return culprits
-
-    def _gives_up(self, phase: PhaseEntry, task: int, detail: str) -> bool:
-        """Count a failure of a task; whether it failed too often, which ends its job."""
-        failures = phase.failures.get(task, 0) + 1
-        phase.failures[task] = failures
-        if failures < self.rules.failures_max:
+            return self._gives_up(phase, f"{phase.name} task {task} failed: {event.detail}")
+        is_failure = attempt.state is AttemptState.FAILED and event.kind.counts
+        if not is_failure and not overran(attempt):
             return False
-        reason = f"{phase.name} task {task} failed {failures} times"
-        phase.job.reason = f"{reason}, last: {detail}" if detail else reason
-        self._end_job(phase.job, JobInput.TASK_GAVE_UP)
-        return True
+        if self._gives_up(phase, failed_alike(phase, event, self.rules.equal_failures_max)):
+            return True
+        most, why = self.rules.failures_max, event.detail
+        return any(self._gives_up(one, failed_too_often(one, n, why, most)) for one, n in charged)
+
+    def _gives_up(self, phase: PhaseEntry, reason: str) -> bool:
+        """End a job if there is a reason to; whether there was."""
+        if reason:
+            phase.job.reason = reason
+            self._end_job(phase.job, JobInput.TASK_GAVE_UP)
+        return bool(reason)
+
+    def _wake_rested(self) -> None:
+        """Forget the nodes that have rested, and ask to be woken when the next one has."""
+        if self._resting:
+            wake_at_s = drop_rested(self._resting, self.state.now_s)
+            if wake_at_s is not None:
+                self._commands.append(Wake(wake_at_s))
 
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
@@ -289,11 +278,13 @@ class Scheduler:
         wants_offer = self._tasks.wants_offer(state)
         if not (state.startable or wants_offer):
             return
-        index = next_open(
-            0, state, self._tasks
-        )  # ascending, so that equal inputs give equal placements
+        self._wake_rested()
+        # By ascending index, so that equal inputs give equal placements.
+        index = next_open(0, state, self._tasks)
         while index >= 0:
-            self._offer(state.node_at[index])
+            node = state.node_at[index]
+            if not self._resting or node not in self._resting:
+                self._offer(node)
             if not (state.startable or wants_offer):
                 break
             index = next_open(index + 1, state, self._tasks)
@@ -311,7 +302,9 @@ class Scheduler:
             return
         self._decide_jobs()
         self._decide_kills()
-        self._offer(node)
+        self._wake_rested()
+        if node not in self._resting:
+            self._offer(node)
 
     def _decide_jobs(self) -> None:
         state = self.state
@@ -376,6 +369,15 @@ class Scheduler:
             if attempt is None:
                 raise WrongDecision(f"attempt {key} was to be killed but does not run")
             self._ask_kill(attempt, reason)
+        if self.rules.wall_s is not None:
+            self._kill_overruns(self.rules.wall_s)
+
+    def _kill_overruns(self, wall_s: float) -> None:
+        found, look_at_s = overruns(self.state.running.values(), self.state.now_s, wall_s)
+        for attempt in found:
+            self._ask_kill(attempt, overrun_reason(wall_s))
+        if look_at_s is not None:
+            self._commands.append(Wake(look_at_s))
 
     def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
         if attempt.state is not _KILLING:

@@ -52,3 +52,13 @@ class CoreSettings(SettingsGroup):
 
     slowstart: float = share(1.0, "share of a job's maps done before its reduces may start")
     failures_max: int = whole(4, "failures of one task that fail its job", low=1, high=1000)
+    equal_failures_max: int | None = whole(
+        3,
+        "tasks whose first attempts fail with the same exception that fail their job at once",
+        low=2,
+        high=1000,
+        may_be_none=True,
+    )
+    node_faults_max: int = whole(
+        5, "faults of a node in a row after which it gets no more tasks", low=1, high=1000
+    )

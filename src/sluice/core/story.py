@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.names import nearest_of
+from sluice.core.node_faults import faults_text
 from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -209,6 +210,8 @@ def _node_lines(node: NodeEntry, state: ClusterState) -> Iterator[StoryLine]:
     attempts = [a for a in _attempts(state) if a.node.node_id == node.node_id]
     yield from _work_lines(attempts)
     yield from _loss_lines(attempts)
+    if node.is_set_aside:
+        yield StoryLine(node.fault_at_s, "set aside", faults_text(node))
     for attempt in attempts:
         if attempt.state is not AttemptState.LOST:
             yield from _named_for_job(attempt)

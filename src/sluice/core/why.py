@@ -219,11 +219,20 @@ def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) ->
         return Reason(ReasonCode.ALL_RUNNING, (("running", phase.running),))
     if phase.left_before:
         return Reason(ReasonCode.BARRIER, (("left", phase.left_before),))
-    if not any(node.is_up for node in state.nodes.values()):
+    return _cluster_reason(phase.kind, state) or policy.explain(phase, state, state.now_s)
+
+
+def _cluster_reason(kind: SlotKind, state: ClusterState) -> Reason | None:
+    """Why no task of this kind can start, whatever the policy; None if one could."""
+    up = [node for node in state.nodes.values() if node.is_up]
+    if not up:
         return Reason(ReasonCode.NO_NODE)
-    if _lacks_slots(phase.kind, state):
-        return Reason(ReasonCode.NO_SLOT_KIND, (("kind", phase.kind.value),))
-    return policy.explain(phase, state, state.now_s)
+    if all(node.rests_until_s > state.now_s for node in up):
+        last = max(up, key=lambda node: (node.fault_at_s, node.node_id))
+        return Reason(ReasonCode.NODES_REST, (("node", last.node_id), ("fault", last.fault)))
+    if _lacks_slots(kind, state):
+        return Reason(ReasonCode.NO_SLOT_KIND, (("kind", kind.value),))
+    return None
 
 
 def _lacks_slots(kind: SlotKind, state: ClusterState) -> bool:

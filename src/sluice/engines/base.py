@@ -1,6 +1,6 @@
 """The seven calls that every engine answers, and the rules that keep engines honest.
 
-An engine says which nodes there are, starts an attempt on the node it is told, kills it, and
+An engine says which nodes there are, starts an attempt on the node that it is given, kills it, and
 reports. All policy stays in the core. Source: engines spec, section 8; its six rules:
 
 1. `launch` is accepted at once or answered by TaskFailed(REJECTED); nothing queues silently.

@@ -17,7 +17,7 @@ from sluice.engines.base import Attempt, Engine, Limits
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
-from sluice.model.errors import SluiceError
+from sluice.model.errors import EngineUnavailable, SluiceError
 
 
 class Dispatcher:
@@ -43,7 +43,7 @@ class Dispatcher:
         self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
 
     def carry_out(self, commands: Iterable[Command]) -> None:
-        """Launch and kill as told. Wakes are the driver_state's; machines are rented elsewhere."""
+        """Launch and kill. Wakes are the driver_state's; machines are rented elsewhere."""
         for command in commands:
             match command:
                 case Launch():
@@ -75,7 +75,9 @@ class Dispatcher:
         try:
             work = self._source.work(launch, self._driver_state.outputs(key.job_id))
         except SluiceError as error:
-            self._fail(key, FailureKind.REJECTED, str(error))
+            is_fault = isinstance(error, EngineUnavailable)  # of the disk, not of the task
+            kind = FailureKind.NODE_FAULT if is_fault else FailureKind.REJECTED
+            self._fail(key, kind, str(error))
             return
         self._engine.launch(
             Attempt(

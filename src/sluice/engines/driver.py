@@ -2,12 +2,16 @@
 
 Theory of operation. One thread, one loop. Whatever has happened since the last turn (what the
 engine reports, jobs that are due) becomes a batch that ends with a Tick. The batch is journaled,
-durably, before it counts; then the scheduler handles it, what it decides is noted and carried
-out. A crash at any point loses at most what was not journaled, and nothing of that had counted:
+before it counts; then the scheduler handles it, what it decides is noted and carried out. A
+crash at any point loses at most what was not journaled, and nothing of that had counted:
 
-* before the batch is durable, nothing was decided on it;
-* after, a replay decides the same again. What was launched for it is told to have been lost with
-  the engine, and runs again under a new attempt number and a new epoch.
+* before the batch is journaled, nothing was decided on it;
+* after, a replay decides the same again. What was launched for it counts as lost with the engine,
+  and runs again under a new attempt number and a new epoch.
+
+A journaled batch survives the end of this process at once, and a power cut a second later: waiting
+for the disk at every batch would leave slots idle. A power cut ends the attempts too, so tasks
+whose end it took run again. Before an output is put in its place, or removed, all is synced.
 
 A job's output is committed once the TaskFinished that completes the job is durable; that it was
 committed is journaled afterwards. A crash between the two makes the commit happen again, which
@@ -21,7 +25,15 @@ from dataclasses import dataclass, field
 
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
-from sluice.core.events import Event, JobSubmitted, NodeJoined, NodeLost, Tick
+from sluice.core.events import (
+    Event,
+    JobSubmitted,
+    NodeJoined,
+    NodeLost,
+    TaskProgress,
+    TaskStarted,
+    Tick,
+)
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
@@ -30,6 +42,7 @@ from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, replay
 from sluice.engines.run_clock import RunClock
@@ -40,7 +53,12 @@ from sluice.model.job import Job
 from sluice.store.journal import FIRST_EPOCH, Journal
 
 TURN_S_MAX = 1.0  # an idle driver still looks around this often
-PROGRESS_S = 0.2  # watchers are told no more often
+PROGRESS_S = 0.2  # watchers get a report no more often
+SYNC_S = 1.0  # rows of the journal that a power cut may take are no older
+HELD_S = 0.05  # reports that free no slot wait this long for one that does
+
+
+_CAN_WAIT = (TaskStarted, TaskProgress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +95,10 @@ class LiveRun:
 class Driver:
     """Drives one run from its start, or from where it was left, to its end. Use it once.
 
-    scheduler: fresh, with the policies and settings that the journal's header tells.
+    scheduler: fresh, with the policies and settings in the journal's header.
     journal: new, or reopened to resume.  source: what tasks do.
     jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`.
-    clock: the one that the engine tells the time by.
+    clock: the clock that the engine uses.
     """
 
     def __init__(
@@ -105,11 +123,15 @@ class Driver:
         self._clock = clock
         self._watcher = watcher or Unwatched()
         self._settings = settings or LiveSettings()
+        self._health = NodeHealth(self._state, self._watcher)
         self._driver_state = DriverState(scheduler)
         self._due: list[Job] = []  # to be submitted, the next one last
         self._uncommitted: dict[JobId, str] = {}
         self._moved_at_s = 0.0  # when something happened last
-        self._told_at_s = -PROGRESS_S
+        self._reported_at_s = -PROGRESS_S
+        self._synced_at_s = 0.0
+        self._held: list[Event] = []  # reports that wait for the next batch
+        self._held_at_s = 0.0
         self._loss = ""  # why a node was lost last
 
     def run(self) -> LiveRun:
@@ -163,7 +185,7 @@ class Driver:
                 raise InvalidInput(
                     "the job, or its input, is not what it was when the run started",
                     where=f"job {job.job_id!r}",
-                    hint="put it back to resume, or run without --resume to start anew",
+                    hint="put it back to resume, or run without --resume to start again",
                 )
         # Stable, so that jobs of one instant come in the order of the file.
         self._due.sort(key=lambda job: job.submitted_at_s)
@@ -200,7 +222,7 @@ class Driver:
         real = self._engine.reconcile()
         for key in real.attempts:
             if key not in self._state.running:
-                self._engine.kill(key, "nobody waits for it")
+                self._engine.kill(key, "no task waits for it")
         now_s = self._clock.now_s()
         # With a Tick whatever the facts: the last one of the former life may not have been carried
         # out, or not even been journaled.
@@ -239,18 +261,38 @@ class Driver:
                 self._loss = f" ({event.node_id!r}: {event.reason})"
         now_s = self._clock.now_s()
         batch = [*dispatcher.take_facts(), *events, *self._submissions(now_s)]
+        batch = self._hold(batch, now_s)
         if not batch and not self._driver_state.is_woken(now_s):
+            self._sync_when_due(now_s)
             self._check_patience(now_s)
             return
         self._moved_at_s = now_s
         dispatcher.carry_out(self._decide([*batch, Tick(now_s)]))
         self._settle()
-        if now_s - self._told_at_s >= PROGRESS_S:
-            self._told_at_s = now_s
+        self._health.report()
+        if self._driver_state.unsettled.keys() - self._uncommitted.keys():
+            self._health.check()
+        if now_s - self._reported_at_s >= PROGRESS_S:
+            self._reported_at_s = now_s
             self._tell_progress()
 
+    def _hold(self, batch: list[Event], now_s: float) -> list[Event]:
+        """The batch to handle now. Reports that free no slot wait a moment for those that do: a
+        batch costs much more than an event.
+        """
+        if not self._held:
+            self._held_at_s = now_s
+        self._held += batch
+        # Rounded, or a clock that is set to that very instant might stop just before it.
+        is_over = now_s - self._held_at_s > HELD_S - 1e-6 or self._driver_state.is_woken(now_s)
+        if not is_over and all(isinstance(event, _CAN_WAIT) for event in batch):
+            return []
+        held, self._held = self._held, []
+        return held
+
     def _decide(self, batch: list[Event]) -> list[Command]:
-        self._journal.append(batch)
+        self._journal.add(batch)
+        self._sync_when_due(self._clock.now_s())
         commands = [command for event in batch for command in self._driver_state.handle(event)]
         self._journal.note(commands)
         for command in commands:
@@ -259,6 +301,11 @@ class Driver:
                     f"job {command.job_id!r} was not taken: {command.reason.text()}"
                 )
         return commands
+
+    def _sync_when_due(self, now_s: float) -> None:
+        if self._journal.has_unsynced and now_s >= self._synced_at_s + SYNC_S:
+            self._journal.sync()
+            self._synced_at_s = now_s
 
     def _submissions(self, now_s: float) -> list[Event]:
         arrivals: list[Event] = []
@@ -277,10 +324,14 @@ class Driver:
         return min(instants, default=None)
 
     def _wait_s(self) -> float:
+        now_s = self._clock.now_s()
         next_at_s = self._next_at_s()
+        if self._held:
+            held_until_s = self._held_at_s + HELD_S
+            next_at_s = held_until_s if next_at_s is None else min(next_at_s, held_until_s)
         if next_at_s is None:
             return TURN_S_MAX
-        return min(TURN_S_MAX, max(0.0, next_at_s - self._clock.now_s()))
+        return min(TURN_S_MAX, max(0.0, next_at_s - now_s))
 
     def _tell_progress(self) -> None:
         now_s = self._clock.now_s()
@@ -295,7 +346,10 @@ class Driver:
     # --- ends of jobs -------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        for entry in self._driver_state.ended():
+        ended = self._driver_state.ended()
+        if ended:
+            self._journal.sync()  # before anything outside the run changes
+        for entry in ended:
             if entry.state is not JobState.DONE:
                 self._source.abort(entry.job_id)
                 self._journal.aborted(entry.job_id)
@@ -325,7 +379,7 @@ class Driver:
             return
         if not any(node.is_up for node in self._state.nodes.values()):
             raise EngineUnavailable(
-                f"no node is up{self._loss}. Mend the cluster, then continue with --resume."
+                f"no node is up{self._loss}. Fix the cluster, then continue with --resume."
             )
         stuck = next(entry for entry in self._state.jobs.values() if not entry.has_ended)
         raise Infeasible(f"job {stuck.job_id!r} can never go on: {self._why(stuck)}.")

@@ -1,4 +1,4 @@
-"""What a driver remembers beside the scheduler's state, and the one way events go in.
+"""What a driver remembers next to the scheduler's state, and the one way events go in.
 
 The driver passes every event to `DriverState.handle`, live and in a replay, so that what
 is remembered after a crash is what was remembered before it: which task left which files, which
@@ -19,9 +19,9 @@ from sluice.model.ids import JobId
 
 
 class DriverState:
-    """Keeps the books of one run beside its scheduler.
+    """The record of one run that its driver keeps.
 
-    unsettled: jobs told of whose output is neither committed nor removed.
+    unsettled: submitted jobs whose output is neither committed nor removed.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -67,7 +67,7 @@ class DriverState:
         phases.setdefault(key.phase, {})[key.task] = output
 
     def outputs(self, job_id: JobId) -> JobOutputs:
-        """What the done tasks of a job left. A task that runs again stands there until then."""
+        """What the done tasks of a job left. A task that runs again is listed until then."""
         return self._outputs.get(job_id, {})
 
     def inputs_ready(self, job_id: JobId, phase: int) -> bool:

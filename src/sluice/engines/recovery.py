@@ -54,15 +54,15 @@ def _check_decision(entry: Entry, decided: list[Command]) -> None:
 
 
 def facts_since(state: ClusterState, real: Snapshot, at_s: float) -> list[Event]:
-    """What happened while nobody looked: attempts and nodes that are no more, nodes that are new.
+    """What happened during the pause: attempts and nodes that are gone, and nodes that are new.
 
-    at_s: now. An attempt is taken to have ended when it was last heard of, which is where the
-    scheduler's own clock stands. Nodes that are still there keep what was left on their disks.
+    at_s: now. An attempt counts as ended when it was last heard of, which is the present time of
+    the scheduler's own clock. Nodes that are still there keep what was left on their disks.
     """
     alive = frozenset(real.attempts)
     here = {node.node_id: node for node in real.nodes}
     up = {node_id: entry.node for node_id, entry in state.nodes.items() if entry.is_up}
-    # One that came back in another shape is another node: its slots cannot be told apart.
+    # One that came back in another shape is another node: its slots cannot be matched.
     stays = {node_id for node_id, node in up.items() if here.get(node_id) == node}
     return [
         *(
@@ -75,5 +75,10 @@ def facts_since(state: ClusterState, real: Snapshot, at_s: float) -> list[Event]
             for node_id in up
             if node_id not in stays
         ),
-        *(NodeJoined(at_s, node) for node in real.nodes if node.node_id not in stays),
+        # Faults are forgotten: a user who resumes has fixed the machine, or wants to try.
+        *(
+            NodeJoined(at_s, node)
+            for node in real.nodes
+            if node.node_id not in stays or state.nodes[node.node_id].faults
+        ),
     ]

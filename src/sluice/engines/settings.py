@@ -11,7 +11,7 @@ from sluice.model.settings import number, whole
 
 @dataclass(frozen=True, kw_only=True)
 class TaskLimitSettings(TimeoutSettings):
-    """Limits of each attempt; one that exceeds a limit is ended and has failed."""
+    """Limits of each attempt and node. An attempt that exceeds a limit is ended and has failed."""
 
     task_wall_s: float | None = number(
         None, "seconds after which a real attempt is ended", above=0.0
@@ -21,6 +21,13 @@ class TaskLimitSettings(TimeoutSettings):
     )
     task_memory_bytes_max: int | None = whole(
         None, "bytes of memory that a real attempt may use", low=1, high=2.0**60
+    )
+
+    node_lease_s: float | None = number(
+        10.0,
+        "seconds without a heartbeat after which a node of a real run is lost",
+        above=0.0,
+        may_be_none=True,
     )
 
     def limits(self) -> Limits:

@@ -1,7 +1,7 @@
 """Where a live run gets its work from: what an attempt does, and what becomes of a job's output.
 
 The driver knows jobs, phases and tasks, but not what a task does. A `WorkSource` knows: it is
-asked at each launch, and told when a job has ended.
+asked at each launch, and called when a job has ended.
 """
 
 from __future__ import annotations

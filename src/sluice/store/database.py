@@ -95,6 +95,21 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def committed_as(connection: sqlite3.Connection, *, is_synced: bool) -> Iterator[None]:
+    """A `transaction` that is synced when the block ends, or written and not yet synced."""
+    if is_synced:
+        with transaction(connection):
+            yield
+        return
+    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        with transaction(connection):
+            yield
+    finally:
+        connection.execute("PRAGMA synchronous = FULL")
+
+
+@contextmanager
 def told_clearly(path: Path) -> Iterator[None]:
     """Raise faults of files and databases as StoreUnavailable or StoreCorrupt, naming the file."""
     try:

@@ -11,6 +11,10 @@ sound database. So the number and the chained checksum of the last row are kept 
   leaves the other slot, which is older by one commit; that is the same as a crash before the write.
 * A file without a valid slot is damaged. A missing file is the journal of an older release.
 
+* A third slot follows the rows that are written and not yet synced. It counts only while the
+  machine has not restarted, which its boot id shows: until then the kernel keeps both files. After
+  a power cut the slot may be ahead of the database, and that is not damage.
+
 The file is made under another name and renamed, so it never exists without a valid slot.
 """
 
@@ -19,6 +23,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +34,8 @@ FILE_NAME = "journal.head"
 CHECKSUM_BYTES = 16
 SLOT_BYTES = 4096  # at least a disk block, so that one torn write reaches one slot only
 _SLOTS = 2
+_UNSYNCED_AT = SLOT_BYTES * _SLOTS
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MARK = b"SLUICEH"
 _BODY = struct.Struct(">7sBq16s")  # mark, version of the journal's schema, seq, checksum
 _CRC = struct.Struct(">I")
@@ -81,6 +88,11 @@ class Head:
         os.fdatasync(self._descriptor)
         self._slot = (self._slot + 1) % _SLOTS
 
+    def write_unsynced(self, position: Position) -> None:
+        """Record rows that are in the database and not yet synced."""
+        packed = _packed(position, _boot_id())
+        os.pwrite(self._descriptor, packed, _UNSYNCED_AT)
+
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         if self._descriptor >= 0:
@@ -94,16 +106,18 @@ def head_position(folder: Path) -> Position | None:
     Raises StoreCorrupt if no slot of the file is valid.
     """
     path = folder / FILE_NAME
-    slots = _slots(path)
-    if slots is None:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
         return None
-    newest = max(slots, key=_seq)
+    newest = max(_slots_in(content), key=_seq)
     if newest is None:
         raise StoreCorrupt(
             f"{path}: both copies of the journal's head are damaged. Keep the folder as evidence,"
             " and run the workload again without --resume."
         )
-    return newest
+    unsynced = _unpacked(content[_UNSYNCED_AT:], _boot_id())
+    return max(newest, unsynced, key=_seq) if unsynced is not None else newest
 
 
 def _slots(path: Path) -> list[Position | None] | None:
@@ -111,21 +125,34 @@ def _slots(path: Path) -> list[Position | None] | None:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
+    return _slots_in(content)
+
+
+def _slots_in(content: bytes) -> list[Position | None]:
     return [_unpacked(content[slot * SLOT_BYTES :]) for slot in range(_SLOTS)]
+
+
+@cache
+def _boot_id() -> bytes:
+    """What is the same until the machine restarts; empty if the kernel does not say."""
+    try:
+        return _BOOT_ID.read_bytes()
+    except OSError:
+        return b""
 
 
 def _seq(position: Position | None) -> int:
     return -1 if position is None else position.seq
 
 
-def _packed(position: Position) -> bytes:
+def _packed(position: Position, boot_id: bytes = b"") -> bytes:
     body = _BODY.pack(_MARK, position.version, position.seq, position.checksum)
-    return body + _CRC.pack(zlib.crc32(body))
+    return body + _CRC.pack(zlib.crc32(body + boot_id))
 
 
-def _unpacked(content: bytes) -> Position | None:
+def _unpacked(content: bytes, boot_id: bytes = b"") -> Position | None:
     body, crc = content[: _BODY.size], content[_BODY.size : _BODY.size + _CRC.size]
-    if len(crc) < _CRC.size or _CRC.unpack(crc)[0] != zlib.crc32(body):
+    if len(crc) < _CRC.size or _CRC.unpack(crc)[0] != zlib.crc32(body + boot_id):
         return None
     mark, version, seq, checksum = _BODY.unpack(body)
     return Position(seq, checksum, version) if mark == _MARK and seq >= 0 else None

@@ -2,7 +2,9 @@
 
 Theory of operation. One SQLite file for each run, whose rows are only ever added. Row 0 is the
 header of the run; epochs (lives of the core), events and notes follow. `append` writes a batch of
-events in one transaction and returns once it is on the disk. `note` keeps a digest of the decisions
+events in one transaction and returns once it is on the disk. `add` writes a batch without waiting
+for the disk: it survives the end of the process at once, and a power cut after the next `sync` or
+`append`. `note` keeps a digest of the decisions
 on the batch. The digest only serves to detect a replay that decides otherwise, so it is written
 with the next batch; the replay makes the decisions again if a crash takes it.
 
@@ -27,7 +29,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +37,13 @@ from sluice.core.codec import decision_line, encode
 from sluice.core.commands import Command
 from sluice.core.events import Event
 from sluice.model.ids import JobId
-from sluice.store.database import StoreUnavailable, connected, told_clearly, transaction
+from sluice.store.database import (
+    StoreUnavailable,
+    committed_as,
+    connected,
+    told_clearly,
+    transaction,
+)
 from sluice.store.head import Head, Position
 from sluice.store.rows import (
     FILE_NAME,
@@ -84,6 +92,7 @@ class Journal:
         self._failure: StoreUnavailable | None = None
         self._seq, self._checksum = -1, NOTHING_BEFORE
         self._noted: list[tuple[EntryKind, str]] = []
+        self.has_unsynced = False
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader, prepared: Prepared | None = None) -> Self:
@@ -124,7 +133,9 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Close the files and release the lock."""
+        """Make everything durable, close the files and release the lock."""
+        with suppress(StoreUnavailable):  # what cannot be synced is still written
+            self.sync()
         if self._writer is not None:
             self._writer.close()
         if self._head is not None:
@@ -140,6 +151,21 @@ class Journal:
         journal refuses all further writes and a resumed run finds the events in it.
         """
         self._write([(EntryKind.EVENT, encode(event)) for event in events])
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Add events in one transaction. Others see them, and they survive the end of this
+        process, when this returns; they survive a power cut after `sync`.
+
+        Raises StoreUnavailable as `append` does.
+        """
+        self._write([(EntryKind.EVENT, encode(event)) for event in events], is_synced=False)
+
+    def sync(self) -> None:
+        """All that was added is durable when this returns. Costs nothing if it is already."""
+        if self.has_unsynced and self._failure is None:
+            with told_clearly(self.path):
+                _sync_log(self.path.with_name(f"{self.path.name}-wal"))
+            self._move_head()
 
     def note(self, commands: Iterable[Command]) -> None:
         """Keep the digest of the decisions on the last events; durable with the next write."""
@@ -175,18 +201,27 @@ class Journal:
         # Damage is found when the rows are read; until then any number will do.
         self.epoch = last + 1 if isinstance(last, int) else FIRST_EPOCH
 
-    def _write(self, rows: list[tuple[EntryKind, str]]) -> None:
+    def _write(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool = True) -> None:
         if self._failure is not None:
             raise self._failure
         before = self._seq, self._checksum
         try:
-            with told_clearly(self.path), transaction(self._connection):
+            with told_clearly(self.path), committed_as(self._connection, is_synced=is_synced):
                 self._insert(self._noted + rows)
         except BaseException:
             self._seq, self._checksum = before
             raise
         self._noted.clear()
-        self._move_head()
+        if is_synced or self._head is None:
+            self._move_head()
+        else:
+            self.has_unsynced = True
+            with told_clearly(self.path):
+                self._head.write_unsynced(self._position)
+
+    @property
+    def _position(self) -> Position:
+        return Position(self._seq, self._checksum, SCHEMA_VERSION)
 
     def _insert(self, rows: list[tuple[EntryKind, str]]) -> None:
         for kind, payload in rows:
@@ -199,7 +234,7 @@ class Journal:
 
     def _move_head(self) -> None:
         """Put the last row on record outside the database; only then is it acknowledged."""
-        position = Position(self._seq, self._checksum, SCHEMA_VERSION)
+        position = self._position
         try:
             with told_clearly(self.path):
                 if self._head is None:
@@ -213,6 +248,7 @@ class Journal:
             # The rows are in the database, and their writer will not act on them.
             self._failure = error
             raise
+        self.has_unsynced = False
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -256,6 +292,12 @@ def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, 
     checksum = chained(before, seq, epoch, kind.encode(), payload.encode())
     connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", (*row, checksum))
     return checksum
+
+
+def _sync_log(path: Path) -> None:
+    """Sync the write-ahead log. Without one, all rows are in the database, which was synced."""
+    with suppress(FileNotFoundError), path.open("rb") as log:
+        os.fdatasync(log.fileno())
 
 
 def _sync(folder: Path) -> None:

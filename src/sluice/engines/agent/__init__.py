@@ -18,9 +18,10 @@ engines spec, sections 1, 4 and 8. How it works:
   leaves behind becomes a child of the agent (`strays`) and is ended before the attempt's end is
   reported. When its standard input ends, its engine is gone: it ends everything and itself.
 
-Commands (`do`): launch {id, work, limits, grace_s}, kill {id, reason}, list, stop {kill}.
-Reports (`report`): up {pid}, started {id, pid, at}, progress {id, fraction, shuffled_at},
-finished {id, at, usage, outputs, shuffled_at}, failed {id, at, kind, detail, usage, blames},
+Commands (`do`): launch {id, work, limits, grace_s}, kill {id, reason}, list, stop {kill}, and
+beat {every_s}, which asks for heartbeats.
+Reports (`report`): up {pid}, beat, started {id, pid, at}, progress {id, fraction, shuffled_at},
+finished {id, at, usage, outputs, shuffled_at}, failed {id, at, kind, detail, usage, blames, cause},
 list {ids}. Instants are seconds of CLOCK_MONOTONIC. Each launch is answered by exactly one
 finished or failed, unless the agent itself ends first.
 

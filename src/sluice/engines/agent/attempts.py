@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sluice.engines.agent.channel import Channel
 
+NO_ROOM = 75  # EX_TEMPFAIL: the exit code of an interpreter host without a log
 TAIL_LINES = 20
 TAIL_BYTES = 4096
 PRESS_EVERY_S = 0.1
@@ -149,6 +150,7 @@ class Running:
         assert self.exit is not None
         if self.failure is not None:
             kind = "permanent" if self.failure.get("is_permanent") else "exit"
+            kind = "node_fault" if self.failure.get("is_node_fault") else kind
             return Ending(kind, str(self.failure.get("message", "")))
         if self.exit.code != 0:
             return Ending("exit", f"{self.exit}{self._limit_hit()}")

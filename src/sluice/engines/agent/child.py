@@ -103,8 +103,8 @@ def become_attempt(
         while os.getppid() == middle_pid:  # it exits at once; then the agent is the parent
             time.sleep(0.0001)
         kernel.die_with_parent(agent_pid)
-        log_to(order["log"])
         report_fd = _opened(order["door"])
+        _log_to(order["log"], report_fd)
         os.environ[ATTEMPT_MARK] = order["id"]
         obey(order["limits"])
         code = _perform(order, report_fd)
@@ -156,6 +156,17 @@ def _opened(door: str) -> int:
     return report_fd
 
 
+def _log_to(log: str, report_fd: int) -> None:
+    """Open the log. Without one the attempt ends here, by a fault of its node."""
+    try:
+        log_to(log)
+    except OSError as error:
+        answer = {"message": f"the log {log!r} cannot be opened: {error.strerror}"}
+        failure = {"failure": answer | {"blames": [], "is_node_fault": True}}
+        os.write(report_fd, b"\n" + json.dumps(failure).encode() + b"\n")
+        os._exit(1)
+
+
 def _perform(order: dict[str, Any], report_fd: int) -> int:
     work = order["work"]
     place = {
@@ -177,6 +188,8 @@ def _perform(order: dict[str, Any], report_fd: int) -> int:
                 "message": str(error),
                 "blames": [list(one) for one in blames],
                 "is_permanent": getattr(error, "is_permanent", False),
+                "is_node_fault": getattr(error, "is_node_fault", False),
+                "cause": getattr(error, "cause", ""),
             }
         }
         code = 1

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sluice.engines.agent import kernel
-from sluice.engines.agent.attempts import Running
+from sluice.engines.agent.attempts import NO_ROOM, Ending, Exit, Running, tail
 from sluice.engines.agent.channel import Channel
 from sluice.engines.agent.child import become_attempt, log_to
 from sluice.engines.agent.signals import unhandled
@@ -79,6 +79,14 @@ def start_host(key: HostKey, work: dict[str, Any], log: Path) -> Host:
     return Host(key, pid, Channel(announcements[0], orders[1]), log)
 
 
+def host_failure(host: Host, how: Exit) -> Ending:
+    """Why the attempts that a host has not brought forth fail, when it has ended."""
+    if how.code == NO_ROOM:
+        return Ending("node_fault", f"the log {str(host.log)!r} cannot be opened")
+    detail = f"its interpreter could not get ready: {how}\n{tail(host.log)}"
+    return Ending("exit", detail.rstrip())
+
+
 def superfluous(hosts: list[Host], now_s: float) -> list[Host]:
     """The hosts that have waited too long for more work, or are too many; the eldest first."""
     idle = sorted((host for host in hosts if not host.waiting), key=lambda host: host.used_at_s)
@@ -98,7 +106,7 @@ def _become_host(
         os.setsid()
         kernel.die_with_parent(agent_pid)
         kernel.name_process("sluice-host")
-        log_to(log)
+        _log_to(log)
         # The agent's talk with its engine and the doors of other attempts are not for user code.
         _keep_only(*descriptors)
         module = importlib.import_module(work["module"])
@@ -110,6 +118,13 @@ def _become_host(
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def _log_to(log: str) -> None:
+    try:
+        log_to(log)
+    except OSError:  # nothing of the user's has run yet, so this is the machine's fault
+        os._exit(NO_ROOM)
 
 
 def _keep_only(orders_fd: int, announcements_fd: int) -> None:

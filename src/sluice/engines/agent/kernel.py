@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,11 @@ PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
+EXEC_S_MAX = 5.0  # of one exec, on a machine that is very busy
+
+# Of /proc/PID/stat, counted from the third field: see `man proc`.
+_STATE, _MEMORY, _CODE, _ENVIRONMENT = 0, 20, 23, slice(47, 49)
+_ENDED = {b"Z", b"X"}
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
@@ -51,13 +57,20 @@ class Process(NamedTuple):
 
 def process(pid: int) -> Process | None:
     """A process by its id; None if it is gone."""
+    fields = _stat(pid)
+    if fields is None:
+        return None
+    return Process(pid, int(fields[1]), int(fields[3]), int(fields[19]) / TICKS_PER_S)
+
+
+def _stat(pid: int) -> list[bytes] | None:
+    """The fields of /proc/PID/stat from the third on; None if the process is gone."""
     try:
         text = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
     # The second field is the name in parentheses, and may itself hold blanks and parentheses.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), int(fields[3]), int(fields[19]) / TICKS_PER_S)
+    return text[text.rindex(b")") + 2 :].split()
 
 
 def all_pids() -> Iterator[int]:
@@ -76,11 +89,29 @@ def children() -> set[int]:
 
 
 def has_mark(pid: int, mark: str) -> bool:
-    """Whether a process was started with `mark` (NAME=value) in its environment."""
+    """Whether a process was started with `mark` (NAME=value) in its environment.
+
+    A process in the middle of an exec shows no environment for a moment, so it is asked again.
+    """
+    give_up_at_s = time.monotonic() + EXEC_S_MAX
     try:
-        return os.fsencode(mark) in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        while not (environment := (PROC / str(pid) / "environ").read_bytes()):
+            if not _has_environment(pid) or time.monotonic() > give_up_at_s:
+                return False
+            time.sleep(0.0005)
     except OSError:
         return False
+    return os.fsencode(mark) in environment.split(b"\0")
+
+
+def _has_environment(pid: int) -> bool:
+    """Whether a process has an environment, or will have one at the end of its exec."""
+    fields = _stat(pid)
+    if fields is None or fields[_STATE] in _ENDED or fields[_MEMORY] == b"0":
+        return False  # it has ended, or it is a thread of the kernel
+    # The exec sets the addresses of the environment first and that of the code last.
+    start, end = fields[_ENVIRONMENT]
+    return start != end or fields[_CODE] == b"0"
 
 
 def bytes_moved(session: int) -> int:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sluice.engines.agent import child, kernel, reports
-from sluice.engines.agent.attempts import Ending, Exit, Running, tail
+from sluice.engines.agent.attempts import Ending, Exit, Running
 from sluice.engines.agent.channel import Channel, parsed
-from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, start_host, superfluous
+from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, host_failure, start_host, superfluous
 from sluice.engines.agent.orphans import owners
 from sluice.engines.agent.poller import Poller
 from sluice.engines.agent.signals import Signals
@@ -42,6 +42,8 @@ class NodeAgent:
         self._hosts_by_pid: dict[int, Host] = {}
         self._hosts_started = 0
         self._is_stopping = False
+        self._beat_every_s = math.inf  # until the engine asks for heartbeats
+        self._beat_at_s = math.inf
         self._env = dict(os.environb)
         self._board = Poller()
         self._wakeups = Signals()
@@ -71,12 +73,16 @@ class NodeAgent:
 
     def _wait_s(self) -> float | None:
         due = [attempt.next_at_s for attempt in self._attempts.values()]
+        due.append(self._beat_at_s)
         due += [host.used_at_s + IDLE_S for host in self._hosts.values() if not host.waiting]
         first_at_s = min(due, default=math.inf)
         return None if first_at_s == math.inf else max(0.0, first_at_s - time.monotonic())
 
     def _keep_time(self) -> None:
         now_s = time.monotonic()
+        if now_s >= self._beat_at_s:
+            self._beat_at_s = now_s + self._beat_every_s
+            self._engine.send({"report": "beat"})
         for attempt in list(self._attempts.values()):
             if now_s >= attempt.next_at_s and attempt.attempt_id in self._attempts:
                 self._act_on_time(attempt, now_s)
@@ -106,6 +112,9 @@ class NodeAgent:
                     self._launch(command)
                 case "kill":
                     self._kill(command["id"], command["reason"])
+                case "beat":
+                    self._beat_every_s = command["every_s"]
+                    self._beat_at_s = time.monotonic()
                 case "list":
                     self._engine.send({"report": "list", "ids": list(self._attempts)})
                 case "stop":
@@ -131,18 +140,27 @@ class NodeAgent:
             if why is None:
                 self._start(command)
         except (OSError, TypeError, ValueError) as error:
-            why = f"no process could be started: {error}"
+            self._forget(command["id"])
+            kind = "node_fault" if isinstance(error, OSError) else "rejected"
+            why = Ending(kind, f"no process could be started: {error}")
         if why is not None:
-            self._engine.send(reports.rejected(command["id"], why, time.monotonic()))
+            self._engine.send(reports.not_started(command["id"], why, time.monotonic()))
 
-    def _refusal(self, command: dict[str, Any]) -> str | None:
+    def _refusal(self, command: dict[str, Any]) -> Ending | None:
         if self._is_stopping:
-            return "the node is stopping"
+            return Ending("node_fault", "the node is stopping")
         if not SAFE_ID.fullmatch(command["id"]):  # it becomes the name of files
-            return f"attempt id {command['id']!r} is no safe file name"
+            return Ending("rejected", f"attempt id {command['id']!r} is not a safe file name")
         if command["work"].get("kind") == "command" and not command["work"].get("argv"):
-            return "its command has no words"
+            return Ending("rejected", "its command has no words")
         return None
+
+    def _forget(self, attempt_id: str) -> None:
+        """Drop an attempt of which no process could be started."""
+        attempt = self._attempts.pop(attempt_id, None)
+        if attempt is not None and attempt.reports is not None:
+            self._board.close(attempt.reports)
+            self._door(attempt).unlink(missing_ok=True)
 
     def _start(self, command: dict[str, Any]) -> None:
         attempt = Running(command, self._scratch / "log" / f"{command['id']}.log")
@@ -193,7 +211,7 @@ class NodeAgent:
             if attempt is None:
                 continue  # it was taken back, finds no door, and goes
             if "error" in message:
-                self._close(attempt, Ending("rejected", message["error"]))
+                self._close(attempt, Ending("node_fault", message["error"]))
             else:
                 self._begun(attempt, message["pid"], message["at"])
         if host.channel.is_at_end:
@@ -211,8 +229,7 @@ class NodeAgent:
         if self._hosts.get(host.key) is host:
             del self._hosts[host.key]
         for attempt in host.waiting.values():
-            detail = f"its interpreter could not get ready: {exit_}\n{tail(host.log)}".rstrip()
-            self._close(attempt, Ending("exit", detail))
+            self._close(attempt, host_failure(host, exit_))
         with contextlib.suppress(OSError):
             if host.log.stat().st_size == 0:
                 host.log.unlink()

@@ -43,14 +43,15 @@ def failed(attempt: Running, why: Ending) -> Report:
         "detail": detail,
         "usage": attempt.usage(),
         "blames": (attempt.failure or {}).get("blames", []),
+        "cause": (attempt.failure or {}).get("cause", ""),
     }
 
 
-def rejected(attempt_id: str, why: str, at_s: float) -> Report:
+def not_started(attempt_id: str, why: Ending, at_s: float) -> Report:
     """It never began."""
     return _report("failed", attempt_id, at_s) | {
-        "kind": "rejected",
-        "detail": why,
+        "kind": why.kind,
+        "detail": why.detail,
         "usage": {},
         "blames": [],
     }

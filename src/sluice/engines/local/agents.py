@@ -15,11 +15,13 @@ from typing import Any
 from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel
+from sluice.engines.lease import Lease
 from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
 
 NODE_MARK = "SLUICE_NODE"
-SWEEP_S = 5.0
+SWEEP_S = 30.0  # a process that was killed needs a processor to end
+CLEAN_SEARCHES = 2
 
 # The agent imports from the folders that this process imports from; `-P` leaves the working folder
 # out. PYTHONPATH would do it too, but the user's commands inherit the agent's environment.
@@ -33,9 +35,10 @@ BOOT = (
 class LocalAgent:
     """A started agent. Its folder is named by a digest, because the user chooses the node's id."""
 
-    def __init__(self, node: Node, scratch: Path) -> None:
+    def __init__(self, node: Node, scratch: Path, lease_s: float | None) -> None:
         self.node = node
         self.is_up = False
+        self.lease = Lease(lease_s)
         self._folder = node_folder(node, scratch)
         make_private_folder(self._folder)
         self._errors = self._folder / "agent.log"
@@ -46,6 +49,8 @@ class LocalAgent:
         self.channel = Channel(os.dup(self._process.stdout.fileno()), self._dup_of_input())
         self._process.stdin.close()
         self._process.stdout.close()
+        if lease_s is not None:
+            self.tell({"do": "beat", "every_s": self.lease.beat_s})
 
     @property
     def pid(self) -> int:
@@ -91,16 +96,18 @@ def sweep(folder: Path) -> None:
     """End every process that was started for the node of this folder, in any life of the engine.
 
     They have its mark in the environment that they were started with. The search repeats until it
-    finds none, because a process may fork before it is ended.
+    finds none twice: a process may fork before it is ended, and one that forks and exits during
+    the first search is found by neither its own number nor its child's.
     """
     give_up_at_s = time.monotonic() + SWEEP_S
-    while time.monotonic() < give_up_at_s:
+    clean = 0
+    while clean < CLEAN_SEARCHES and time.monotonic() < give_up_at_s:
         found = [pid for pid in kernel.all_pids() if _is_alive(pid, folder)]
-        if not found:
-            return
+        clean = 0 if found else clean + 1
         for pid in found:
             _kill(pid)
-        time.sleep(0.001)
+        if found:
+            time.sleep(0.001)
 
 
 def _is_alive(pid: int, folder: Path) -> bool:

@@ -40,7 +40,7 @@ from sluice.model.ids import NodeId
 from sluice.store.private import make_private_folder, open_private_file
 
 RESTARTS_MAX = 5
-TURN_S_MAX = 3600.0  # what the kernel can count
+TURN_S_MAX = 1.0  # silent agents are looked for this often
 CLOSED_MAX = 100_000  # ended attempts that are remembered, so that none runs twice
 STOP_PATIENCE_S = 10.0
 LIST_PATIENCE_S = 10.0
@@ -52,15 +52,24 @@ class LocalEngine:
     nodes: each gets an agent.  scratch: a private folder for this engine alone, with a folder for
     each node, which holds logs and the data between tasks.  epoch: the life of the core that it
     serves; attempts of another epoch are rejected.  clock: seconds since the start of the workload.
+    lease_s: seconds without a heartbeat after which a node is lost; None for no limit.
     """
 
     def __init__(
-        self, nodes: tuple[Node, ...], scratch: Path, epoch: int, clock: Callable[[], float]
+        self,
+        nodes: tuple[Node, ...],
+        scratch: Path,
+        epoch: int,
+        clock: Callable[[], float],
+        *,
+        lease_s: float | None = None,
     ) -> None:
         self._nodes = {node.node_id: node for node in nodes}
         self._scratch = scratch.resolve()
         self._epoch = epoch
         self._clock = clock
+        self._lease_s = lease_s
+        self._looked_at_s = time.monotonic()
         self._board = Poller()
         self._agents: dict[NodeId, LocalAgent] = {}
         self._restarts: Counter[NodeId] = Counter()
@@ -93,9 +102,10 @@ class LocalEngine:
             return
         agent = self._agents.get(attempt.node_id)
         if agent is None or not agent.is_up or self._is_stopping:
-            self._reject(attempt, f"node {attempt.node_id!r} is not up")
+            self._reject(attempt, FailureKind.NODE_FAULT, f"node {attempt.node_id!r} is not up")
         elif attempt.epoch != self._epoch:
-            self._reject(attempt, f"the attempt is of epoch {attempt.epoch}; this is {self._epoch}")
+            why = f"the attempt is of epoch {attempt.epoch}; this is {self._epoch}"
+            self._reject(attempt, FailureKind.REJECTED, why)
         else:
             self._open[attempt_id] = attempt
             self._ids[attempt.key] = attempt_id
@@ -118,6 +128,7 @@ class LocalEngine:
     def events(self, timeout_s: float) -> list[Event]:
         if not self._is_stopped:
             self._board.turn(0)
+            self._check_leases()
             self._wait(lambda: bool(self._ready), timeout_s)
         ready, self._ready = self._ready, []
         return ready
@@ -152,12 +163,13 @@ class LocalEngine:
     # --- agents -----------------------------------------------------------------------------------
 
     def _start_agent(self, node: Node) -> None:
-        agent = LocalAgent(node, self._scratch)
+        agent = LocalAgent(node, self._scratch, self._lease_s)
         self._agents[node.node_id] = agent
         self._board.watch(agent.channel, lambda: self._hear(agent))
 
     def _hear(self, agent: LocalAgent) -> None:
         for line in agent.channel.lines():
+            agent.lease.renew()
             self._take_in(parsed(line), agent)
         if agent.channel.is_at_end:
             self._agent_ended(agent)
@@ -167,6 +179,8 @@ class LocalEngine:
             case "up":
                 agent.is_up = True
                 self._ready.append(NodeJoined(self._clock(), agent.node))
+            case "beat":
+                pass
             case "list":
                 self._lists[agent.node.node_id] = report["ids"]
             case _:
@@ -182,11 +196,20 @@ class LocalEngine:
         if report["report"] in translation.ENDS:
             self._close(attempt)
 
-    def _agent_ended(self, agent: LocalAgent) -> None:
+    def _check_leases(self) -> None:
+        """End the agents that have been silent for too long. Call it when all pipes were read."""
+        now_s = time.monotonic()
+        elapsed_s, self._looked_at_s = now_s - self._looked_at_s, now_s
+        for agent in list(self._agents.values()):
+            if agent.is_up and agent.lease.pass_time(elapsed_s):
+                self._agent_ended(agent, f"no heartbeat for {self._lease_s:g} s")
+
+    def _agent_ended(self, agent: LocalAgent, why: str = "") -> None:
         """Clean up after an agent; the node is lost, unless the agent stopped on request."""
         node = agent.node
         self._board.close(agent.channel)
-        reason = agent.end()
+        ended = agent.end()
+        reason = why or ended
         del self._agents[node.node_id]
         lost = [attempt for attempt in self._open.values() if attempt.node_id == node.node_id]
         for attempt in lost:
@@ -201,9 +224,9 @@ class LocalEngine:
 
     # --- attempts ---------------------------------------------------------------------------------
 
-    def _reject(self, attempt: Attempt, why: str) -> None:
+    def _reject(self, attempt: Attempt, kind: FailureKind, why: str) -> None:
         now_s = self._clock()
-        self._ready.append(TaskFailed(now_s, attempt.key, now_s, FailureKind.REJECTED, detail=why))
+        self._ready.append(TaskFailed(now_s, attempt.key, now_s, kind, detail=why))
         self._close(attempt)
 
     def _close(self, attempt: Attempt) -> None:
@@ -221,6 +244,7 @@ class LocalEngine:
         until_s = time.monotonic() + patience_s
         while not is_done() and (left_s := until_s - time.monotonic()) > 0:
             self._board.turn(min(left_s, TURN_S_MAX))
+            self._check_leases()
 
     def _lock_scratch(self) -> None:
         make_private_folder(self._scratch)

@@ -47,6 +47,7 @@ def event(report: dict[str, Any], key: AttemptKey, at_s: float, ahead_s: float) 
                 detail=report["detail"],
                 usage=_usage(report["usage"]),
                 blames=tuple((phase, task) for phase, task in report["blames"]),
+                cause=report.get("cause", ""),
             )
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from sluice.engines.mapreduce import commands, functions, mrjob_steps
 from sluice.engines.mapreduce.environment import enter
-from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
+from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
-from sluice.engines.mapreduce.user_errors import summary, user_traceback
+from sluice.engines.mapreduce.user_errors import cause_of, summary, user_traceback
 from sluice.engines.mapreduce.verified_code import load_verified
 
 __all__ = ["WorkFailed", "perform", "preload"]
@@ -88,11 +88,12 @@ def _failure(error: BaseException, context: TaskContext) -> WorkFailed:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return WorkFailed(context.watch.too_much)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return WorkFailed(f"the disk is full: {error.strerror}")
+        return NodeFault(f"the disk is full: {error.strerror}")
     if order.step.python is None:
         return WorkFailed(f"{type(error).__name__}: {error}")
     sys.stderr.write(user_traceback(error))
-    return WorkFailed(f"{order.side} raised {summary(error, order.folder)}{_place(order)}")
+    message = f"{order.side} raised {summary(error, order.folder)}{_place(order)}"
+    return WorkFailed(message, cause=cause_of(error, order.folder))
 
 
 def _place(order: TaskSpec) -> str:

@@ -7,6 +7,7 @@ leaves a child on its pipes fails the attempt (`held_pipes`).
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -16,13 +17,14 @@ from subprocess import Popen
 from types import TracebackType
 from typing import IO, Self
 
-from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.errors import MACHINE_FAULTS, NodeFault, WorkFailed
 from sluice.engines.mapreduce.held_pipes import HeldPipes, exit_text
 from sluice.engines.mapreduce.user_errors import one_line
 from sluice.engines.mapreduce.watch import Watch
 
 Stream = int | IO[bytes] | None
 MESSAGE_BYTES_MAX = 4000
+_FULL_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
 
 
 class ProcessGroup:
@@ -50,7 +52,8 @@ class ProcessGroup:
         try:
             process = Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env)
         except OSError as error:
-            raise WorkFailed(f"{name} {argv[0]!r} cannot be started: {error.strerror}") from error
+            failure = NodeFault if error.errno in MACHINE_FAULTS else WorkFailed
+            raise failure(f"{name} {argv[0]!r} cannot be started: {error.strerror}") from error
         if name != "sort":
             self._pipes.add(
                 name, process, process.stdin or _file(stdin), process.stdout or _file(stdout)
@@ -77,7 +80,9 @@ class ProcessGroup:
                 # An agent may hold single files to the limit too, through the kernel.
                 if code == -signal.SIGXFSZ:
                     raise WorkFailed(self._watch.too_much)
-                raise WorkFailed(self._sort_failure() or _failure(name, process))
+                message = self._sort_failure() or _failure(name, process)
+                is_full = message.startswith("sort ") and message.endswith(_FULL_DISK)
+                raise NodeFault(message) if is_full else WorkFailed(message)
         for member in leaving:
             self._members.remove(member)
             self._watch.drop_process(member[1])

@@ -21,7 +21,7 @@ from zlib import crc32
 from sluice.engines.mapreduce import decompression
 from sluice.engines.mapreduce.consumption import Meter
 from sluice.engines.mapreduce.environment import inherited
-from sluice.engines.mapreduce.errors import PermanentFailure, WorkFailed
+from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFailed
 from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
 from sluice.engines.mapreduce.spill import Segment, checked_lines, write_index
@@ -62,7 +62,10 @@ class TaskContext:
     @contextmanager
     def at_work(self) -> Iterator[TaskContext]:
         """Open the context; at its end, remove every unfinished process, thread and file."""
-        self.folder.mkdir(parents=True)
+        try:
+            self.folder.mkdir(parents=True)
+        except OSError as error:
+            raise NodeFault(f"no folder in {str(self.scratch)!r}: {error.strerror}") from error
         try:
             self.watch.start()
             with self.processes:

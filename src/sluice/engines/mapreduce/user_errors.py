@@ -26,6 +26,17 @@ def summary(error: BaseException, folder: str) -> str:
     return text if frame is None else f"{text} ({_relative(frame.filename, folder)}:{frame.lineno})"
 
 
+def cause_of(error: BaseException, folder: str) -> str:
+    """The type of an exception and its place: "ValueError at wc.py:5", the same in all tasks.
+
+    "" for faults of files, networks and memory: another attempt may do better.
+    """
+    frame = user_frame(error, folder)
+    if frame is None or isinstance(error, OSError | MemoryError | SystemExit):
+        return ""
+    return f"{type(error).__name__} at {_relative(frame.filename, folder)}:{frame.lineno}"
+
+
 def user_traceback(error: BaseException) -> str:
     """The traceback as Python prints it, causes included, without frames of Sluice."""
     trace = TracebackException.from_exception(error)
