@@ -33,7 +33,7 @@ def test_slots_are_the_lowest_free_ones(steps):
         assert len(free) == node.free[SlotKind.MAP]
         assert SLOTS - len(free) == node.used(SlotKind.MAP)
         assert sorted(free) == sorted(spread(node.room[SlotKind.MAP]))
-        assert node.has_room == bool(free)
+        assert (node.open_nodes.maps.first_from(0) == 0) == bool(free)
 
 
 def test_a_node_serves_typed_slots_or_containers_never_both():
@@ -48,4 +48,4 @@ def test_a_node_serves_typed_slots_or_containers_never_both():
     node.take_slots(SlotKind.CONTAINER, 3)
 
     assert node.is_mixed(SlotKind.MAP)
-    assert not node.has_room
+    assert node.open_nodes.containers.first_from(0) == -1

@@ -298,18 +298,6 @@ class NodeEntry:
         """Whether it gets no more work, because of its faults."""
         return self.rests_until_s == math.inf
 
-    @property
-    def has_room(self) -> bool:
-        """Whether a slot that may be used is free."""
-        free = self.free
-        if free[_CONTAINER] != self.containers:
-            return free[_CONTAINER] > 0
-        return (
-            free[_MAP] > 0
-            or free[_REDUCE] > 0
-            or not (self.node.map_slots or self.node.reduce_slots)
-        )
-
     def enter_room(self) -> None:
         """Enter its free slots in the index of nodes with room; a lost node has none.
 
