@@ -1,7 +1,7 @@
 """Progress is input that was consumed: not what was read ahead, and nothing else that was read.
 
-The tests were seen to fail with bytes that wait in the pipe counted as consumed, with a line that
-is still worked on counted, and with every byte that the process reads.
+Bytes that wait in the pipe, a line that is still worked on, and files that an interpreter reads as
+it starts do not count.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A task that hangs among tasks of a second is copied within seconds, wherever it hangs.
 
-The tests were seen to fail with a rate that is frozen at the last report, with phases that are only
-checked again after a report, and with attempts that are judged after a minute.
+A rate frozen at the last report, phases that are checked only after a report, and attempts that are
+judged after a minute would each leave it hanging.
 """
 
 import json

@@ -32,6 +32,8 @@ from sluice.model.job import SlotKind
 # phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
 _ROW: Final = Struct("<IIIIIIddd")
 _ROW_BYTES: Final = 48
+# Part of every digest, so that it changes with the columns.
+_DIGEST_VERSION: Final = b"columns 1"
 _CHUNK_ROWS: Final = 4096  # so that a growing record is never copied
 _pack_into: Final = _ROW.pack_into
 _unpack_from: Final = _ROW.unpack_from
@@ -231,7 +233,7 @@ class AttemptLog:
         Equal for equal traces: a row for several tasks is hashed as a row for each.
         is_totals: whether the cluster is given as totals; then no node has a name.
         """
-        sha256 = hashlib.sha256()
+        sha256 = hashlib.sha256(_DIGEST_VERSION)
         names = list(dict.fromkeys(None if is_totals else node.node_id for node in self._nodes))
         if self._has_groups or len(names) < len(self._nodes):
             numbers = {name: number for number, name in enumerate(names)}

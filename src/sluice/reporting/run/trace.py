@@ -23,7 +23,6 @@ from sluice.core.entries import Attempt
 from sluice.model.errors import InvalidInput
 
 _LINES_AT_ONCE = 4096
-_DIGEST_OF = "sha256:columns1"
 _NULL = "null"
 
 FIELDS = (
@@ -147,13 +146,13 @@ def known_or_none(number: float) -> float | None:
 
 
 def digest(attempts: AttemptLog, *, is_totals: bool = False) -> str:
-    """The digest of a run, "sha256:columns1:...": runs with equal traces have equal digests.
+    """The digest of a run, "sha256:...": runs with equal traces have equal digests.
 
     It hashes the record as it is kept, in columns, because to format a line for each attempt takes
-    longer than the simulation of it. The version changes when the columns do.
+    longer than the simulation of it.
     is_totals: whether the cluster is given as totals.
     """
-    return f"{_DIGEST_OF}:{attempts.digest(is_totals=is_totals)}"
+    return f"sha256:{attempts.digest(is_totals=is_totals)}"
 
 
 def write_trace(path: str | Path, trace: Iterable[str]) -> None:
