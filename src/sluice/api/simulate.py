@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from sluice import bootstrap
@@ -170,18 +171,18 @@ def compare(
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
-    named one. `release+tasks`, as in `mrorder+fifo`, names both. A row is called by their names.
+    named one that can run the workload. `release+tasks`, as in `mrorder+fifo`, names both. A row
+    is called by their names.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     on_progress: called with (scheduler, seed) before each simulation.
     on_fraction: called with the share of simulations that are done, 0 to 1.
-    on_message: called with a sentence about each setting that has no effect under any scheduler.
+    on_message: called with a sentence about each setting that has no effect under any scheduler,
+    and about each scheduler that `all` leaves out.
     Raises InvalidInput.
     """
     if seeds < 1:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
     _check_list(schedulers)
-    if not schedulers:
-        raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     workload = workload_of(source)
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
@@ -189,18 +190,25 @@ def compare(
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
+    every, report = dict(listed), on_fraction or (lambda _: None)
+
+    def begin(place: int, name: str, seed: int) -> None:
+        if on_progress is not None:
+            on_progress(name, seed)
+        report((place + seed / seeds) / len(every))
+
     runs: dict[str, list[RunResult]] = {}
-    report, schedulers_of = on_fraction or (lambda _: None), dict(listed)
-    for name, (tasks, release, admission) in schedulers_of.items():
-        runs[name] = []
-        for seed in range(seeds):
-            if on_progress is not None:
-                on_progress(name, seed)
-            # An object has a state of its own, so that each simulation gets a fresh copy.
-            fresh = replace(tasks, made=deepcopy(tasks.made))
-            _, result = _simulated(workload, (fresh, release, admission), resolved, seed)
-            runs[name].append(result)
-            report(sum(map(len, runs.values())) / (len(schedulers_of) * seeds))
+    refused: dict[str, InvalidInput] = {}
+    for place, (name, policies) in enumerate(every.items()):
+        try:
+            started = partial(begin, place, name)
+            runs[name] = _runs_of(workload, policies, resolved, seeds, started)
+        except InvalidInput as error:
+            refused[name] = error
+            if len(refused) == len(every) or not _names_all(schedulers):
+                raise
+    _leave_out(refused, on_message)
+    report(1.0)
     found = compared(runs, workload)
     if not ledger:
         return found
@@ -211,6 +219,35 @@ def compare(
     return replace(found, ledgers=ledgers)
 
 
+def _names_all(schedulers: Sequence[Spec]) -> bool:
+    return "all" in [spec for spec in schedulers if isinstance(spec, str)]
+
+
+def _leave_out(refused: Mapping[str, InvalidInput], on_message: OnMessage | None) -> None:
+    """Report the schedulers that cannot run the workload."""
+    for name, error in refused.items():
+        if on_message is not None:
+            on_message(f"{name} is left out: {error.what}")
+
+
+def _runs_of(
+    workload: Workload,
+    policies: tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy],
+    resolved: Settings,
+    seeds: int,
+    on_seed: Callable[[int], None],
+) -> list[RunResult]:
+    """One result for each seed. on_seed: called before each simulation."""
+    tasks, release, admission = policies
+    results = []
+    for seed in range(seeds):
+        on_seed(seed)
+        # An object has a state of its own, so that each simulation gets a fresh copy.
+        fresh = replace(tasks, made=deepcopy(tasks.made))
+        results.append(_simulated(workload, (fresh, release, admission), resolved, seed)[1])
+    return results
+
+
 def _check_list(schedulers: object) -> None:
     """Raise InvalidInput for a single scheduler; a text would be taken letter by letter."""
     if isinstance(schedulers, str) or not isinstance(schedulers, Sequence):
@@ -219,6 +256,8 @@ def _check_list(schedulers: object) -> None:
             where="--schedulers",
             hint='give a list of names or policies, such as ["fifo", "mrorder+fifo"]',
         )
+    if not schedulers:
+        raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
 
 
 def _schedulers(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sluice.core.protocols import SlotShortage
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
 from sluice.simulation.settings import SimulationSettings
@@ -54,8 +55,13 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
                 raise InvalidInput(
                     f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks, and {shortage.what}",
                     where=source,
-                    hint=f"{shortage.hint}, or the job no {phase.name} tasks",
+                    hint=_hint(shortage, phase),
                 )
+
+
+def _hint(shortage: SlotShortage, phase: Phase) -> str:
+    is_slots = shortage.hint.startswith("give")
+    return f"{shortage.hint}, or the job no {phase.name} tasks" if is_slots else shortage.hint
 
 
 def _check_lengths(job: Job, source: str) -> None:
