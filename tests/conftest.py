@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from hypothesis import settings
-from tests.conservation import conserving
+from tests.conservation import SAMPLED, THOROUGH, conserving
 
 from sluice.core.scheduler import Scheduler
 
@@ -63,8 +63,13 @@ def pytest_configure(config):
     )
 
 
+_THOROUGH = {"core", "policies", "simulation"}  # folders of tests
+
+
 @pytest.fixture(autouse=True)
 def _conservation(request, monkeypatch):
     """On in every test that does not say `no_invariants`."""
     if request.node.get_closest_marker("no_invariants") is None:
-        monkeypatch.setattr(Scheduler, "handle", conserving())
+        is_thorough = _THOROUGH & set(request.node.path.parts)
+        looks = THOROUGH if is_thorough else SAMPLED
+        monkeypatch.setattr(Scheduler, "handle", conserving(looks))

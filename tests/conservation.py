@@ -9,7 +9,9 @@ from sluice.core.scheduler import Scheduler
 from sluice.model.job import SlotKind
 from sluice.policies.share_order import ShareOrder
 
-_CHEAP = 500  # attempts, jobs and nodes that may be looked at for each event
+# Attempts, jobs and nodes that may be looked at for each event: in tests of the core and its
+# policies, and elsewhere, where the same laws were checked already.
+THOROUGH, SAMPLED = 500, 50
 
 handle = Scheduler.handle  # as it is, without the checks
 
@@ -43,11 +45,12 @@ def check_all(state):
             check_shares(observer, state)
 
 
-def conserving():
+def conserving(looks=THOROUGH):
     """`Scheduler.handle`, then a check of the state.
 
-    A check costs time in proportion to the state, so in large runs it looks at every k-th event
-    only, k growing with the state: the cost of an event stays bounded.
+    looks: parts of the state to look at for each event, on average. A check costs time in
+    proportion to the state, so in large runs only every k-th event is followed by one, k growing
+    with the state: the cost of an event stays bounded.
     """
     due: WeakKeyDictionary[Scheduler, int] = WeakKeyDictionary()
 
@@ -58,7 +61,7 @@ def conserving():
         if left < 0:
             check_all(state)
             size = len(state.jobs) + len(state.nodes) + len(state.running) + len(state.closed)
-            left = size // _CHEAP
+            left = size // looks
         due[scheduler] = left
         return commands
 
