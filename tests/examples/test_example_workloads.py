@@ -19,14 +19,19 @@ def _own_home(tmp_path, monkeypatch):
 
 
 def test_all_examples_are_looked_at():
-    names = {"budget", "deadlines", "standard_library", "two_pools", "wordcount", "worked_example"}
+    names = {
+        "budget", "deadlines", "members", "resources", "standard_library", "tenants", "two_pools",
+        "vm-pools", "wordcount", "worked_example",
+    }  # fmt: skip
 
     assert names == {path.stem for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_example_is_valid(path):
-    assert sluice.validate(path).jobs
+    workload = sluice.validate(path)
+
+    assert workload.jobs or workload.members
 
 
 def test_the_worked_example_takes_44_s_and_40_s_in_the_better_order():

@@ -78,6 +78,7 @@ def check_seed(request, folder, undisturbed, seed):
         check_nothing_changes(chaos.place)
 
 
+@pytest.mark.slow
 def test_ten_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, tmp_path_factory):
     """Without mrjob, which takes long to load."""
     undisturbed = Undisturbed(tmp_path_factory.mktemp("undisturbed"), JOBS[:3])

@@ -42,6 +42,8 @@ def test_the_workload_has_the_job_sizes_of_the_thesis():
     assert four_queues(0).jobs == load.jobs != four_queues(1).jobs
 
 
+@pytest.mark.slow
+@pytest.mark.no_invariants
 def test_an_idle_queue_catches_up_with_nearly_everything():
     """Figure 5.4: Facebook gets 3.85 of 4 shares at 222 s in the thesis."""
     (experiment,) = sluice.reproduce("ltyarn", experiments=["fig-5.4"]).experiments

@@ -15,6 +15,7 @@ from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
 from sluice.engines.base import Attempt, Engine, Limits
 from sluice.engines.driver_state import DriverState
+from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, SluiceError
@@ -75,8 +76,7 @@ class Dispatcher:
         try:
             work = self._source.work(launch, self._driver_state.outputs(key.job_id))
         except SluiceError as error:
-            is_fault = isinstance(error, EngineUnavailable)  # of the disk, not of the task
-            kind = FailureKind.NODE_FAULT if is_fault else FailureKind.REJECTED
+            kind = FailureKind.NODE_FAULT if _is_machine_fault(error) else FailureKind.REJECTED
             self._fail(key, kind, str(error))
             return
         self._engine.launch(
@@ -99,3 +99,11 @@ class Dispatcher:
     def _fail(self, key: AttemptKey, kind: FailureKind, detail: str) -> None:
         now_s = self._clock.now_s()
         self.facts.append(TaskFailed(now_s, key, now_s, kind, detail))
+
+
+def _is_machine_fault(error: SluiceError) -> bool:
+    """Whether the machine is at fault, such as a full disk, and not the output of a job."""
+    if not isinstance(error, EngineUnavailable):
+        return False
+    cause = error.__cause__
+    return not isinstance(cause, OSError) or cause.errno in MACHINE_FAULTS

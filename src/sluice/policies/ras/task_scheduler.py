@@ -13,6 +13,7 @@ from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
+from sluice.model.resources import Resources
 from sluice.policies.ras.job_slots import JobSlots, SlotPair
 from sluice.policies.ras.job_stages import (
     fetch_demand,
@@ -60,17 +61,28 @@ class TaskScheduler:
                 if phase is None:
                     continue
                 key = (self._slots.utility[job], *job.seniority, kind)
-                if (found is None or key < found.key) and self._running.fits(phase, node):
+                if (found is None or key < found.key) and self._fits(phase, node):
                     found = _Candidate(key, phase)
         return found
 
-    def _assignment(self, phase: PhaseEntry, node: NodeEntry) -> Assignment:
-        numbers = (("utility", round(max(-99.0, self._slots.utility[phase.job]), 4)),)
+    def _fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a task fits by what runs now, and by what was set aside when each task started.
+
+        The two differ once a reduce has stopped shuffling: its start may have set aside more of one
+        resource than its work takes.
+        """
+        return self._running.fits(phase, node) and node.fits(self._reserve(phase, node))
+
+    def _reserve(self, phase: PhaseEntry, node: NodeEntry) -> Resources:
         demand = phase.phase.demand.work
         if not works_at_once(phase):
             demand = fetch_demand(phase, self._shuffle_memory)
+        return reserve_of(demand, node)
+
+    def _assignment(self, phase: PhaseEntry, node: NodeEntry) -> Assignment:
+        numbers = (("utility", round(max(-99.0, self._slots.utility[phase.job]), 4)),)
         reason = Reason(ReasonCode.JOB_SLOT, numbers)
-        return Assignment(phase, _CONTAINER, reason, reserve=reserve_of(demand, node))
+        return Assignment(phase, _CONTAINER, reason, reserve=self._reserve(phase, node))
 
 
 def _free_slots(
