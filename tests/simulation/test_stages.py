@@ -88,7 +88,7 @@ def test_a_policy_for_typed_slots_refuses_stages_and_names_those_that_take_them(
 
 
 def test_a_comparison_of_all_leaves_out_who_cannot_run_stages():
-    notes = []
+    notes: list[str] = []
     workload = sluice.parse_workload(STAGES.format(cluster="{containers: 4}"))
 
     found = sluice.compare(workload, ["all"], seeds=1, on_message=notes.append)
