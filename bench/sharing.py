@@ -52,8 +52,9 @@ def choice_s(queues: int, apps: int) -> float:
     began_s = time.perf_counter()
     for step in range(CHOICES):
         now_s = step * 0.01
-        queue = top.first(now_s)
-        assert queue is not None
+        whose = top.first(now_s)
+        assert whose is not None
+        queue = whose
         app = tree[queue].first(now_s)
         assert app is not None
         for turns, child in ((top, queue), (tree[queue], app)):
