@@ -9,16 +9,19 @@ begun) is a fact like any other: it waits in `facts` for the next batch.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 
 from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
 from sluice.engines.base import Attempt, Engine, Limits
 from sluice.engines.driver_state import DriverState
-from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, SluiceError
+
+# What the user can change only in the job's own file: its output is where nothing may be written.
+_FAULTS_OF_OUTPUT = frozenset({errno.EACCES, errno.EPERM, errno.ENOTDIR})
 
 
 class Dispatcher:
@@ -106,4 +109,4 @@ def _is_machine_fault(error: SluiceError) -> bool:
     if not isinstance(error, EngineUnavailable):
         return False
     cause = error.__cause__
-    return not isinstance(cause, OSError) or cause.errno in MACHINE_FAULTS
+    return not isinstance(cause, OSError) or cause.errno not in _FAULTS_OF_OUTPUT
