@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.cli.terminal import sluice
+from tests.skips import required
 
 import sluice as package
 
@@ -101,7 +102,7 @@ def test_an_option_without_effect_is_reported(file):
 
 
 def test_a_frame_has_a_row_for_each_step_and_member(file):
-    pytest.importorskip("pandas")
+    required("pandas")
 
     assert (8, ["A", "B"]) == (
         len(package.share(file).to_frame()),

@@ -48,7 +48,9 @@ def waiting(place):
     process = place.started("run", str(place.file))
     awaited(lambda: len(place.runs) > known, "a run")
     awaited(lambda: len(lives_of(place.runs[-1]).finished) == 2, "two tasks")
-    awaited((place.folder / "out" / "quick" / "_SUCCESS").exists, "an output")
+    output = place.folder / "out"
+    awaited((output / "quick" / "_SUCCESS").exists, "an output")
+    awaited(lambda: not list(output.glob(".quick.sluice-*")), "the end of its commit")
     return process
 
 

@@ -83,7 +83,7 @@ def lose(node_id):
 
     def act(world, now_s):
         world.node_dies(node_id, now_s)
-        world.tell_node(NodeLost(now_s, node_id, "pulled the plug"))
+        world.report_node(NodeLost(now_s, node_id, "pulled the plug"))
 
     return act
 

@@ -167,7 +167,7 @@ class Watch:
     def node_dies(self, node_id, now_s):
         self.died.append((now_s, node_id))
 
-    def tell_node(self, event):
+    def report_node(self, event):
         (self.lost if isinstance(event, NodeLost) else self.joined).append(event.at_s)
 
 

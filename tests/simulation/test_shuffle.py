@@ -252,7 +252,7 @@ def run_and_lose(node_id, at_s, cluster, job, slowstart, **knobs):
 
     def pull_the_plug(now_s):
         world.node_dies(node_id, now_s)
-        world.tell_node(NodeLost(now_s, node_id, "pulled the plug"))
+        world.report_node(NodeLost(now_s, node_id, "pulled the plug"))
 
     world._agenda.add(at_s, NODE_RANK, pull_the_plug)
     world.run()

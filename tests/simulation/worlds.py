@@ -66,9 +66,9 @@ class World:
         simulation, node = self.simulation, self.nodes[node_id]
         lost_at_s = at_s if noticed_at_s is None else noticed_at_s
         self.at(at_s, lambda now_s: simulation.node_dies(node_id, now_s))
-        self.at(lost_at_s, lambda now_s: simulation.tell_node(NodeLost(now_s, node_id)))
+        self.at(lost_at_s, lambda now_s: simulation.report_node(NodeLost(now_s, node_id)))
         if back_at_s is not None:
-            self.at(back_at_s, lambda now_s: simulation.tell_node(NodeJoined(now_s, node)))
+            self.at(back_at_s, lambda now_s: simulation.report_node(NodeJoined(now_s, node)))
 
     def run(self, until_s=None):
         self.simulation.run(until_s=until_s)

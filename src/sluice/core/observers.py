@@ -20,7 +20,7 @@ class AttemptObserver(Protocol):
     def began(self, attempt: Attempt) -> None:
         """It runs from now on."""
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """It has reported its progress: `attempt.progress`."""
 
     def ended(self, attempt: Attempt) -> None:

@@ -182,7 +182,7 @@ class Scheduler:
         if attempt is not None:
             if event.shuffled_at_s is not None:
                 attempt.shuffled_at_s = event.shuffled_at_s
-            self.state.tell(attempt, event.fraction, event.at_s)
+            self.state.record_progress(attempt, event.fraction, event.at_s)
 
     def _on_finished(self, event: ev.TaskFinished) -> None:
         key = event[1]

@@ -264,11 +264,11 @@ class ClusterState:
             watcher.began(attempt)
         return attempt
 
-    def tell(self, attempt: Attempt, progress: float, at_s: float) -> None:
+    def record_progress(self, attempt: Attempt, progress: float, at_s: float) -> None:
         """Record the progress of an attempt, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
         for watcher in self._attempt_observers:
-            watcher.told(attempt)
+            watcher.progressed(attempt)
 
     def finish(self, attempt: Attempt, event: TaskFinished) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""

@@ -54,7 +54,7 @@ class DeadlockBreaker(Decorator):
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; a start frees no slot."""
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; progress is not used."""
 
     def ended(self, attempt: Attempt) -> None:

@@ -187,7 +187,7 @@ class ProgressRates:
         rates.running[attempt] = None
         self.copies += attempt.launch.is_copy
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         rates = self.phases.get(attempt.phase)
         if rates is None or attempt not in rates.running:

@@ -92,7 +92,7 @@ class Simulation:
         self._wakes = 0  # that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         for node in cluster.nodes:
-            self.tell_node(NodeJoined(0.0, node))
+            self.report_node(NodeJoined(0.0, node))
         self._loss_limit = LossLimit(settings, len(cluster.nodes))
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
         for job in jobs:
@@ -279,7 +279,7 @@ class Simulation:
                 self._execution.abandon(key, now_s)
                 self._unreported.add(key)
 
-    def tell_node(self, event: NodeJoined | NodeLost) -> None:
+    def report_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns that a node is there, or is gone."""
         if isinstance(event, NodeJoined):
             self._heartbeats.awaken(event.node.node_id)

@@ -25,7 +25,7 @@ class World(Protocol):
     def node_dies(self, node_id: NodeId, now_s: float) -> None:
         """A node stops."""
 
-    def tell_node(self, event: NodeJoined | NodeLost) -> None:
+    def report_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns of it."""
 
 
@@ -67,8 +67,8 @@ class NodeFaults:
         self._agenda.add(back_at_s, NODE_RANK, partial(self._repair, node))
 
     def _tell_loss(self, node: Node, now_s: float) -> None:
-        self._world.tell_node(NodeLost(now_s, node.node_id, f"node {node.node_id} failed"))
+        self._world.report_node(NodeLost(now_s, node.node_id, f"node {node.node_id} failed"))
 
     def _repair(self, node: Node, now_s: float) -> None:
-        self._world.tell_node(NodeJoined(now_s, node))
+        self._world.report_node(NodeJoined(now_s, node))
         self._plan_failure(node, now_s)

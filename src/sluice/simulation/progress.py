@@ -32,7 +32,7 @@ class ProgressReports:
         """As `AttemptObserver`."""
         self._running.setdefault(attempt.node.node_id, {})[attempt] = None
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; a report does not change what runs."""
 
     def ended(self, attempt: Attempt) -> None:

@@ -41,7 +41,7 @@ def connected(path: Path) -> sqlite3.Connection:
     write-ahead log lets others read while one process writes; FULL syncs it at each commit.
     Raises StoreUnavailable, or StoreCorrupt if the file is not a database.
     """
-    with told_clearly(path):
+    with store_errors(path):
         make_private_file(path)
         connection = _connection(str(path), is_uri=False)
         try:
@@ -62,7 +62,7 @@ def connected_to_read(path: Path) -> sqlite3.Connection:
     read-only, and such a connection cannot do it.
     """
     mode = "ro" if _has_log(path) else "rw"
-    with told_clearly(path):
+    with store_errors(path):
         return _connection(f"{path.absolute().as_uri()}?mode={mode}", is_uri=True)
 
 
@@ -110,7 +110,7 @@ def committed_as(connection: sqlite3.Connection, *, is_synced: bool) -> Iterator
 
 
 @contextmanager
-def told_clearly(path: Path) -> Iterator[None]:
+def store_errors(path: Path) -> Iterator[None]:
     """Raise faults of files and databases as StoreUnavailable or StoreCorrupt, naming the file."""
     try:
         yield

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput
-from sluice.store.database import told_clearly
+from sluice.store.database import store_errors
 from sluice.store.private import OPEN_TO_OTHERS, make_private, make_private_folder
 
 RUNS_FOLDER = "runs"
@@ -59,7 +59,7 @@ def check_state_folder(folder: Path) -> None:
     A folder that does not exist yet is fine. Raises InvalidInput if the folder, or its folder of
     runs, belongs to another user or is writable by others.
     """
-    with told_clearly(folder):
+    with store_errors(folder):
         if folder.is_dir():
             _check(folder)
 

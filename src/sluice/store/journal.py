@@ -41,7 +41,7 @@ from sluice.store.database import (
     StoreUnavailable,
     committed_as,
     connected,
-    told_clearly,
+    store_errors,
     transaction,
 )
 from sluice.store.head import Head, Position
@@ -163,7 +163,7 @@ class Journal:
     def sync(self) -> None:
         """All that was added is durable when this returns. Costs nothing if it is already."""
         if self.has_unsynced and self._failure is None:
-            with told_clearly(self.path):
+            with store_errors(self.path):
                 _sync_log(self.path.with_name(f"{self.path.name}-wal"))
             self._move_head()
 
@@ -195,7 +195,7 @@ class Journal:
         return self._writer
 
     def _find_end(self) -> None:
-        with closing(opened(self.path)) as connection, told_clearly(self.path):
+        with closing(opened(self.path)) as connection, store_errors(self.path):
             self._seq, self._checksum = head(connection)
             (last,) = connection.execute("SELECT max(epoch) FROM rows").fetchone()
         # Damage is found when the rows are read; until then any number will do.
@@ -206,7 +206,7 @@ class Journal:
             raise self._failure
         before = self._seq, self._checksum
         try:
-            with told_clearly(self.path), committed_as(self._connection, is_synced=is_synced):
+            with store_errors(self.path), committed_as(self._connection, is_synced=is_synced):
                 self._insert(self._noted + rows)
         except BaseException:
             self._seq, self._checksum = before
@@ -216,7 +216,7 @@ class Journal:
             self._move_head()
         else:
             self.has_unsynced = True
-            with told_clearly(self.path):
+            with store_errors(self.path):
                 self._head.write_unsynced(self._position)
 
     @property
@@ -236,7 +236,7 @@ class Journal:
         """Put the last row on record outside the database; only then is it acknowledged."""
         position = self._position
         try:
-            with told_clearly(self.path):
+            with store_errors(self.path):
                 if self._head is None:
                     self._head = Head.opened(self.folder)
                 if self._head is not None:
@@ -260,7 +260,7 @@ class Journal:
 def _write_first_rows(folder: Path, header: RunHeader, prepared: Prepared) -> None:
     """Make the journal with everything that a resumed run needs, or not at all."""
     draft, path = folder / f"{FILE_NAME}.new", folder / FILE_NAME
-    with told_clearly(path):
+    with store_errors(path):
         draft.unlink(missing_ok=True)
         with closing(connected(draft)) as connection, transaction(connection):
             last = _insert_first_rows(connection, header, prepared)

@@ -21,7 +21,7 @@ from enum import Enum
 from pathlib import Path
 
 from sluice.model.errors import SluiceError
-from sluice.store.database import told_clearly
+from sluice.store.database import store_errors
 from sluice.store.head import FILE_NAME as HEAD_NAME
 from sluice.store.rows import FILE_NAME, EntryKind, entries
 from sluice.store.run_counter import counter_lock, home_id
@@ -188,7 +188,7 @@ def remove_run(run: RunInfo | UnreadableRun) -> None:
 
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        with told_clearly(path):
+        with store_errors(path):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

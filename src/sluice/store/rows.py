@@ -21,7 +21,7 @@ from sluice.core.codec import decode
 from sluice.core.events import Event
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
-from sluice.store.database import connected_to_read, told_clearly
+from sluice.store.database import connected_to_read, store_errors
 from sluice.store.head import Position, head_position
 
 SCHEMA_VERSION = 1
@@ -106,7 +106,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:
     """The header and the kind of the last row, without reading the rows between them."""
     path = folder / FILE_NAME
-    with closing(opened(path)) as connection, told_clearly(path):
+    with closing(opened(path)) as connection, store_errors(path):
         first = connection.execute(f"{_SELECT} LIMIT 1").fetchone()
         if first is None:
             raise _damage(path, 0, "is missing")
@@ -143,7 +143,7 @@ def opened(path: Path) -> sqlite3.Connection:
 def _check_version(
     connection: sqlite3.Connection, path: Path, acknowledged: Position | None
 ) -> None:
-    with told_clearly(path):
+    with store_errors(path):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == SCHEMA_VERSION:
         return
@@ -161,7 +161,7 @@ def _check_version(
 
 def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Position) -> None:
     """Compare the database with the head outside it: it may be ahead, and never behind."""
-    with told_clearly(path):
+    with store_errors(path):
         seq: Any = head(connection)[0]  # of any type, if the file is damaged
         row = connection.execute(
             "SELECT checksum FROM rows WHERE seq = ?", (acknowledged.seq,)
@@ -188,7 +188,7 @@ def verified(connection: sqlite3.Connection, path: Path) -> Iterator[Entry]:
     """All rows in order. Raises StoreCorrupt, with its number, at the first damaged row."""
     seq, checksum = -1, NOTHING_BEFORE
     last: tuple[object, object] = (None, None)
-    with told_clearly(path):
+    with store_errors(path):
         # One statement sees one state of the file, also while its writer adds rows.
         for *row, last_seq, last_checksum in connection.execute(_SELECT_WITH_HEAD):
             seq += 1

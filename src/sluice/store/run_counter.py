@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sluice.store.database import told_clearly
+from sluice.store.database import store_errors
 from sluice.store.private import open_private_file
 
 COUNTER_NAME = "counter.json"
@@ -54,7 +54,7 @@ def run_order(name: str) -> tuple[int, str]:
 def counter_lock(runs: Path) -> Iterator[int]:
     """Holds the lock of the counter; gives a descriptor of its file. Waits for other holders."""
     path = runs / COUNTER_NAME
-    with told_clearly(path):
+    with store_errors(path):
         file = open_private_file(path, os.O_RDWR)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -74,7 +74,7 @@ def next_number(runs: Path) -> Iterator[tuple[int, str]]:
         highest, home = _read(file)
         there = (run_order(path.name)[0] for path in runs.iterdir())
         number = max(highest, *there) + 1
-        with told_clearly(runs / COUNTER_NAME):
+        with store_errors(runs / COUNTER_NAME):
             _write(file, number, home)
         yield number, home
 

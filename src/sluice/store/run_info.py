@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from sluice.model.errors import SluiceError, StoreCorrupt
-from sluice.store.database import StoreUnavailable, told_clearly
+from sluice.store.database import StoreUnavailable, store_errors
 from sluice.store.head import FILE_NAME as HEAD_NAME
 from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end, opened
 from sluice.store.run_counter import run_order
@@ -137,7 +137,7 @@ def job_counts(folder: Path) -> tuple[int, int]:
     """(jobs of the run, jobs that ended without success). Raises SluiceError."""
     path = folder / FILE_NAME
     count = "SELECT count(*) FROM rows WHERE kind = ?"
-    with closing(opened(path)) as connection, told_clearly(path):
+    with closing(opened(path)) as connection, store_errors(path):
         jobs, failed = (
             connection.execute(count, (kind.value,)).fetchone()[0]
             for kind in (EntryKind.PREPARED, EntryKind.ABORTED)

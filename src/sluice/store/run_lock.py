@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from sluice.model.errors import EngineUnavailable
-from sluice.store.database import told_clearly
+from sluice.store.database import store_errors
 from sluice.store.private import open_private_file
 
 
@@ -16,7 +16,7 @@ class RunLock:
 
     def __init__(self, folder: Path) -> None:
         path = folder / "lock"
-        with told_clearly(path):
+        with store_errors(path):
             # The descriptor is not inheritable: tasks that outlive their driver cannot keep the
             # lock. The file is private: another user who can open it can lock it.
             self._file = open_private_file(path, os.O_RDWR)
@@ -30,7 +30,7 @@ class RunLock:
                 f"run {folder.name} is being driven by process {holder or 'unknown'}."
                 " Wait for it to end, or stop it; then resume."
             ) from error
-        with told_clearly(path):
+        with store_errors(path):
             os.truncate(self._file, 0)
             os.write(self._file, f"{os.getpid()}\n".encode())
 

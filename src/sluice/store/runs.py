@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.store.database import told_clearly
+from sluice.store.database import store_errors
 from sluice.store.home import (
     RUNS_FOLDER,
     check_state_folder,
@@ -49,7 +49,7 @@ class Runs:
         staging: folders outside the state folder that the run may leave behind.
         """
         self._drop_old()
-        with told_clearly(self.folder):
+        with store_errors(self.folder):
             make_state_folder(self._home)
             make_private_folder(self.folder)
         with next_number(self.folder) as (number, home):
@@ -61,7 +61,7 @@ class Runs:
                 started_at=header.started_at,
                 staging=tuple(staging),
             )
-            with told_clearly(folder):
+            with store_errors(folder):
                 make_private_folder(folder)
                 record.write(folder)
             return Journal.create(folder, header, prepared)
@@ -148,7 +148,7 @@ class Runs:
         """The folders of all runs, oldest first, with those that died before they began."""
         if not self.folder.is_dir():
             return []
-        with told_clearly(self.folder):
+        with store_errors(self.folder):
             inside = [path for path in self.folder.iterdir() if is_run_id(path.name)]
         return sorted(inside, key=lambda path: run_order(path.name))
 

@@ -50,14 +50,14 @@ class LocalAgent:
         self._process.stdin.close()
         self._process.stdout.close()
         if lease_s is not None:
-            self.tell({"do": "beat", "every_s": self.lease.beat_s})
+            self.send({"do": "beat", "every_s": self.lease.beat_s})
 
     @property
     def pid(self) -> int:
         """The process id of the agent."""
         return self._process.pid
 
-    def tell(self, command: dict[str, Any]) -> None:
+    def send(self, command: dict[str, Any]) -> None:
         """Send a command now, as far as the agent reads it; later turns send the rest."""
         self.channel.send(command)
         self.channel.flush()

@@ -109,7 +109,7 @@ class LocalEngine:
         else:
             self._open[attempt_id] = attempt
             self._ids[attempt.key] = attempt_id
-            agent.tell(
+            agent.send(
                 {
                     "do": "launch",
                     "id": attempt_id,
@@ -123,7 +123,7 @@ class LocalEngine:
         attempt_id = self._ids.get(attempt)
         if attempt_id is not None:
             agent = self._agents[self._open[attempt_id].node_id]
-            agent.tell({"do": "kill", "id": attempt_id, "reason": reason})
+            agent.send({"do": "kill", "id": attempt_id, "reason": reason})
 
     def events(self, timeout_s: float) -> list[Event]:
         if not self._is_stopped:
@@ -137,7 +137,7 @@ class LocalEngine:
         self._lists.clear()
         asked = {node_id for node_id, agent in self._agents.items() if agent.is_up}
         for node_id in asked:
-            self._agents[node_id].tell({"do": "list"})
+            self._agents[node_id].send({"do": "list"})
         self._wait(lambda: asked & self._agents.keys() <= self._lists.keys(), LIST_PATIENCE_S)
         running = [attempt_id for ids in self._lists.values() for attempt_id in ids]
         return Snapshot(
@@ -150,7 +150,7 @@ class LocalEngine:
         self._is_stopping = True
         grace_s = max((attempt.kill_grace_s for attempt in self._open.values()), default=0.0)
         for agent in self._agents.values():
-            agent.tell({"do": "stop", "kill": kill_running})
+            agent.send({"do": "stop", "kill": kill_running})
         patience_s = grace_s + STOP_PATIENCE_S if kill_running else math.inf
         self._wait(lambda: not self._agents, patience_s)
         for agent in list(self._agents.values()):

@@ -87,7 +87,7 @@ class Watch:
         self._measure()
         self.check()
         self.fraction = 1.0
-        self._tell()
+        self._report()
 
     def _look_on(self) -> None:
         looks = 0
@@ -98,7 +98,7 @@ class Watch:
                 found = check()  # also when the attempt has failed: it may end more processes
                 self.broken = self.broken or found
             if looks % TELL_EVERY_LOOKS == 0:
-                self._tell()
+                self._report()
 
     def _measure(self) -> None:
         if self._limit is None or self.broken is not None:
@@ -114,7 +114,7 @@ class Watch:
             paths.extend(folder.rglob("*"))
         return sum(_size_bytes(path) for path in paths)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         alive = [process for process in list(self._processes) if process.returncode is None]
         for process in alive:
             self._moved[process.pid] = max(_moved_bytes(process), self._moved.get(process.pid, 0))

@@ -47,7 +47,7 @@ class ProfileRules:
         self._rules = [_rule(text) for text in texts]
 
     def renamed(self, run: PastRun) -> PastRun:
-        """The run with its profile's name; the name in the log is kept beside it."""
+        """The run with its profile's name; the name in the log is kept too."""
         found = next(filter(None, (_by_rule(rule, run.profile) for rule in self._rules)), None)
         profile = found or default_profile(run)
         if profile == run.profile:

@@ -46,14 +46,14 @@ def useful_units(
     Units are useful as far as the member has real work for them; with leftovers kept, work that
     was not done stays.
     """
-    told = tuple(
+    reported = tuple(
         (*row[:member], report, *row[member + 1 :])
         for row, report in zip(problem.demands, reports, strict=True)
     )
     left = problem.capacity * 0
     useful = []
     for given, row in zip(
-        allocations(replace(problem, demands=told)), problem.demands, strict=True
+        allocations(replace(problem, demands=reported)), problem.demands, strict=True
     ):
         work = left + row[member]
         useful.append(min(given[member], work))

@@ -120,7 +120,7 @@ class KarmaRule:
         self._shared = alpha * problem.capacity
         self._free = [alpha * share for share in problem.shares]
         given = problem.options.initial_credits
-        # Nobody can spend more than the whole capacity in every step.
+        # A member can spend at most the whole capacity in every step.
         most = problem.capacity * len(problem.demands) / min(problem.weights)
         start = most if given is None else problem.number(given)
         self._credits: list[Number] = [start * weight for weight in problem.weights]

@@ -40,7 +40,7 @@ class Loans:
         """As `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; how far a borrower is plays no part."""
 
     def ended(self, attempt: Attempt) -> None:

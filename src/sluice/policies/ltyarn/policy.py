@@ -103,7 +103,7 @@ class QueueTreePolicy(TaskPolicy):
         self.tree.began(attempt)
         self._allocation.count(attempt.node, attempt.tasks * attempt.phase.phase.units)
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """Progress plays no part."""
 
     def ended(self, attempt: Attempt) -> None:
@@ -167,7 +167,7 @@ class QueueTreePolicy(TaskPolicy):
     def _is_dominant_by_settings(self) -> bool:
         return bool(self.settings.shared == "dominant")
 
-    # --- what is told -----------------------------------------------------------------------------
+    # --- reports ----------------------------------------------------------------------------------
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         self.tree.decide(now_s)

@@ -87,7 +87,7 @@ class ShareTree:
             if queue is not top:
                 parent = self.root if queue.parent is None else self.queues[queue.parent]
                 self._add_queue(queue, parent, is_inner=queue.queue_id in inner)
-        # Pools that are no queues of the file stand below the root.
+        # Pools that are not queues of the file are below the root.
         for pool in entries:
             if pool.queue is None:
                 self._add_queue(Queue(queue_id=pool.pool_id, weight=pool.weight), self.root)
@@ -166,7 +166,7 @@ class ShareTree:
         self.quanta.started(app, attempt, now_s)
         self._follow(app)
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """Progress plays no part."""
 
     def ended(self, attempt: Attempt) -> None:

@@ -141,7 +141,7 @@ class RunningUse:
             self._shuffles[attempt] = None
             self._count_shuffle(attempt, attempt.tasks)
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; progress plays no part."""
 
     def ended(self, attempt: Attempt) -> None:

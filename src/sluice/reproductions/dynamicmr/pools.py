@@ -84,7 +84,7 @@ class Watched(Decorator):
         """As `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
-    def told(self, attempt: Attempt) -> None:
+    def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; progress does not matter."""
 
     def ended(self, attempt: Attempt) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
-from sluice.store.database import told_clearly as disk_errors
+from sluice.store.database import store_errors as disk_errors
 from sluice.store.home import make_state_folder
 from sluice.store.private import make_private_file
 from sluice.store.profiles import names, reading, retention, writing
