@@ -20,7 +20,7 @@ JOBS = {
 JOHNSON = ["report", "rollup", "join", "index", "crawl", "grep"]
 CLUSTER = {"nodes": 2, "node": {"map_slots": 1, "reduce_slots": 1}}
 # Jobs released together begin with whatever fits; what is asked here is when each was released.
-# Late enough that the nodes have come up by then, on a busy machine too; until they have, jobs wait.
+# The nodes have come up by then, on a busy machine too; until they have, jobs wait.
 SECOND_ROUND_S = 5.0
 TASK_SH = "sleep 0.1\ncat\n"
 
