@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from sluice.ingest.decompression import Damaged
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Report
-from sluice.ingest.logs.unpacking import MAGIC_BYTES, Damaged, codec_of, pieces, refused_codec
+from sluice.ingest.logs.unpacking import MAGIC_BYTES, codec_of, pieces, refused_codec
 from sluice.model.errors import InvalidInput
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "log_bytes", "log_chunks", "log_head", "log_lines"]
@@ -164,7 +165,7 @@ def _codec(path: Path, magic: bytes) -> str:
         raise InvalidInput(
             f"it is packed with {refused}, which is not read",
             where=str(path),
-            hint="unpack it, or pack it with gzip, zstd or lz4",
+            hint="unpack it, or pack it with gzip, bzip2, xz, zstd or lz4",
         )
     return codec_of(magic)
 

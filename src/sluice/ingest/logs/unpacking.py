@@ -1,8 +1,7 @@
-"""Decompress in pieces of bounded size: gzip, zstd, lz4, Spark's lz4 blocks.
+"""Decompress a log, whatever its name: gzip, bzip2, xz, zstd, lz4 and Spark's lz4 blocks.
 
-The compression of a file is detected by its first bytes, never by its name. A decoder returns at
-most about PIECE_BYTES_MAX at once, so a bomb meets the caller's limits before it fills memory.
-Several compressed streams in one file are read one after another.
+The compression of a file is detected by its first bytes. What comes back is in pieces of bounded
+size, so a decompression bomb meets the caller's limits before it fills memory.
 
 Spark's own lz4 (`spark.eventLog.compression.codec=lz4`) is not an lz4 frame but the block stream of
 lz4-java: a magic word, a method, two lengths and a checksum before each block. The checksum is not
@@ -12,32 +11,40 @@ verified: damage shows as a block that does not unpack, or as a line that cannot
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
-PIECE_BYTES_MAX = 32 * 1024 * 1024
+from sluice.ingest import decompression
+from sluice.ingest.decompression import Codec, Damaged
+
+_BLOCK_BYTES_MAX = 32 * 1024 * 1024
 _READ_BYTES = 256 * 1024
-_ZSTD_WINDOW_BYTES_MAX = 128 * 1024 * 1024
-# A zstd block of 4 bytes gives up to 128 KiB, and its decoder knows no bound: so feed it little.
-_ZSTD_FED_BYTES = 1024
 
+_CODECS: dict[str, Callable[[], Codec]] = {
+    "gzip": decompression.gzip,
+    "bzip2": decompression.bzip2,
+    "xz": decompression.xz,
+    "lz4": decompression.lz4,
+    "zstd": decompression.zstd,
+}
 _LZ4_BLOCK_MAGIC = b"LZ4Block"
+_STARTS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    _LZ4_BLOCK_MAGIC: "lz4-block",
+}
 _REFUSED = {
     b"\x82SNAPPY\x00": "snappy",
     b"\xff\x06\x00\x00sNaPpY": "snappy",
     b"ZV\x00": "lzf",
     b"ZV\x01": "lzf",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
     b"PK\x03\x04": "zip",
     b"\x02\x21\x4c\x18": "lz4 (the legacy frames)",
 }
 MAGIC_BYTES = 16
-
-
-class Damaged(Exception):
-    """Packed bytes that cannot be unpacked any further."""
 
 
 class Stream(Protocol):
@@ -47,16 +54,12 @@ class Stream(Protocol):
 
 
 def codec_of(magic: bytes) -> str:
-    r"""What packed a file that begins so: "gzip", "zstd", "lz4", "lz4-block"; "" for plain text.
+    r"""What compressed a file that begins so: "gzip", "lz4-block", ...; "" for plain text.
 
     >>> codec_of(b"LZ4Block\x25"), codec_of(b'{"Event"')
     ('lz4-block', '')
     """
-    if magic.startswith(b"\x1f\x8b"):
-        return "gzip"
-    if magic.startswith((b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")):
-        return "zstd" if magic[0] == 0x28 else "lz4"  # noqa: PLR2004  # first byte of zstd's magic
-    return "lz4-block" if magic.startswith(_LZ4_BLOCK_MAGIC) else ""
+    return next((name for start, name in _STARTS.items() if magic.startswith(start)), "")
 
 
 def refused_codec(magic: bytes) -> str | None:
@@ -67,104 +70,12 @@ def refused_codec(magic: bytes) -> str | None:
 def pieces(stream: Stream, codec: str) -> Iterator[bytes]:
     """The plain bytes. Raises Damaged, or OSError; what came before is good."""
     if not codec:
-        return iter(lambda: stream.read(_READ_BYTES), b"")
-    if codec == "gzip":
-        return _unpacked(stream, _Gzip, _READ_BYTES)
-    if codec == "zstd":
-        return _unpacked(stream, _Zstd, _ZSTD_FED_BYTES)
-    if codec == "lz4":
-        return _unpacked(stream, _Lz4, _READ_BYTES)
-    return _lz4_blocks(stream)
-
-
-class _Decoder(Protocol):
-    """One packed stream; `eof` once it is whole, and then `unused_data` is what follows it."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def feed(self, packed: bytes) -> Iterator[bytes]: ...
-
-
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def feed(self, packed: bytes) -> Iterator[bytes]:
-        while packed and not self._inner.eof:
-            try:
-                yield self._inner.decompress(packed, _READ_BYTES * 4)
-            except zlib.error as error:
-                raise Damaged(str(error)) from error
-            packed = self._inner.unconsumed_tail
-
-
-class _Lz4:
-    def __init__(self) -> None:
-        from lz4.frame import LZ4FrameDecompressor
-
-        self._inner: Any = LZ4FrameDecompressor()
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._inner.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._inner.unused_data or b"")
-
-    def feed(self, packed: bytes) -> Iterator[bytes]:
-        try:
-            yield self._inner.decompress(packed, _READ_BYTES * 4)
-            while not self._inner.eof and not self._inner.needs_input:
-                yield self._inner.decompress(b"", _READ_BYTES * 4)
-        except (RuntimeError, EOFError) as error:
-            raise Damaged(str(error)) from error
-
-
-class _Zstd:
-    def __init__(self) -> None:
-        from zstandard import ZstdDecompressor
-
-        self._inner = ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX).decompressobj()
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def feed(self, packed: bytes) -> Iterator[bytes]:
-        from zstandard import ZstdError
-
-        try:
-            yield self._inner.decompress(packed)
-        except ZstdError as error:
-            raise Damaged(str(error)) from error
-
-
-def _unpacked(stream: Stream, begin: Callable[[], _Decoder], size: int) -> Iterator[bytes]:
-    decoder: _Decoder | None = None
-    while packed := stream.read(size):
-        while packed:
-            decoder = decoder or begin()
-            yield from decoder.feed(packed)
-            packed = b""
-            if decoder.eof:
-                packed, decoder = decoder.unused_data, None
-    if decoder is not None:
-        raise Damaged("the packed data end too early")
+        yield from iter(lambda: stream.read(_READ_BYTES), b"")
+    elif codec == "lz4-block":
+        yield from _lz4_blocks(stream)
+    else:
+        found = decompression.pieces(stream.read, _CODECS[codec]())
+        yield from (piece.data for piece in found if piece.data)
 
 
 _LZ4_HEADER = struct.Struct("<8sBiiI")
@@ -177,9 +88,9 @@ def _lz4_blocks(stream: Stream) -> Iterator[bytes]:
         magic, token, packed_bytes, plain_bytes, _ = _LZ4_HEADER.unpack(header)
         method = token & 0xF0
         if magic != _LZ4_BLOCK_MAGIC or method not in (_STORED, _PACKED):
-            raise Damaged("no lz4 block where one should begin")
-        if not (0 <= plain_bytes <= PIECE_BYTES_MAX and 0 <= packed_bytes <= PIECE_BYTES_MAX):
-            raise Damaged("an lz4 block of an impossible length")
+            raise Damaged("in a block", "no lz4 block where one should begin")
+        if not (0 <= plain_bytes <= _BLOCK_BYTES_MAX and 0 <= packed_bytes <= _BLOCK_BYTES_MAX):
+            raise Damaged("in a block", "an lz4 block of an impossible length")
         packed = _exactly(stream, packed_bytes)
         if method == _PACKED and plain_bytes:
             yield _lz4_block(packed, plain_bytes)
@@ -193,7 +104,7 @@ def _lz4_block(packed: bytes, plain_bytes: int) -> bytes:
     try:
         plain: bytes = lz4.block.decompress(packed, uncompressed_size=plain_bytes)
     except (lz4.block.LZ4BlockError, ValueError, MemoryError) as error:
-        raise Damaged(str(error)) from error
+        raise Damaged("in a block", str(error)) from error
     return plain
 
 
@@ -203,8 +114,8 @@ def _exactly(stream: Stream, size: int) -> bytes:
     while 0 < len(found) < size:
         more = stream.read(size - len(found))
         if not more:
-            raise Damaged("the packed data end too early")
+            raise Damaged("in a block", "the packed data end too early")
         found += more
     if size and not found and size != _LZ4_HEADER.size:
-        raise Damaged("the packed data end too early")
+        raise Damaged("in a block", "the packed data end too early")
     return found
