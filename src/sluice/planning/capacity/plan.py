@@ -217,6 +217,7 @@ def _whole_plan(
     answer = solve_integer(problem, relaxed)
     rough = _plan(classes, needs, problem, answer, bound)
     parts = tuple(_rounded_up(part, need) for part, need in zip(rough.classes, needs, strict=True))
+    # Containers are rounded up by class, so together they may need more VMs than the LP rents.
     rounded_vms = math.fsum(map(_held_vms, classes, parts))
     lacking = rounded_vms - answer.reserved_vms - answer.on_demand_vms
     warning = (
@@ -228,6 +229,7 @@ def _whole_plan(
         is_whole=True,
         gap_usd=answer.objective_usd - relaxed.objective_usd,
         classes=parts,
+        # The closed form is one of divisible jobs.
         cell=None,
         rounded_vms=rounded_vms,
         warnings=(*rough.warnings, *([warning] if lacking > _SLOP else [])),

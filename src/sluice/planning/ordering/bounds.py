@@ -64,6 +64,7 @@ def safe_bounds(loads: Loads, order: Sequence[int]) -> SafeBounds:
     """Return the safe bounds for all orders and for this one."""
     lower = fluid(loads, mk_jr(loads))
     slots = loads.map_slots * loads.reduce_slots
+    # A job alone takes its spans on any number of slots, which the fluid model does not see.
     span = max(loads.map_span[job] + loads.reduce_span[job] for job in loads.jobs)
     excess = _map_tail(loads, max(loads.longest_map)) + _reduce_tail(loads)
     return SafeBounds(
@@ -105,6 +106,8 @@ def _upper(loads: Loads, order: Sequence[int], *, is_safe: bool) -> int:
         mapped += loads.map_share(job)
         longest = max(longest, loads.longest_map[job])
         tail = _map_tail(loads, longest) if is_safe else longest * slots
+        # The maps up to this job, then the reduces of it and of all behind it: (3.5) is the largest
+        # of these sums over the jobs.
         best = max(best, mapped + tail + behind)
         behind -= loads.reduce_share(job)
     return best + (_reduce_tail(loads) if is_safe else max(loads.longest_reduce) * slots)
@@ -120,6 +123,7 @@ def _tct_lower(loads: Loads) -> int:
     slots = loads.map_slots * loads.reduce_slots
     map_sums = sum(accumulate(sorted(map(loads.map_share, loads.jobs))))
     reduce_sums = sum(accumulate(sorted(map(loads.reduce_share, loads.jobs))))
+    # The k-th job is mapped after the k smallest map works, and no earlier than its own map span.
     by_maps = max(map_sums, sum(loads.map_span) * slots) + sum(loads.reduce_span) * slots
     by_reduces = reduce_sums + len(loads.maps) * min(loads.map_span) * slots
     return max(by_maps, by_reduces)

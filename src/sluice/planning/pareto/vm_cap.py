@@ -101,6 +101,7 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
     for _, group in groupby(events, key=lambda event: event[0]):
         for _, job, step in group:
             entry = staircases[job][step]
+            # An entry that a cheaper and smaller one replaces leaves the bound as it is.
             if options[job].offer(entry):
                 bound.add_choice(job, entry)
         if not bound.is_open or not is_below(bound.usd(), lowest_usd):
@@ -109,6 +110,7 @@ def _cheapest_at_each_time(staircases: Sequence[Staircase], vms_max: int) -> Ite
             bound.sharpen()
             if not is_below(bound.usd(), lowest_usd):
                 continue
+        # Only here the dynamic program runs: a plan at this time may be on the frontier.
         best = cheapest(options, vms_max)
         lowest_usd = math.fsum(entry.cost_usd for entry in best)
         yield best
@@ -161,8 +163,10 @@ class _Bound:
         is at the price at which the taken VMs just fit.
         """
         low, high = 0.0, 1.0
+        # Entries of few VMs are taken at some price, because their smallest ones fit (`is_open`).
         while self._taken(high) > self._vms_max:
             high *= 4.0
+        # Free VMs already fit, so the bound is highest at price 0.
         if self._taken(low) <= self._vms_max:
             high = low
         for _ in range(_HALVINGS):
@@ -186,6 +190,7 @@ def cheapest(options: Sequence[JobChoices], vms_max: int) -> PlanEntries:
     spare = vms_max - sum(choices.vms[0] for choices in options)
     taken: list[PlanEntry] = []
     positions = _best_positions(options, spare)
+    # From the last job back: what it does not take of the spare VMs is left for those before it.
     for choices, by_spare in zip(reversed(options), reversed(positions), strict=True):
         number = int(by_spare[spare])
         taken.append(choices.entries[number])
@@ -211,6 +216,7 @@ def _best_positions(options: Sequence[JobChoices], spare: int) -> list[NDArray[i
             if extra > spare:
                 break
             usd = best[: spare + 1 - extra] + choices.usd[number]
+            # Strictly, so that of equal costs the entry with fewer VMs stays.
             is_better = usd < least[extra:]
             np.copyto(least[extra:], usd, where=is_better)
             np.copyto(by_spare[extra:], number, where=is_better)

@@ -56,6 +56,8 @@ def branch(node: SearchNode, states: PrefixStates, tree: SearchTree, nodes: int)
     while counts[0] >= 0 and counts[1] < until:
         depth = counts[0]
         at = depth * jobs + tree.place[depth]
+        # The best value may have fallen since the row was made, so its bounds are compared again.
+        # The row is sorted: the first child that is pruned prunes all behind it.
         if tree.place[depth] < tree.width[depth] and _is_open(tree, tree.value[at]):
             tree.place[depth] += 1
             _step_down(node, states, tree, at)
@@ -95,6 +97,8 @@ def _step_down(node: SearchNode, states: PrefixStates, tree: SearchTree, at: int
     depth, job = tree.counts[0], tree.child[at]
     node.order[depth] = job
     node.is_placed[job] = 1
+    # The child is run a second time, after its bound: states of all children of all depths would
+    # need memory for jobs squared of them.
     restore_prefix(node.flow, states, depth, len(node.order))
     run_maps(node.flow.work, job, node.flow.maps, node.flow.times)
     enqueue(node.flow, node.order, depth)
@@ -111,6 +115,8 @@ def _open(node: SearchNode, states: PrefixStates, tree: SearchTree) -> None:
     tree.place[depth] = 0
     for place in range(jobs):
         job = node.by_work[place]
+        # Orders that differ only in equal jobs are the same order: the later one waits for the
+        # earlier.
         equal_before = node.equal_before[job]
         if node.is_placed[job] == 1 or (equal_before >= 0 and node.is_placed[equal_before] == 0):
             continue
@@ -140,6 +146,7 @@ def _whole_value(node: SearchNode, tree: SearchTree) -> float:
         last_s = max(last_s, ended_s)
         total_s += ended_s
     value = node.goal[0] * last_s + node.goal[1] * total_s
+    # Without the tolerance: an order that is a little better costs nothing to keep.
     if value < tree.best[0]:
         tree.best[0] = value
         for place in range(jobs):

@@ -151,9 +151,11 @@ def run_reduces(flow: FlowArrays, order: list[int], until_s: float) -> None:
     while counts[2] > 0 or counts[1] < counts[0]:
         now_s = groups.at_s[groups.ends[0]]
         if counts[2] == 0:
+            # No job is ready: the slots idle until the next one is.
             now_s = max(now_s, ready_s[order[queue.pending[counts[1]]]])
         if now_s >= until_s:
             break
+        # What idled until now is free now: a slot cannot start a reduce in the past.
         idle_until(groups, now_s)
         while counts[1] < counts[0] and ready_s[order[queue.pending[counts[1]]]] <= now_s:
             counts[2] = push(queue.waiting, counts[2], queue.pending[counts[1]])
@@ -171,6 +173,7 @@ def _run_first(flow: FlowArrays, order: list[int], before_s: float) -> None:
     position = queue.waiting[0]
     job = order[position]
     run = queue.run[position]
+    # The first reduce of the job starts now; later calls go on where this one stops.
     if run == work.first[2 * job + 1] and queue.left[position] == work.tasks[run]:
         times.reducing_s[job] = groups.at_s[groups.ends[0]]
     left, last_s = start_tasks(groups, queue.left[position], work.length_s[run], before_s)

@@ -82,6 +82,7 @@ def _earliest_ready_s(node: SearchNode) -> float:
     for job in range(len(node.order)):
         if node.is_placed[job] == 1:
             continue
+        # On a copy of the slots: the job is only tried next.
         copy_groups(node.flow.maps, node.scratch)
         node.mapped_s[job] = 0.0
         for run in range(work.first[2 * job], work.first[2 * job + 1]):
@@ -102,6 +103,8 @@ def _run_to(node: SearchNode, depth: int, horizon_s: float) -> None:
             node.left_s[job] = node.reduce_work_s[job]
     for place in range(queue.counts[2]):
         _store_left(node, queue.waiting[place])
+    # Jobs that are ready wait in the heap; those that are not are still pending. Both have work
+    # left.
     for place in range(queue.counts[1], queue.counts[0]):
         _store_left(node, queue.pending[place])
 
@@ -120,6 +123,7 @@ def _end_s(node: SearchNode, position: int, horizon_s: float) -> float:
     flow, queue, job = node.flow, node.flow.queue, node.order[position]
     if node.left_s[job] <= 0.0:
         return flow.times.ended_s[job]
+    # All reduce slots for this job alone would still need this many waves of the present run.
     waves = -(-queue.left[position] // flow.slots[1])
     from_s = max(horizon_s, flow.times.ready_s[job])
     end_s = from_s + waves * flow.work.length_s[queue.run[position]]
@@ -152,6 +156,7 @@ def _johnson_s(node: SearchNode) -> float:
             least_s = min(least_s, node.map_work_s[job])
     if least_s == math.inf:
         return 0.0
+    # Less one even share, because the loop below adds the share of that job again.
     mapped_s = level_s(node.flow.maps, 0.0, least_s) - least_s / map_slots
     done_s = 0.0
     for place in range(len(node.order)):
@@ -171,6 +176,8 @@ def _total_by_maps_s(node: SearchNode, depth: int, horizon_s: float) -> float:
     for job in range(len(node.order)):
         if node.is_placed[job] == 0:
             count = _add_sorted(node.ends_s, count, node.mapped_s[job])
+    # The k-th smallest of these instants bounds the k-th job in any order, whichever job it is. So
+    # it may be paired with the k smallest map works below, though they may belong to other jobs.
     count = 0
     work_s = 0.0
     for place in range(len(node.order)):
@@ -192,6 +199,7 @@ def _total_by_reduces_s(node: SearchNode, depth: int, horizon_s: float) -> float
         end_s = _end_s(node, place, horizon_s)
         if node.left_s[job] > 0.0:
             count = _add_sorted(node.ends_s, count, end_s)
+            # Ends and works are sorted each for itself, for the same reason.
             _add_sorted(node.works_s, count - 1, node.left_s[job])
         else:
             total_s += end_s
@@ -221,6 +229,7 @@ def level_s(pool: SlotGroups, from_s: float, work_s: float) -> float:
         next_s = max(from_s, pool.at_s[group])
         if slots > 0:
             room_s = (next_s - at_s) * slots
+            # The work is done before the next group is free, which then does not matter.
             if room_s >= work_s:
                 break
             work_s -= room_s

@@ -111,12 +111,15 @@ def start_tasks(
     last_s = -1.0
     while tasks > 0 and at_s[ends[0]] < before_s:
         window, end = ends[0], ends[1]
+        # When the first slot of the window is free again; a slot that is free later is not in it.
         back_s = min(at_s[window] + length_s, before_s)
         room = slots[window]
         window += 1
         while window < end and room < tasks and at_s[window] < back_s:
             room += slots[window]
             window += 1
+        # The last slot of the window bounds the cycles, because it starts last. A window that has
+        # met a group outside of it must stop before it overtakes that group.
         cycles = 1
         if tasks >= room + room:
             until_s = before_s
@@ -126,6 +129,7 @@ def start_tasks(
         last_s = at_s[window - 1] + length_s
         if cycles > 1:
             last_s = advanced(at_s[window - 1], length_s, cycles)
+        # In the last cycle there may be fewer tasks than slots: the slots of the last group idle.
         staying = max(0, room - tasks)
         _move(pool, window, staying, length_s, cycles)
         tasks -= cycles * (room - staying)
@@ -143,6 +147,8 @@ def _cycles(last_s: float, length_s: float, most: int, until_s: float) -> int:
     cycles = most
     if room < most:
         cycles = max(1, int(room))
+    # The division is rounded, and sums are rounded each on its own, so the last start is checked.
+    # Too few cycles are only slower: the caller goes on with another window.
     while cycles > 1 and advanced(last_s, length_s, cycles - 1) >= until_s:
         cycles //= 2
     return cycles
@@ -191,6 +197,7 @@ def _join(pool: SlotGroups, moved: int) -> None:
         else:
             next_s, room = pool.moved_at_s[new], pool.moved_slots[new]
             new -= 1
+        # Compared without tolerance: groups are the same only if the simulator's sums are.
         if place < ends[1] and at_s[place] == next_s:
             slots[place] += room
         else:
