@@ -66,13 +66,15 @@ def test_compare_tells_an_observer_what_comes_next(small):
     assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
 
 
-def test_compare_marks_the_best(small):
-    answer = sluice("compare", small, "--schedulers", "fifo,yarn-like", "--seeds", "1")
-    rows = {line.split()[0]: line for line in answer.out.splitlines() if line.strip()}
+def test_compare_marks_clear_differences(small):
+    answer = sluice("compare", small, "--schedulers", "fifo,yarn-like", "--seeds", "2")
+    rows = {line.split()[0]: line for line in reversed(answer.out.splitlines()) if line.strip()}
 
     assert 0 == answer.code
     assert "makespan" in rows["scheduler"]
-    assert "*" in rows["yarn-like"] + rows["fifo"]
+    assert "*" in rows["yarn-like"]
+    assert "*" not in rows["fifo"]
+    assert max(map(len, answer.out.splitlines())) <= 80
 
 
 def test_validate_tells_what_it_understood(small):

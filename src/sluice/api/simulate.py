@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
-from sluice.bootstrap.checks import check_simulable
-from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
+from sluice.bootstrap.simulation import simulated_run
 from sluice.core.scheduler import Scheduler
-from sluice.ingest.logs.trace import recorded_lengths
-from sluice.ingest.settings import Settings
-from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.workload import Workload
-from sluice.reporting.compare.result import SchedulerComparison, compared
-from sluice.reporting.fairness.result import FairnessResult
+from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
-from sluice.simulation.driver import OnProgress, Simulation
-from sluice.simulation.efforts import Recorded
-from sluice.simulation.settings import SimulationSettings
+from sluice.simulation.driver import OnProgress
 
 # A plus may also be in the path of a file, but not before the first policy's name has ended.
 _RELEASE_AND_TASKS = re.compile(r"(?P<release>[^+]*?(\.py:\w+)?)\+(?P<tasks>.*)")
@@ -98,63 +89,10 @@ def simulated(
     if how.on_message is not None:
         for note in bootstrap.settings_notes(resolved, chosen):
             how.on_message(note)
-    return _simulated(
+    return simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
     )  # fmt: skip
-
-
-def _simulated(
-    workload: Workload,
-    chosen: tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy],
-    resolved: Settings,
-    seed: int,
-    *,
-    lengths_from: str | Path | None = None,
-    on_progress: OnProgress | None = None,
-    until_s: float | None = None,
-) -> tuple[Scheduler, RunResult]:
-    tasks, release, admission = chosen
-    cluster = workload.required_cluster()
-    scheduler = bootstrap.scheduler_for(
-        settings=resolved,
-        tasks=tasks,
-        release=release,
-        admission=admission,
-        pools=workload.pools,
-    )
-    world = resolved.of(SimulationSettings, tasks.name)
-    jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
-    workload = replace(workload, jobs=jobs)
-    check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
-    simulation = Simulation(
-        scheduler,
-        cluster,
-        workload.jobs,
-        settings=world,
-        seed=seed,
-        recorded=_recorded(lengths_from, cluster, world),
-        on_progress=on_progress,
-    )
-    simulation.run(until_s=until_s)
-    result = RunResult.of(
-        scheduler.state,
-        cluster,
-        seed=seed,
-        events=scheduler.events,
-        extra=bootstrap.reports(scheduler.policies),
-    )
-    return scheduler, result
-
-
-def _recorded(
-    trace: str | Path | None, cluster: Cluster, world: SimulationSettings
-) -> Recorded | None:
-    """Recorded task lengths; with a distance cost, the lengths next to the task's input."""
-    if trace is None:
-        return None
-    factors = {"rack": world.rack_factor, "any": world.remote_factor}
-    return recorded_lengths(trace, factors if cluster.has_racks else None)
 
 
 def compare(
@@ -164,6 +102,7 @@ def compare(
     seeds: int = 10,
     settings: GivenSettings = (),
     ledger: bool = False,
+    processes: int | None = None,
     on_progress: Callable[[str, int], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
@@ -172,16 +111,17 @@ def compare(
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
     named one that can run the workload. `release+tasks`, as in `mrorder+fifo`, names both. A row
-    is called by their names.
+    is called by their names. Differences are paired by seed against the first.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
+    processes: how many run simulations at once; None for as many as there are cores where that is
+    faster. The result does not depend on it. Classes and objects run in this process.
     on_progress: called with (scheduler, seed) before each simulation.
     on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler,
     and about each scheduler that `all` leaves out.
     Raises InvalidInput.
     """
-    if seeds < 1:
-        raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
+    _check_counts(seeds, processes)
     _check_list(schedulers)
     workload = workload_of(source)
     listed = [one for spec in schedulers for one in _schedulers(spec)]
@@ -190,62 +130,27 @@ def compare(
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):
             on_message(note)
-    every, report = dict(listed), on_fraction or (lambda _: None)
-
-    def begin(place: int, name: str, seed: int) -> None:
-        if on_progress is not None:
-            on_progress(name, seed)
-        report((place + seed / seeds) / len(every))
-
-    runs: dict[str, list[RunResult]] = {}
-    refused: dict[str, InvalidInput] = {}
-    for place, (name, policies) in enumerate(every.items()):
-        try:
-            started = partial(begin, place, name)
-            runs[name] = _runs_of(workload, policies, resolved, seeds, started)
-        except InvalidInput as error:
-            refused[name] = error
-            if len(refused) == len(every) or not _names_all(schedulers):
-                raise
-    _leave_out(refused, on_message)
-    report(1.0)
-    found = compared(runs, workload)
-    if not ledger:
-        return found
-    ledgers = {
-        name: FairnessResult.of_run(results[0], workload.pools, name.rpartition("+")[2])
-        for name, results in runs.items()
-    }
-    return replace(found, ledgers=ledgers)
-
-
-def _names_all(schedulers: Sequence[Spec]) -> bool:
-    return "all" in [spec for spec in schedulers if isinstance(spec, str)]
-
-
-def _leave_out(refused: Mapping[str, InvalidInput], on_message: OnMessage | None) -> None:
-    """Report the schedulers that cannot run the workload."""
-    for name, error in refused.items():
-        if on_message is not None:
+    runs = ComparedRuns(
+        workload=workload,
+        schedulers=dict(listed),
+        resolved=resolved,
+        settings=settings,
+        seeds=seeds,
+        has_ledger=ledger,
+        is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
+    )
+    found = runs.carried_out(processes, on_progress, on_fraction)
+    if on_message is not None:
+        for name, error in found.refused.items():
             on_message(f"{name} is left out: {error.what}")
+    return replace(compared_summaries(found.summaries, workload), ledgers=found.ledgers)
 
 
-def _runs_of(
-    workload: Workload,
-    policies: tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy],
-    resolved: Settings,
-    seeds: int,
-    on_seed: Callable[[int], None],
-) -> list[RunResult]:
-    """One result for each seed. on_seed: called before each simulation."""
-    tasks, release, admission = policies
-    results = []
-    for seed in range(seeds):
-        on_seed(seed)
-        # An object has a state of its own, so that each simulation gets a fresh copy.
-        fresh = replace(tasks, made=deepcopy(tasks.made))
-        results.append(_simulated(workload, (fresh, release, admission), resolved, seed)[1])
-    return results
+def _check_counts(seeds: int, processes: int | None) -> None:
+    if seeds < 1:
+        raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
+    if processes is not None and processes < 1:
+        raise InvalidInput(f"processes is {processes}", where="--processes", hint="give 1 or more")
 
 
 def _check_list(schedulers: object) -> None:

@@ -221,6 +221,16 @@ Seeds = Annotated[
     ),
 ]
 
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole("--processes", low=1, high=1024),
+        show_default=False,
+        help="Processes that simulate at once (default: the cores, for long comparisons).",
+    ),
+]
+
 # Options of `why` and `story`. None means not given: most are valid only with --file.
 Run = Annotated[
     str | None,

@@ -7,26 +7,60 @@ from tests.reporting.run.run_results import (
     result_of,
     stormy_result,
 )
-from tests.runs import totals
+from tests.runs import map_reduce, totals
 
 from sluice.model.workload import Workload
-from sluice.reporting.compare.result import compared
-from sluice.reporting.compare.tables import comparison_table
+from sluice.reporting.compare.result import compared, compared_summaries
+from sluice.reporting.compare.run_summary import RunSummary
+from sluice.reporting.compare.tables import comparison_table, comparison_tables
 
 
-def test_the_best_scheduler_is_marked_and_equals_are_not():
+def three(task_s):
+    """The summaries of three runs of one job with a map that long, on one slot."""
+    jobs = [[map_reduce("j", 1, length_s)] for length_s in task_s]
+    of = Workload(cluster=None, jobs=())
+    return [RunSummary.of(result_of(totals(1, 1), one), of) for one in jobs]
+
+
+def comparison_of(**schedulers):
+    summaries = {name: three(task_s) for name, task_s in schedulers.items()}
+    return compared_summaries(summaries, Workload(cluster=None, jobs=()))
+
+
+def test_a_star_marks_only_a_difference_whose_interval_excludes_0():
+    """Differences -10, -11, -9 are clear. -10, 10, -3 have a mean of -1 and may be luck."""
+    comparison = comparison_of(
+        first=[30.0, 40.0, 50.0], clear=[20.0, 29.0, 41.0], luck=[20.0, 50.0, 47.0]
+    )
+    lines = printed(comparison_table(comparison)).splitlines()
+    by_name = {line.split()[0]: line for line in lines if line.strip()}
+
+    assert "*" in by_name["clear"]
+    assert not any("*" in by_name[name] for name in ("first", "luck"))
+    assert lines[-1].strip().endswith("differs from first")
+    assert () == comparison.notes
+
+
+def test_one_seed_has_no_star_and_says_so():
     jobs = paper_jobs()
     slow = result_of(totals(4, 4), jobs)
-    comparison = compared(
-        {"fifo": [paper_result()], "slow": [slow]}, Workload(cluster=None, jobs=tuple(jobs))
-    )
-    same = compared({"a": [slow], "b": [slow]}, Workload(cluster=None, jobs=tuple(jobs)))
-    lines = printed(comparison_table(comparison)).splitlines()
+    of = Workload(cluster=None, jobs=tuple(jobs))
+    comparison = compared({"fifo": [paper_result()], "slow": [slow]}, of)
+    same = compared({"a": [slow], "b": [slow]}, of)
 
-    assert ["44 s *" in line for line in lines if line.startswith(" fifo")] == [True]
-    assert not any("*" in line for line in lines if line.startswith(" slow"))
-    assert "s *" not in printed(comparison_table(same))
+    assert "*" not in "".join(printed(table) for table in comparison_tables(comparison))
+    assert ["1 seed: differences have no interval; use --seeds 10 to get one"] == [
+        *comparison.notes
+    ]
+    assert "no difference: the cluster is idle" in same.notes[1]
     assert "deadlines" not in printed(comparison_table(same))
+
+
+def test_equal_schedulers_are_explained_by_an_idle_cluster():
+    """A map of 30 s on one of two slots: half of the slots' time is idle."""
+    comparison = comparison_of(a=[30.0, 40.0], b=[30.0, 40.0])
+
+    assert ("no difference: the cluster is idle 50 % of the time",) == comparison.notes
 
 
 def test_several_seeds_show_their_spread():

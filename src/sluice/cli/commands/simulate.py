@@ -92,6 +92,7 @@ def compare(
         bool,
         typer.Option("--ledger", help="Also report what each tenant got under each scheduler."),
     ] = False,
+    processes: given.Processes = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -101,7 +102,7 @@ def compare(
     """
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
-    from sluice.reporting.compare.tables import comparison_table
+    from sluice.reporting.compare.tables import comparison_tables
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
@@ -114,6 +115,7 @@ def compare(
             seeds=seeds,
             settings=settings or [],
             ledger=ledger,
+            processes=processes,
             on_progress=lambda scheduler, seed: shown.on_progress(scheduler, f"seed {seed}"),
             on_fraction=shown.on_fraction,
             on_message=notes.append,
@@ -127,7 +129,9 @@ def compare(
     if as_json:
         print_document(workload.noted(comparison.document()))
     else:
-        print_views(comparison_table(comparison))
+        print_views(*comparison_tables(comparison))
+        for note in comparison.notes:
+            print_views(note)
         if ledger:
             from sluice.reporting.fairness.tables import losses_table, rules_table
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sluice.estimate.paired_difference import PairedDifference
+from sluice.model.ids import PoolId
 from sluice.model.workload import Workload
+from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.result import FairnessResult
+from sluice.reporting.formatting import share
 from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Measure = Callable[[RunResult], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,21 +46,54 @@ class MeasureSpread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedScheduler:
-    """One row. `spreads` by measure: makespan_s, total_response_s and so on."""
+    """One row. `spreads` by measure: makespan_s, wait_s_p95 and so on.
+
+    pools: by pool, `jobs`, and spreads of the same names.  differences: by measure, to the first
+    row, paired by seed; empty in that row.  waits_s: of all jobs of all runs, sorted.
+    """
 
     scheduler: str
     runs: int
     spreads: Mapping[str, MeasureSpread | None]
+    pools: Mapping[PoolId, Mapping[str, MeasureSpread | None]] = field(default_factory=dict)
+    differences: Mapping[str, PairedDifference | None] = field(default_factory=dict)
+    waits_s: tuple[float, ...] = field(default=(), repr=False)
 
     def document(self) -> dict[str, object]:
         """The row of the JSON document: means under the plain names, then their spread."""
         row: dict[str, object] = {"scheduler": self.scheduler, "runs": self.runs}
-        for name, spread in self.spreads.items():
-            row[name] = None if spread is None else spread.mean
-            row[f"{name}_sd"] = None if spread is None else spread.sd
-            row[f"{name}_min"] = None if spread is None else spread.least
-            row[f"{name}_max"] = None if spread is None else spread.most
+        row |= _document_of(self.spreads)
+        row["pools"] = {pool: _document_of(spreads) for pool, spreads in self.pools.items()}
+        if self.differences:
+            row["difference"] = {
+                name: None if one is None else one.document()
+                for name, one in self.differences.items()
+            }
         return row
+
+    @property
+    def clear_differences(self) -> frozenset[str]:
+        """Measures whose interval of the difference excludes 0."""
+        return frozenset(
+            name for name, one in self.differences.items() if one is not None and one.is_clear
+        )
+
+
+_PARTS = {"": "mean", "_sd": "sd", "_min": "least", "_max": "most"}
+
+
+def _document_of(spreads: Mapping[str, MeasureSpread | None]) -> dict[str, object]:
+    """Means and spreads; percentiles are nested: `wait_s: {p50, p95, p99}`, `wait_s_sd: {..}`."""
+    found: dict[str, Any] = {}
+    for name, spread in spreads.items():
+        column, _, percentile = name.rpartition("_")
+        for suffix, part in _PARTS.items():
+            value = None if spread is None else getattr(spread, part)
+            if percentile in PERCENTILES:
+                found.setdefault(f"{column}{suffix}", {})[percentile] = value
+            else:
+                found[f"{name}{suffix}"] = value
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,51 +107,118 @@ class SchedulerComparison:
     deadlines: int
     ledgers: Mapping[str, FairnessResult] = field(default_factory=dict)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the differences: no interval, or no difference at all."""
+        if len(self.rows) < 2:  # noqa: PLR2004  # one row differs from nothing
+            return ()
+        first, *others = self.rows
+        notes = []
+        if first.runs == 1:
+            notes.append("1 seed: differences have no interval; use --seeds 10 to get one")
+        if not any(_differs(row) for row in others):
+            idle = first.spreads.get("idle_share")
+            because = (
+                "" if idle is None else f": the cluster is idle {share(idle.mean)} of the time"
+            )
+            notes.append(f"no difference{because}")
+        return tuple(notes)
+
     def document(self) -> dict[str, object]:
         """The one JSON document of `compare`."""
         rows = [row.document() for row in self.rows]
         ledgers = {name: ledger.document() for name, ledger in self.ledgers.items()}
         document: dict[str, object] = {"rows": rows, "deadlines": self.deadlines}
+        document["remarks"] = list(self.notes)
         return document | {"ledgers": ledgers} if ledgers else document
 
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row a scheduler. Needs the extra `frame`."""
-        return data_frame([row.document() for row in self.rows])
+        return data_frame([_flat(row.document()) for row in self.rows])
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))
 
 
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
+    """A row without nesting: `wait_s_p95`, `difference_makespan_s_mean`; pools are left out."""
+    found: dict[str, object] = {}
+    for name, value in row.items():
+        if name == "pools":
+            continue
+        if isinstance(value, dict):
+            nested = _flat({f"{name}_{inner}": held for inner, held in value.items()})
+            found |= nested
+        else:
+            found[name] = value
+    return found
+
+
+def _differs(row: ComparedScheduler) -> bool:
+    """Whether a row differs from the first; without intervals, whether any figure does."""
+    if row.runs > 1:
+        return bool(row.clear_differences)
+    return any(one is not None and one.mean for one in row.differences.values())
+
+
 def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> SchedulerComparison:
-    """One row for each scheduler, from its runs."""
-    measures: dict[str, Measure] = {
-        "makespan_s": lambda run: run.makespan_s,
-        "total_completion_s": lambda run: run.total_completion_s,
-        "total_response_s": lambda run: run.total_response_s,
-        "mean_response_s": lambda run: run.mean_response_s,
-        "deadlines_met": lambda run: run.deadlines_met,
-        "cost_usd": lambda run: _cost_usd(run, workload),
-        "map_slots_used": lambda run: run.utilisation.get("map_slots"),
-        "reduce_slots_used": lambda run: run.utilisation.get("reduce_slots"),
+    """One row for each scheduler, from its runs; without slowdowns."""
+    summaries = {
+        name: [RunSummary.of(run, workload) for run in results] for name, results in runs.items()
     }
+    return compared_summaries(summaries, workload)
+
+
+def compared_summaries(
+    summaries: Mapping[str, Sequence[RunSummary]], workload: Workload
+) -> SchedulerComparison:
+    """One row for each scheduler, from the summaries of its runs, in the order of their seeds."""
+    first = next(iter(summaries.values()), ())
     rows = tuple(
         ComparedScheduler(
             scheduler=name,
-            runs=len(results),
-            spreads={
-                measure: MeasureSpread.of([value_of(result) for result in results])
-                for measure, value_of in measures.items()
-            },
+            runs=len(runs),
+            spreads=_spreads([run.figures for run in runs]),
+            pools=_pools(runs),
+            differences={} if runs is first else _differences(first, runs),
+            waits_s=tuple(
+                sorted(job.wait_s for run in runs for job in run.jobs if job.wait_s is not None)
+            ),
         )
-        for name, results in runs.items()
+        for name, runs in summaries.items()
     )
     deadlines = sum(job.deadline_at_s is not None for job in workload.jobs)
     return SchedulerComparison(rows=rows, deadlines=deadlines)
 
 
-def _cost_usd(run: RunResult, workload: Workload) -> float | None:
-    """Rent of all nodes over the makespan, billed in whole units; None without a price."""
-    prices = workload.prices
-    if prices is None or run.makespan_s is None:
-        return None
-    return len(run.cluster.nodes) * prices.rent_usd(run.makespan_s)
+def _spreads(figures: Sequence[Mapping[str, float | None]]) -> dict[str, MeasureSpread | None]:
+    names = figures[0] if figures else ()
+    return {name: MeasureSpread.of([one[name] for one in figures]) for name in names}
+
+
+def _pools(runs: Sequence[RunSummary]) -> dict[PoolId, Mapping[str, MeasureSpread | None]]:
+    by_run = [run.by_pool() for run in runs]
+    pools = list(by_run[0]) if by_run else []
+    return {
+        pool: _spreads(
+            [{"jobs": len(jobs), **tails(jobs)} for pools_of in by_run if (jobs := pools_of[pool])]
+        )
+        for pool in pools
+    }
+
+
+def _differences(
+    first: Sequence[RunSummary], runs: Sequence[RunSummary]
+) -> dict[str, PairedDifference | None]:
+    names = [name for name in first[0].figures if name not in _NOT_COMPARED]
+    if len(first) != len(runs):
+        return dict.fromkeys(names)  # runs that cannot be paired
+    return {
+        name: PairedDifference.of(
+            [run.figures[name] for run in first], [run.figures[name] for run in runs]
+        )
+        for name in names
+    }
+
+
+_NOT_COMPARED = frozenset({"map_slots_used", "reduce_slots_used", "idle_share"})

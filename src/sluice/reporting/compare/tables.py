@@ -1,36 +1,59 @@
-"""The table of `compare`: one row for each scheduler."""
+"""The tables of `compare`: figures of each scheduler, waits, differences to the first, and pools.
+
+A star marks a figure only where the interval of its difference to the first scheduler excludes 0.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
-from sluice.reporting.formatting import NOTHING, duration, money, tenths
-from sluice.reporting.table_style import name_cell, plain_table, plain_text
+from sluice.reporting.compare.result import (
+    ComparedScheduler,
+    MeasureSpread,
+    SchedulerComparison,
+)
+from sluice.reporting.formatting import (
+    NOTHING,
+    duration,
+    duration_tight,
+    hundredths,
+    money,
+    shortened,
+    tenths,
+)
+from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+_POOL_ROWS_MAX = 24
+_HEAD_LETTERS = 30
+
+
+def comparison_tables(comparison: SchedulerComparison) -> Iterator[Table]:
+    """The tables, in the order in which they are printed."""
+    yield comparison_table(comparison)
+    yield waits_table(comparison)
+    if len(comparison.rows) > 1 and comparison.rows[0].runs > 1:
+        yield differences_table(comparison)
+    if any(len(row.pools) > 1 for row in comparison.rows):
+        yield pools_table(comparison)
+
 
 def comparison_table(comparison: SchedulerComparison) -> Table:
-    """One row for each scheduler, mean ± standard deviation over runs; the best are marked."""
+    """One row for each scheduler, mean ± standard deviation over runs."""
     rows = comparison.rows
     runs = max((row.runs for row in rows), default=0)
-    spread = f"mean ± standard deviation over {runs} seeds; " if runs > 1 else ""
-    table = plain_table(f"{spread}* best")
+    spread = f"mean ± standard deviation over {runs} seeds" if runs > 1 else ""
+    table = plain_table("; ".join([*filter(None, [spread]), *_star_note(comparison)]))
     table.add_column("scheduler", no_wrap=True)
     measures = [measure for measure in _MEASURES if _is_shown(comparison, measure)]
     for measure in measures:
         table.add_column(measure.head, justify="right", no_wrap=True)
-    bests = {measure: _best(rows, measure) for measure in measures}
     for row in rows:
-        cells = [
-            _measure_cell(row, measure, comparison.deadlines, is_best=row.scheduler in best)
-            for measure, best in bests.items()
-        ]
+        cells = [_measure_cell(row, measure, comparison.deadlines) for measure in measures]
         table.add_row(name_cell(row.scheduler), *cells)
     return table
 
@@ -50,6 +73,77 @@ _MEASURES = (
     _Measure("deadlines_met", "deadlines met", tenths, less_is_better=False),
     _Measure("cost_usd", "cost", money),
 )
+_WAITS = (
+    _Measure("wait_s_p50", "wait p50", duration_tight),
+    _Measure("wait_s_p95", "p95", duration_tight),
+    _Measure("wait_s_p99", "p99", duration_tight),
+    _Measure("slowdown_p50", "slowdown p50", hundredths),
+    _Measure("slowdown_p95", "p95", hundredths),
+    _Measure("slowdown_p99", "p99", hundredths),
+    _Measure("jain", "Jain", hundredths, less_is_better=False),
+)
+_DIFFERENCES = (
+    _Measure("makespan_s", "makespan", duration_tight),
+    _Measure("wait_s_p95", "wait p95", duration_tight),
+    _Measure("slowdown_p95", "slowdown p95", hundredths),
+)
+
+
+def waits_table(comparison: SchedulerComparison) -> Table:
+    """Percentiles of waits and slowdowns of each scheduler, means over seeds, and Jain's index."""
+    table = plain_table("slowdown: response over the time alone on the cluster, at least 1")
+    table.add_column("scheduler", no_wrap=True)
+    for measure in _WAITS:
+        table.add_column(measure.head, justify="right", no_wrap=True)
+    for row in comparison.rows:
+        cells = [_star_cell(row, measure) for measure in _WAITS]
+        table.add_row(name_cell(row.scheduler), *cells)
+    return table
+
+
+def differences_table(comparison: SchedulerComparison) -> Table:
+    """Differences to the first scheduler, with their intervals."""
+    first, *others = comparison.rows
+    table = plain_table("mean difference over the same seeds [95 % interval]")
+    table.add_column(shortened(f"vs {first.scheduler}", _HEAD_LETTERS), no_wrap=True)
+    for measure in _DIFFERENCES:
+        table.add_column(measure.head, justify="right", no_wrap=True)
+    for row in others:
+        cells = [_difference_cell(row, measure) for measure in _DIFFERENCES]
+        table.add_row(name_cell(row.scheduler), *cells)
+    return table
+
+
+def pools_table(comparison: SchedulerComparison) -> Table:
+    """p95 and p99 of each pool's waits and slowdowns, schedulers below each other."""
+    pools = list(comparison.rows[0].pools)
+    shown = pools[: max(1, _POOL_ROWS_MAX // len(comparison.rows))]
+    table = plain_table(left_out(len(pools) - len(shown)).replace("more;", "more pools;"))
+    for head in ("pool", "scheduler"):
+        table.add_column(head, no_wrap=True)
+    for head in ("jobs", "wait p50", "p95", "slowdown p50", "p95"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for pool in shown:
+        for row in comparison.rows:
+            spreads = row.pools.get(pool, {})
+            texts = [
+                _text(spreads.get("jobs"), tenths),
+                _text(spreads.get("wait_s_p50"), duration_tight),
+                _text(spreads.get("wait_s_p95"), duration_tight),
+                _text(spreads.get("slowdown_p50"), hundredths),
+                _text(spreads.get("slowdown_p95"), hundredths),
+            ]
+            name = str(pool) if row is comparison.rows[0] else ""
+            table.add_row(name_cell(name), plain_text(row.scheduler), *map(plain_text, texts))
+    return table
+
+
+def _star_note(comparison: SchedulerComparison) -> list[str]:
+    """What a star means here; nothing where there can be none."""
+    rows = comparison.rows
+    if not any(row.clear_differences for row in rows):
+        return []
+    return [f"* differs from {rows[0].scheduler}"]
 
 
 def _is_shown(comparison: SchedulerComparison, measure: _Measure) -> bool:
@@ -61,19 +155,7 @@ def _is_shown(comparison: SchedulerComparison, measure: _Measure) -> bool:
     return True
 
 
-def _best(rows: Sequence[ComparedScheduler], measure: _Measure) -> frozenset[str]:
-    """The schedulers with the best mean; none if all are equal."""
-    means = {row.scheduler: one.mean for row in rows if (one := row.spreads.get(measure.name))}
-    if not means:
-        return frozenset()
-    target = min(means.values()) if measure.less_is_better else max(means.values())
-    best = frozenset(name for name, mean in means.items() if math.isclose(mean, target))
-    return best if len(best) < len(means) else frozenset()
-
-
-def _measure_cell(
-    row: ComparedScheduler, measure: _Measure, deadlines: int, *, is_best: bool
-) -> Text:
+def _measure_cell(row: ComparedScheduler, measure: _Measure, deadlines: int) -> Text:
     spread = row.spreads.get(measure.name)
     if spread is None:
         return plain_text(NOTHING, "dim")
@@ -82,4 +164,39 @@ def _measure_cell(
         text += f" ± {measure.text(spread.sd)}"
     if measure.name == "deadlines_met":
         text += f" of {deadlines}"
-    return plain_text(f"{text} *", "bold green") if is_best else plain_text(f"{text}  ")
+    return _starred(text, row, measure)
+
+
+def _star_cell(row: ComparedScheduler, measure: _Measure) -> Text:
+    spread = row.spreads.get(measure.name)
+    if spread is None:
+        return plain_text(NOTHING, "dim")
+    return _starred(measure.text(spread.mean), row, measure, is_tight=True)
+
+
+def _difference_cell(row: ComparedScheduler, measure: _Measure) -> Text:
+    one = row.differences.get(measure.name)
+    if one is None or one.low is None or one.high is None:
+        return plain_text(NOTHING, "dim")
+    if one.low == one.high == 0:
+        return plain_text("0  ", "dim")
+    mean, low, high = (measure.text(value) for value in (one.mean, one.low, one.high))
+    sign = "+" if one.mean > 0 else ""
+    return _starred(f"{sign}{mean} [{low}, {high}]", row, measure)
+
+
+def _starred(
+    text: str, row: ComparedScheduler, measure: _Measure, *, is_tight: bool = False
+) -> Text:
+    """The text with a star where the difference is clear: green for better, red for worse."""
+    if measure.name not in row.clear_differences:
+        return plain_text(f"{text} " if is_tight else f"{text}  ")
+    one = row.differences[measure.name]
+    is_better = one is not None and (one.mean < 0) == measure.less_is_better
+    return plain_text(
+        f"{text}*" if is_tight else f"{text} *", "bold green" if is_better else "bold red"
+    )
+
+
+def _text(spread: MeasureSpread | None, text: Callable[[float], str]) -> str:
+    return NOTHING if spread is None else text(spread.mean)

@@ -1,0 +1,81 @@
+"""One simulation, assembled: policies and settings in, the scheduler and its result out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sluice.bootstrap.checks import check_simulable
+from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.scheduler import reports, scheduler_for
+from sluice.core.scheduler import Scheduler
+from sluice.ingest.logs.trace import recorded_lengths
+from sluice.ingest.settings import Settings
+from sluice.model.cluster import Cluster
+from sluice.model.workload import Workload
+from sluice.reporting.run.result import RunResult
+from sluice.simulation.driver import OnProgress, Simulation
+from sluice.simulation.efforts import Recorded
+from sluice.simulation.settings import SimulationSettings
+
+# Of tasks, release and admission.
+Trio = tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]
+
+
+def simulated_run(
+    workload: Workload,
+    chosen: Trio,
+    resolved: Settings,
+    seed: int,
+    *,
+    lengths_from: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+    until_s: float | None = None,
+) -> tuple[Scheduler, RunResult]:
+    """The scheduler at the end of the simulation, or at an instant before, and the result.
+
+    lengths_from: a trace whose measured lengths replace those of the profiles.
+    Raises InvalidInput for a workload that the policies cannot run.
+    """
+    tasks, release, admission = chosen
+    cluster = workload.required_cluster()
+    scheduler = scheduler_for(
+        settings=resolved,
+        tasks=tasks,
+        release=release,
+        admission=admission,
+        pools=workload.pools,
+    )
+    world = resolved.of(SimulationSettings, tasks.name)
+    jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
+    workload = replace(workload, jobs=jobs)
+    check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
+    simulation = Simulation(
+        scheduler,
+        cluster,
+        workload.jobs,
+        settings=world,
+        seed=seed,
+        recorded=_recorded(lengths_from, cluster, world),
+        on_progress=on_progress,
+    )
+    simulation.run(until_s=until_s)
+    result = RunResult.of(
+        scheduler.state,
+        cluster,
+        seed=seed,
+        events=scheduler.events,
+        extra=reports(scheduler.policies),
+    )
+    return scheduler, result
+
+
+def _recorded(
+    trace: str | Path | None, cluster: Cluster, world: SimulationSettings
+) -> Recorded | None:
+    """Recorded task lengths; with a distance cost, the lengths next to the task's input."""
+    if trace is None:
+        return None
+    factors = {"rack": world.rack_factor, "any": world.remote_factor}
+    return recorded_lengths(trace, factors if cluster.has_racks else None)
