@@ -94,7 +94,7 @@ def test_submissions_count_from_the_first_and_names_are_made_unique():
 
 
 def test_what_maps_handed_on_comes_along_where_bytes_and_records_are_told():
-    (job,) = workload_from_logs([LINES]).jobs
+    (job,) = workload_from_logs([LINES], options={"slots": "typed"}).jobs
 
     assert job.map_output == MapOutput(bytes=1144, records=12)
     assert workload_from_logs([FIFTY]).jobs[0].map_output is None
@@ -218,7 +218,7 @@ def test_a_sample_is_replayed_whole(name):
 
 def test_a_replay_takes_as_long_as_the_log_where_nothing_else_waits():
     """One stage after the other, each in one wave: the stages' own longest tasks."""
-    result = sluice.simulate(workload_from_logs([LINES]))
+    result = sluice.simulate(workload_from_logs([LINES], options={"slots": "typed"}))
     (log,) = read_log(LINES).runs
 
     assert result.makespan_s is not None

@@ -13,13 +13,13 @@ from sluice.bootstrap.run_replay import (
     evened,
     replay_workload,
     scaled,
-    slots_of,
     split,
 )
 from sluice.estimate.run_anatomy import RunAnatomy, run_anatomy
 from sluice.ingest.logs.formats import AUTO, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.replay import REPLAY_LIMITS
+from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis, WhatIf

@@ -118,10 +118,11 @@ def problem_of(
             "jobs is missing or empty", where=workload.source, hint="give at least one job"
         )
     offers, charged = _offered(workload, prices, rents)
+    in_containers = not any(offer.shape.has_typed_slots for offer in offers)
     jobs = []
     for job in workload.jobs:
         try:
-            jobs.append(PlannedJob.of(job))
+            jobs.append(PlannedJob.of(job, in_containers=in_containers))
         except InvalidInput as error:
             if workload.is_from_logs:
                 error = InvalidInput(
@@ -177,7 +178,9 @@ def _offered(
 
 def _missing(workload: Workload) -> list[str]:
     missing = []
-    if workload.vm is None:
+    if workload.vm is None and any(job.has_stages for job in workload.jobs):
+        missing.append("cluster.containers_per_vm")
+    elif workload.vm is None:
         missing.append("cluster.map_slots_per_vm or cluster.reduce_slots_per_vm")
     if workload.prices is None:
         missing.append("prices.vm_hour_usd")

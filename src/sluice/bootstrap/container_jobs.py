@@ -28,13 +28,9 @@ def with_slot_kinds(jobs: tuple[Job, ...], cluster: Cluster, tasks: TaskPolicy) 
         return jobs
     has_typed = any(node.map_slots or node.reduce_slots for node in cluster.nodes)
     only_containers = not has_typed and any(node.containers for node in cluster.nodes)
-    if not only_containers and not any(_has_stages(job) for job in jobs):
+    if not only_containers and not any(job.has_stages for job in jobs):
         return jobs
     return tuple(_in_containers(jobs))
-
-
-def _has_stages(job: Job) -> bool:
-    return any(phase.kind is _CONTAINER for phase in job.phases)
 
 
 def _in_containers(jobs: Iterable[Job]) -> Iterable[Job]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from sluice.estimate.slot_time import on_slots
 from sluice.ingest.logs.phase_order import in_order
-from sluice.ingest.logs.slots_seen import tasks_at_once
+from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
@@ -20,23 +21,10 @@ from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.workload import Workload
 
 _LEAST_S = 0.001  # a task takes some time, also if the log's clock did not see it
-_SHARED_SLOTS = frozenset({"spark"})
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
 Slots = Mapping[SlotKind, int]
 Change = Callable[[PastPhase], PastPhase]
-
-
-def slots_of(run: PastRun) -> dict[SlotKind, int]:
-    """The slots that a run had, by kind: as its log says, or the most tasks at once."""
-    if run.source in _SHARED_SLOTS:
-        said = run.slots.get("map", 0)
-        return {SlotKind.CONTAINER: said or max(tasks_at_once([run], kind) for kind in _KINDS) or 1}
-    return {
-        kind: run.slots.get(name) or tasks_at_once([run], name)
-        for name, kind in _KINDS.items()
-        if any(phase.kind == name for phase in run.phases)
-    }
 
 
 def scaled(slots: Slots, factor: float) -> dict[SlotKind, int]:
@@ -49,6 +37,8 @@ def replay_workload(
 ) -> Workload:
     """The run as a workload. change: applied to each phase first."""
     phases = in_order(run.phases, is_seen=True)
+    if SlotKind.CONTAINER in slots:
+        phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
     barriers_s = [_barrier_s(phase, phases) for phase in phases]
     if change is not None:
         phases = [change(phase) for phase in phases]

@@ -10,6 +10,8 @@ from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 
+_TYPED_ONLY = frozenset({"order"})  # commands that know maps and reduces, but no stages
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenWorkload:
@@ -56,7 +58,7 @@ def given_workload(
             f"it is given together with {flag}", where="--from-log", hint="give one of the two"
         )
     if logs:
-        return _from_logs(logs, format, options)
+        return _from_logs(verb, logs, format, options)
     for option, value in (("--from-log-format", format), ("--from-log-set", options)):
         if value:
             raise InvalidInput(
@@ -87,6 +89,7 @@ def simulated_workload(
 
 
 def _from_logs(
+    verb: str,
     logs: Sequence[str],
     format: str | None,  # noqa: A002  # as above
     options: Sequence[str] | None,
@@ -95,6 +98,8 @@ def _from_logs(
     from sluice.ingest.logs.replay import workload_from_logs
 
     chosen = read_options(options or (), "--from-log-set")
+    if verb in _TYPED_ONLY:
+        chosen = {"slots": "typed", **chosen}
     workload = workload_from_logs(logs, format or "auto", chosen)
     arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
     return GivenWorkload(

@@ -81,7 +81,7 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
     recorded_s = max(last_s, run.elapsed_s or 0.0)
     before_s = max(0.0, first_s)
     waited_s = 0.0 if run.source in _DRIVER_STARTS_FIRST else before_s
-    busy_s = sum(end - start for start, end in _merged(tasks))
+    busy_s = sum(end - start for start, end in busy_intervals(tasks))
     slot_time_s = slots * (recorded_s - before_s)
     worked_s = sum(task.length_s for task in tasks)
     return RunAnatomy(
@@ -99,11 +99,11 @@ def _span(tasks: Iterable[PastTask]) -> tuple[float, float]:
     return min(start for start, _ in ends), max(end for _, end in ends)
 
 
-def _merged(tasks: Iterable[PastTask]) -> Iterator[tuple[float, float]]:
+def busy_intervals(tasks: Iterable[PastTask]) -> Iterator[tuple[float, float]]:
     """The intervals in which at least one task runs, without overlap, in order.
 
     >>> tasks = [PastTask(started_at_s=s, finished_at_s=e) for s, e in [(0, 2), (1, 3), (5, 6)]]
-    >>> list(_merged(tasks))
+    >>> list(busy_intervals(tasks))
     [(0, 3), (5, 6)]
     """
     spans = sorted((task.started_at_s, task.finished_at_s) for task in tasks)

@@ -8,11 +8,14 @@ Source: capacity spec, section 3.2 (Theorem 1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Generic, TypeVar
 
-from sluice.estimate.bounds import LengthSummary, SharedJob, TimeLaw
+from sluice.estimate.bounds import Bound, LengthSummary, SharedJob, TimeLaw
 from sluice.model.classes import ClassProfile
+from sluice.model.job import Phase
 from sluice.model.lengths import TaskLengths
 
 FloatOrArray = TypeVar("FloatOrArray")  # a float, or a NumPy array of floats
@@ -66,6 +69,36 @@ def containers_per_job(
     return Containers(
         maps=((product * maps_per_vm / reduces_per_vm) ** 0.5 + xi_map_s) / slack_s,
         reduces=((product * reduces_per_vm / maps_per_vm) ** 0.5 + xi_reduce_s) / slack_s,
+    )
+
+
+def stages_law(phases: Sequence[Phase], driver_s: float, bound: Bound) -> TimeLaw:
+    """The law of a job whose stages take all its containers in turn; xi_map_s is that of all tasks.
+
+    phases: with lengths. For LOW a stage takes tasks * avg_s / containers, for UP the makespan
+    theorem's (tasks - 1) * avg_s / containers + max_s, which holds for any greedy schedule.
+
+    >>> from sluice.model.job import SlotKind
+    >>> from sluice.model.lengths import ConstantLengths
+    >>> kind, lengths = SlotKind.CONTAINER, ConstantLengths(8.0, 12.0)
+    >>> scan = Phase(name="scan", kind=kind, tasks=10, lengths=lengths)
+    >>> stages_law([scan], 5.0, Bound.UP).time_s(1, 4, 1)
+    35.0
+    """
+    spans = [
+        (phase.tasks, part.avg_s(phase.tasks), part.max_s(phase.tasks))
+        for phase in phases
+        for part in (phase.fetch, phase.lengths)
+        if part is not None
+    ]
+    low_s = fsum(tasks * avg_s for tasks, avg_s, _ in spans)
+    up_s = fsum((tasks - 1) * avg_s for tasks, avg_s, _ in spans)
+    longest_s = fsum(max_s for _, _, max_s in spans)
+    share = {Bound.LOW: 0.0, Bound.AVERAGE: 0.5, Bound.UP: 1.0}[bound]
+    return TimeLaw(
+        xi_map_s=(1 - share) * low_s + share * up_s,
+        xi_reduce_s=0.0,
+        xi_fixed_s=driver_s + share * longest_s,
     )
 
 

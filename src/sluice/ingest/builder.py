@@ -148,9 +148,10 @@ class WorkloadBuilder:
 
     def _classes(self, shape: WorkloadShape) -> dict[str, JobClass]:
         classes: dict[str, JobClass] = {}
+        per_vm = None if shape.cluster is None else shape.cluster.containers_per_vm
         for index, one in enumerate(shape.classes or ()):
             try:
-                classes[one.id] = class_of(one)
+                classes[one.id] = class_of(one, per_vm)
             except Refusal as error:
                 self._found.append(error.under(("classes", index)))
         return classes

@@ -9,6 +9,7 @@ from sluice.ingest.errors import Refusal
 from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape
 from sluice.ingest.file_schema.planning import ClassShape, PricesShape
 from sluice.ingest.phases import lengths_of, tasks_wanted
+from sluice.ingest.stages import stages_of_class
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
@@ -16,11 +17,23 @@ from sluice.model.lengths import TaskLengths
 
 _PROFILE = ("maps", "reduces", "first_shuffle", "shuffle")
 _CAPACITY_PRICES = {"on_demand_vm_usd", "reserved_vm_usd", "reserved_vms"}
+_ONE_OF_BOTH = "write it as one of the phases, or leave out phases"
 _FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
 
 
-def class_of(shape: ClassShape) -> JobClass:
-    """One class. Raises Refusal where its parts do not go together."""
+def class_of(shape: ClassShape, containers_per_vm: int | None = None) -> JobClass:
+    """One class. Raises Refusal where its parts do not go together.
+
+    containers_per_vm: of the cluster, for a class of phases that gives none.
+    """
+    if shape.phases is None and shape.driver_s:
+        raise Refusal("is given without phases", at=("driver_s",), hint="give phases too")
+    for name in _PROFILE if shape.phases is not None else ():
+        if getattr(shape, name) is not None:
+            raise Refusal("is given together with phases", at=(name,), hint=_ONE_OF_BOTH)
+    phases = () if shape.phases is None else stages_of_class(shape.phases)
+    if shape.phases is not None and not phases:
+        raise Refusal("has no tasks", at=("phases",), hint="give at least one phase with tasks")
     try:
         return JobClass(
             class_id=shape.id,
@@ -32,6 +45,11 @@ def class_of(shape: ClassShape) -> JobClass:
             reduces_per_vm=shape.reduces_per_vm,
             profile=_profile(shape),
             vms_per_job=shape.vms_per_job,
+            phases=phases,
+            containers_per_vm=shape.containers_per_vm
+            if shape.containers_per_vm is not None or not phases
+            else containers_per_vm,
+            driver_s=shape.driver_s,
         )
     except InvalidInput as error:
         raise _refusal(error) from None

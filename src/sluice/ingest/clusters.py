@@ -26,7 +26,7 @@ from sluice.model.resources import Resources
 
 _DEFAULT_RACK = "rack-1"
 _TOTALS = ("map_slots", "reduce_slots", "containers")
-_PER_VM = ("map_slots_per_vm", "reduce_slots_per_vm")
+_PER_VM = ("map_slots_per_vm", "reduce_slots_per_vm", "containers_per_vm")
 _FORMS = "give map_slots and reduce_slots, or containers, or nodes and node, or node_groups"
 
 
@@ -50,10 +50,13 @@ def cluster_of(shape: ClusterShape) -> Cluster | None:
 
 
 def vm_of(shape: ClusterShape) -> VmShape | None:
-    """The slots of a VM; None unless the file gives both kinds."""
-    if shape.map_slots_per_vm is None or shape.reduce_slots_per_vm is None:
-        return None
-    return VmShape(map_slots=shape.map_slots_per_vm, reduce_slots=shape.reduce_slots_per_vm)
+    """The slots of a VM; None unless the file gives both kinds, or containers."""
+    maps, reduces, containers = (getattr(shape, name) for name in _PER_VM)
+    if maps is None or reduces is None:
+        if containers is None:
+            return None
+        maps = reduces = 0
+    return VmShape(map_slots=maps, reduce_slots=reduces, containers=containers)
 
 
 def _check_companions(shape: ClusterShape) -> None:
@@ -162,6 +165,7 @@ def pool_of(shape: PoolShape) -> Pool:
         reduce_slots_min=shape.reduce_slots_min,
         map_slots_max=shape.map_slots_max,
         reduce_slots_max=shape.reduce_slots_max,
+        containers_max=shape.containers_max,
         order=PoolOrder(shape.order),
     )
 

@@ -76,7 +76,11 @@ def _complaints(shape: PriceListShape) -> Iterator[FieldError]:
 
 
 def _offers(one: ListedTypeShape) -> Iterator[VmOffer]:
-    shape = VmShape(map_slots=one.map_slots_per_vm, reduce_slots=one.reduce_slots_per_vm)
+    shape = VmShape(
+        map_slots=one.map_slots_per_vm,
+        reduce_slots=one.reduce_slots_per_vm,
+        containers=one.containers_per_vm,
+    )
     terms = (
         (Rent.ON_DEMAND, one.on_demand_hour_usd, 1.0),
         (Rent.RESERVED, one.reserved_hour_usd, 1.0),

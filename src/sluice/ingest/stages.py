@@ -11,14 +11,15 @@ bound to map slots or reduce slots.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from sluice.ingest.errors import Refusal, quoted
 from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, StageShape
-from sluice.ingest.phases import lengths_wanted, resources_of, tasks_given
+from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given
 from sluice.ingest.suggestions import suggestion
 from sluice.model.job import Demand, Phase, SlotKind
+from sluice.model.lengths import TaskLengths
 
 _INSTEAD = {
     "maps": "write it as one of the phases",
@@ -27,12 +28,33 @@ _INSTEAD = {
     "demand": "give each phase its own demand, as in demand: {cpu: 30}",
     "run": "run jobs of maps and reduces: give maps and reduces, or leave both out",
 }
+Lengths = Callable[[StageShape, int, int], TaskLengths | None]  # of a stage, its place and tasks
 _DROP = "leave it out, or give maps and reduces in place of phases"
 
 
 def stages_of(shape: JobShape, stages: Sequence[StageShape]) -> tuple[Phase, ...]:
     """The phases of a job that is a DAG of stages. Raises Refusal."""
     _check_companions(shape)
+
+    def lengths(stage: StageShape, index: int, tasks: int) -> TaskLengths | None:
+        return lengths_wanted(shape, stage, ("phases", index), tasks)
+
+    return _phases_of(stages, lengths)
+
+
+def stages_of_class(stages: Sequence[StageShape]) -> tuple[Phase, ...]:
+    """The phases of a class of such jobs, each with its lengths. Raises Refusal."""
+
+    def lengths(stage: StageShape, index: int, tasks: int) -> TaskLengths | None:
+        found = lengths_of(stage, ("phases", index), tasks)
+        if tasks and found is None:
+            raise Refusal("has no lengths", at=("phases", index), hint="give avg_s")
+        return found
+
+    return _phases_of(stages, lengths)
+
+
+def _phases_of(stages: Sequence[StageShape], lengths: Lengths) -> tuple[Phase, ...]:
     names = _positions(stages)
     after = [_after(stage, index, names) for index, stage in enumerate(stages)]
     tasks = [tasks_given(stage, ("phases", index)) for index, stage in enumerate(stages)]
@@ -44,7 +66,8 @@ def stages_of(shape: JobShape, stages: Sequence[StageShape]) -> tuple[Phase, ...
         reads[index] = tuple(sorted({position for group in above for position in group}))
         if tasks[index]:
             new_index[index] = len(phases)
-            phases.append(_phase(shape, stages[index], index, tasks[index], reads[index]))
+            found = lengths(stages[index], index, tasks[index])
+            phases.append(_phase(stages[index], found, tasks[index], reads[index]))
     return tuple(phases)
 
 
@@ -102,13 +125,13 @@ def _sorted(stages: Sequence[StageShape], after: Sequence[tuple[int, ...]]) -> l
 
 
 def _phase(
-    shape: JobShape, stage: StageShape, index: int, tasks: int, after: tuple[int, ...]
+    stage: StageShape, lengths: TaskLengths | None, tasks: int, after: tuple[int, ...]
 ) -> Phase:
     return Phase(
         name=stage.name,
         kind=SlotKind.CONTAINER,
         tasks=tasks,
-        lengths=lengths_wanted(shape, stage, ("phases", index), tasks),
+        lengths=lengths,
         after=after,
         demand=Demand() if stage.demand is None else Demand(work=resources_of(stage.demand)),
         tasks_max=stage.tasks_max,

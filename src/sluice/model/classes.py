@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
+from sluice.model.job import Phase
 from sluice.model.lengths import TaskLengths
 
 HOUR_S = 3600.0  # prices are for one hour, so they are valid for deadlines up to one hour
@@ -51,6 +52,9 @@ class JobClass:
     deadline_s: allowed time from start to end of each job.  maps_per_vm, reduces_per_vm: map or
     reduce containers that fit one VM.  vms_per_job: replaces the profile, the deadline and both
     container counts.
+    phases: stages in place of a profile, each with lengths; the jobs share one pool of containers
+    over their stages in turn.  containers_per_vm, driver_s: for such jobs, the containers that fit
+    one VM, and the seconds outside tasks.
     """
 
     class_id: str
@@ -62,6 +66,9 @@ class JobClass:
     reduces_per_vm: int | None = None
     profile: ClassProfile | None = None
     vms_per_job: float | None = None
+    phases: tuple[Phase, ...] = ()
+    containers_per_vm: int | None = None
+    driver_s: float = 0.0
 
     def __post_init__(self) -> None:
         checked_id(self.class_id, what="class")
@@ -78,20 +85,37 @@ class JobClass:
             yield what, "give a number of at least jobs_min"
         if self.deadline_s is not None and not 0 < self.deadline_s < math.inf:
             yield f"deadline_s is {self.deadline_s}", "give a finite number of seconds above 0"
-        for name in ("maps_per_vm", "reduces_per_vm"):
+        for name in ("maps_per_vm", "reduces_per_vm", "containers_per_vm"):
             fit = getattr(self, name)
             if fit is not None and not 1 <= fit < math.inf:
                 yield f"{name} is {fit}", "give a number of 1 or more"
+        if not 0 <= self.driver_s < math.inf:
+            yield f"driver_s is {self.driver_s}", "give a finite number of at least 0"
         if self.vms_per_job is not None:
             yield from self._faults_without_profile(self.vms_per_job)
+        elif self.phases:
+            yield from self._faults_with_phases()
         else:
             yield from self._faults_with_profile()
 
     def _faults_without_profile(self, vms_per_job: float) -> Iterator[tuple[str, str]]:
         if not 0 < vms_per_job < math.inf:
             yield f"vms_per_job is {vms_per_job}", "give a finite number of VMs above 0"
-        if self.profile is not None:
+        if self.profile is not None or self.phases:
             yield "vms_per_job is given together with a profile", "give one of the two"
+
+    def _faults_with_phases(self) -> Iterator[tuple[str, str]]:
+        if self.profile is not None:
+            yield "phases is given together with maps and reduces", "give one of the two"
+        if any(phase.lengths is None for phase in self.phases):
+            yield "phases has a phase without lengths", "give avg_s to each"
+        if self.deadline_s is None:
+            yield "deadline_s is missing", "give the seconds that a job may take"
+        if self.containers_per_vm is None:
+            yield (
+                "containers_per_vm is missing",
+                "give it in the class or in the cluster: how many containers fit one VM",
+            )
 
     def _faults_with_profile(self) -> Iterator[tuple[str, str]]:
         if self.profile is None:

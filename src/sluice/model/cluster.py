@@ -94,6 +94,7 @@ class Pool:
 
     weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while the pool has
     demand.  map_slots_max, reduce_slots_max: most slots in use at once; None for no cap.
+    containers_max: most containers in use at once; None for no cap.
     queue: the queue of the tree for long-term sharing that this pool is; None for no such queue.
     """
 
@@ -103,6 +104,7 @@ class Pool:
     reduce_slots_min: int = 0
     map_slots_max: int | None = None
     reduce_slots_max: int | None = None
+    containers_max: int | None = None
     order: PoolOrder = PoolOrder.FAIR
     queue: Queue | None = None
 
@@ -118,7 +120,7 @@ class Pool:
                 raise InvalidInput(
                     f"{name} is {getattr(self, name)}", where=where, hint="give 0 or more"
                 )
-        for name in ("map_slots_max", "reduce_slots_max"):
+        for name in ("map_slots_max", "reduce_slots_max", "containers_max"):
             most = getattr(self, name)
             if most is not None and most < 1:
                 raise InvalidInput(f"{name} is {most}", where=where, hint="give 1 or more")
@@ -133,5 +135,9 @@ class Pool:
 
     def slots_max(self, kind: SlotKind) -> float:
         """Most slots of a kind at once; infinite without a cap."""
-        most = self.map_slots_max if kind is SlotKind.MAP else self.reduce_slots_max
-        return math.inf if most is None or kind is SlotKind.CONTAINER else most
+        most = {
+            SlotKind.MAP: self.map_slots_max,
+            SlotKind.REDUCE: self.reduce_slots_max,
+            SlotKind.CONTAINER: self.containers_max,
+        }[kind]
+        return math.inf if most is None else most

@@ -198,6 +198,11 @@ class Job:
         return kinds in known and (len(kinds) == 1 or self.phases[1].after == (0,))
 
     @property
+    def has_stages(self) -> bool:
+        """Whether a phase runs in containers, as the stages of a DAG do."""
+        return any(phase.kind is SlotKind.CONTAINER for phase in self.phases)
+
+    @property
     def tasks(self) -> int:
         """Number of tasks of all phases."""
         return sum(phase.tasks for phase in self.phases)

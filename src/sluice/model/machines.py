@@ -14,14 +14,27 @@ from sluice.model.ids import checked_id
 class VmShape:
     """Slots of one VM: how many maps and how many reduces it runs concurrently.
 
+    containers: tasks of any stage that it runs instead; None means one in each of its slots. A VM
+    that is given in containers alone has 0 typed slots.
+
     >>> VmShape(map_slots=2, reduce_slots=2).vms(map_slots=5, reduce_slots=4)
     3
     """
 
     map_slots: int
     reduce_slots: int
+    containers: int | None = None
 
     def __post_init__(self) -> None:
+        if self.containers is not None:
+            if self.containers < 1:
+                raise InvalidInput(
+                    f"containers_per_vm is {self.containers}",
+                    where="cluster",
+                    hint="give 1 or more",
+                )
+            if not self.has_typed_slots:
+                return
         for name in ("map_slots", "reduce_slots"):
             slots = getattr(self, name)
             if slots < 1:
@@ -29,8 +42,24 @@ class VmShape:
                     f"{name}_per_vm is {slots}", where="cluster", hint="give 1 or more"
                 )
 
-    def vms(self, *, map_slots: int, reduce_slots: int) -> int:
-        """Number of VMs that provide these slots. Source: pareto (1)."""
+    @property
+    def has_typed_slots(self) -> bool:
+        """Whether it has slots for maps or for reduces."""
+        return bool(self.map_slots or self.reduce_slots)
+
+    @property
+    def containers_of_any(self) -> int:
+        """Tasks of any stage that it runs concurrently; every slot can serve as a container.
+
+        >>> VmShape(map_slots=2, reduce_slots=2).containers_of_any
+        4
+        """
+        return self.map_slots + self.reduce_slots if self.containers is None else self.containers
+
+    def vms(self, *, map_slots: int = 0, reduce_slots: int = 0, containers: int = 0) -> int:
+        """Number of VMs that provide these slots or containers. Source: pareto (1)."""
+        if containers:
+            return -(-containers // self.containers_of_any)
         return max(-(-map_slots // self.map_slots), -(-reduce_slots // self.reduce_slots))
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.members import Member
@@ -17,6 +18,20 @@ from sluice.model.queues import Queue
 from sluice.model.vm_pools import VmPools
 
 JOBS_MAX = 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedJob:
+    """How a job ran according to its log.
+
+    recorded_s: from submission to its end; None if the log does not hold it.
+    slots: what it had, by kind; empty if the log does not list its tasks.
+    outside_s: time in which none of its tasks ran: waiting, start-up, the driver's work.
+    """
+
+    recorded_s: float | None
+    slots: Mapping[SlotKind, int] = field(default_factory=dict)
+    outside_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +45,7 @@ class Workload:
     capacity, members: input of `share`; None and empty if the file has none.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
+    recorded: by job, how it ran, for a workload made from logs.
     notes: for a workload made from logs, what the logs lack and which values are used instead.
     """
 
@@ -47,6 +63,7 @@ class Workload:
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."
+    recorded: Mapping[JobId, RecordedJob] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

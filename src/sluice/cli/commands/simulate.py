@@ -142,6 +142,7 @@ def compare(
 
 def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
-    from sluice.reporting.run.tables import job_table, summary_panel
+    from sluice.reporting.run.tables import job_table, replay_table, summary_panel
 
-    print_views(job_table(result), summary_panel(result))
+    replays = replay_table(result)
+    print_views(job_table(result), *([replays] if replays else []), summary_panel(result))

@@ -25,6 +25,7 @@ _FORMS = (
     ("node_groups",),
     ("map_slots_per_vm",),
     ("reduce_slots_per_vm",),
+    ("containers_per_vm",),
 )
 _ONE_AT_LEAST: list[JsonValue] = [{"required": list(names)} for names in _FORMS]
 
@@ -84,6 +85,9 @@ class ClusterShape(Shape):
     reduce_slots_per_vm: SlotsAboveZero | None = Field(
         None, description="reduce slots of one VM, a whole number of 1 or more"
     )
+    containers_per_vm: SlotsAboveZero | None = Field(
+        None, description="containers of one VM for jobs of phases, a whole number of 1 or more"
+    )
 
 
 class PoolShape(Shape):
@@ -95,6 +99,7 @@ class PoolShape(Shape):
     reduce_slots_min: Slots = Field(0, description="a whole number of 0 or more")
     map_slots_max: SlotsAboveZero | None = Field(None, description="a whole number of 1 or more")
     reduce_slots_max: SlotsAboveZero | None = Field(None, description="a whole number of 1 or more")
+    containers_max: SlotsAboveZero | None = Field(None, description="a whole number of 1 or more")
     order: Literal["fair", "fifo"] = Field("fair", description="fair or fifo")
 
 

@@ -14,7 +14,8 @@ from sluice.ingest.file_schema.fields import (
     SecondsAboveZero,
     Shape,
 )
-from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape
+from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape, StageShape
+from sluice.model.job import STAGES_MAX
 
 
 class PricesShape(Shape):
@@ -58,6 +59,19 @@ class ClassShape(Shape):
     reduces_per_vm: CountAboveZero | None = Field(
         None,
         description="reduces that one VM runs, a whole number of 1 or more",
+    )
+    containers_per_vm: CountAboveZero | None = Field(
+        None, description="containers of one VM for phases, a whole number of 1 or more"
+    )
+    phases: list[StageShape] | None = Field(
+        None,
+        min_length=1,
+        max_length=STAGES_MAX,
+        description="a list of stages in place of maps and reduces, as in"
+        " [{name: scan, tasks: 40, avg_s: 9}]",
+    )
+    driver_s: Seconds = Field(
+        0.0, description="seconds of work outside the tasks of phases, 0 or more"
     )
     maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 100, avg_s: 40}")
     reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 40, avg_s: 24}")

@@ -45,6 +45,9 @@ class ListedTypeShape(Shape):
     id: Identity = Field(description="the name of the type, 1 to 200 printable characters")
     map_slots_per_vm: SlotsAboveZero = Field(description="a whole number of 1 or more")
     reduce_slots_per_vm: SlotsAboveZero = Field(description="a whole number of 1 or more")
+    containers_per_vm: SlotsAboveZero | None = Field(
+        None, description="for jobs of phases, a whole number of 1 or more; by default all slots"
+    )
     speed: Factor = Field(
         1.0, description="how many times faster than where lengths were measured, above 0"
     )

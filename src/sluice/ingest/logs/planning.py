@@ -32,6 +32,7 @@ class PlanningOptions:
 
     map_slots_per_vm: int | None = whole(None, "map slots of a VM", low=1, high=SLOTS_MAX)
     reduce_slots_per_vm: int | None = whole(None, "reduce slots of a VM", low=1, high=SLOTS_MAX)
+    containers_per_vm: int | None = whole(None, "containers of a VM", low=1, high=SLOTS_MAX)
     vm_hour_usd: float | None = number(None, "dollars for a VM and hour")
     budget_usd_max: float | None = number(None, "the most dollars to spend")
     deadline_s: float | None = number(None, "seconds for all jobs, or for each of a class", above=0)
@@ -44,9 +45,12 @@ class PlanningOptions:
     @property
     def vm(self) -> VmShape | None:
         """The slots of a VM, if given."""
-        if self.map_slots_per_vm is None or self.reduce_slots_per_vm is None:
-            return None
-        return VmShape(map_slots=self.map_slots_per_vm, reduce_slots=self.reduce_slots_per_vm)
+        maps, reduces = self.map_slots_per_vm, self.reduce_slots_per_vm
+        if maps is None or reduces is None:
+            if self.containers_per_vm is None:
+                return None
+            maps = reduces = 0
+        return VmShape(map_slots=maps, reduce_slots=reduces, containers=self.containers_per_vm)
 
     @property
     def prices(self) -> Prices | None:

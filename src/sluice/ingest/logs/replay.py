@@ -4,10 +4,13 @@ Each run becomes a job: its phases with the lengths that its tasks had, task by 
 lists them and by average and maximum elsewhere; submitted when it was, counted from the first. A
 log that is a workload itself gives its own jobs.
 
+Cores of Spark run tasks of all stages: its stages become phases in containers, and the time in
+which no task ran becomes the job's `driver_s`. With `slots=typed`, and with `shape=map-reduce`, a
+stage that reads input takes map slots and any other takes reduce slots, and that time is left out.
+
 A phase waits for those whose output it reads. With `order=seen` (the default) it waits, besides,
 for all that had ended before it began: a Spark application has stages that read nothing from each
-other and still follow one another, because its driver asks for them so. The time that the driver
-took between them does not pass again.
+other and still follow one another, because its driver asks for them so.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sluice.estimate.run_anatomy import busy_intervals
+from sluice.estimate.slot_time import on_slots
 from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.names import printable, uniquely_named
@@ -25,7 +30,7 @@ from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_
 from sluice.ingest.logs.profile_names import RULE
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
-from sluice.ingest.logs.slots_seen import cluster_of
+from sluice.ingest.logs.slots_seen import SHARED_SLOTS, cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
@@ -34,27 +39,38 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.settings import SettingKind, declared, number, whole, word
-from sluice.model.workload import Workload
+from sluice.model.workload import RecordedJob, Workload
 
 NOTES_MAX = 40
 _FLAG = "--from-log-set"
 # A workload holds its tasks anyway, so many more of them are read one by one than for profiles.
 REPLAY_LIMITS = replace(DEFAULT_LIMITS, timeline_tasks_max=1_000_000)
 _NAME_CHARACTERS_MAX = 60
+_ABOUT_TYPED = (
+    "Spark's cores run stages of both kinds; here each kind has as many slots of its own."
+)
+_ABOUT_SHARED = (
+    "The time in which a Spark application ran no task is its driver_s, before its stages."
+)
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
+
+Replayed = tuple[Job, RecordedJob | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
     """What is chosen when logs become a workload.
 
-    map_slots, reduce_slots: of the cluster; else from the logs, see `slots_seen`.
+    map_slots, reduce_slots, containers: of the cluster; else from the logs, see `slots_seen`.
+    slots: of Spark's tasks, which are containers unless typed slots are asked for.
     order: what phases wait for.  least_s: of tasks with 0 s in the log.
     shape: of the jobs to take; those that planning can work with have maps and reduces.
     """
 
     map_slots: int | None = whole(None, "map slots of the cluster", high=SLOTS_MAX)
     reduce_slots: int | None = whole(None, "reduce slots of the cluster", high=SLOTS_MAX)
+    containers: int | None = whole(None, "containers of the cluster", low=1, high=SLOTS_MAX)
+    slots: str = word("shared", "of Spark's tasks: shared by all, or typed", "shared", "typed")
     order: str = declared(
         SettingKind.CHOICE,
         "seen",
@@ -63,6 +79,11 @@ class ReplayOptions:
     )
     least_s: float = number(0.001, "seconds of a task that took none", above=0.0)
     shape: str = word("all", "the jobs to take", "all", "map-reduce")
+
+    def has_containers(self, run: PastRun) -> bool:
+        """Whether the tasks of a run become containers."""
+        is_typed = self.slots == "typed" or self.shape == "map-reduce"
+        return run.source in SHARED_SLOTS and not is_typed
 
 
 def workload_from_logs(
@@ -110,7 +131,7 @@ def replayed(
 ) -> Workload:
     """As `workload_from_logs`, of logs that were read. source: what messages call them."""
     notes: list[str] = []
-    jobs: list[Job] = []
+    given: list[Job] = []
     runs: list[PastRun] = []
     clusters: list[Cluster] = []
     for log in logs:
@@ -118,9 +139,12 @@ def replayed(
         if log.workload is None:
             runs += [run for run in log.runs if run.phases]
         else:
-            jobs += log.workload.jobs
+            given += log.workload.jobs
             clusters += [log.workload.cluster] if log.workload.cluster is not None else []
-    jobs = _wanted([*jobs, *_jobs(runs, options)], options, notes)
+    recorded = [*(None for _ in given), *(_recorded(run) for run in runs)]
+    named = zip(uniquely_named([*given, *_jobs(runs, options)]), recorded, strict=True)
+    wanted = _wanted(list(named), options, notes)
+    jobs = [job for job, _ in wanted]
     if not jobs and not clusters:
         why = f" ({notes[-1]})" if notes else ""
         raise InvalidInput(
@@ -128,12 +152,15 @@ def replayed(
             where=source,
             hint="give logs of jobs that ended well",
         )
-    cluster, chosen = cluster_of(runs, jobs, clusters, options.map_slots, options.reduce_slots)
+    cluster, chosen = cluster_of(
+        runs, jobs, clusters, options.map_slots, options.reduce_slots, options.containers
+    )
     classes = classes_of(runs, planning)
     own = [*_own_notes(runs, options), *about_classes(runs, classes)]
     return Workload(
         cluster=cluster,
-        jobs=tuple(uniquely_named(jobs)),
+        jobs=tuple(jobs),
+        recorded={job.job_id: found for job, found in wanted if found is not None},
         vm=planning.vm,
         prices=planning.prices,
         limits=planning.limits,
@@ -144,11 +171,11 @@ def replayed(
     )
 
 
-def _wanted(jobs: list[Job], options: ReplayOptions, notes: list[str]) -> list[Job]:
+def _wanted(jobs: list[Replayed], options: ReplayOptions, notes: list[str]) -> list[Replayed]:
     """The jobs that were asked for; how many others there are is noted."""
     if options.shape == "all":
         return jobs
-    kept = [job for job in jobs if job.is_map_reduce and len(job.phases) > 1]
+    kept = [one for one in jobs if one[0].is_map_reduce and len(one[0].phases) > 1]
     if len(kept) < len(jobs):
         notes.append(f"shape = map-reduce: {len(jobs) - len(kept)} of {len(jobs)} are left out.")
     return kept
@@ -175,7 +202,7 @@ def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]
     if any(_shortest_s(phase) < options.least_s for phase in phases):
         yield f"least_s = {options.least_s:g}: shorter tasks are made so long."
     if any(run.source == "spark" for run in runs):
-        yield "Spark's cores run stages of both kinds; here each kind has as many slots of its own."
+        yield _ABOUT_SHARED if any(map(options.has_containers, runs)) else _ABOUT_TYPED
     if any(len(run.phases) > 2 for run in runs):  # noqa: PLR2004  # maps and reduces follow from data
         meaning = "all that had ended before" if options.order == "seen" else "what they read"
         yield f"order = {options.order}: phases wait for {meaning}."
@@ -205,25 +232,63 @@ def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
     name = printable(run.run_id)
     at_s = 0.0 if run.submitted_at_s is None else run.submitted_at_s - began_s
     phases = in_order(run.phases, is_seen=options.order == "seen")
+    has_containers = options.has_containers(run)
+    if has_containers:
+        phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
+    kinds = dict.fromkeys(_KINDS, SlotKind.CONTAINER) if has_containers else _KINDS
     names: set[str] = set()
     return Job(
         job_id=JobId(name),
         pool=PoolId(printable(run.queue) if run.queue else name),
-        phases=tuple(_phase(phase, names, options) for phase in phases),
+        phases=tuple(
+            _phase(phase, _barrier_s(phase, phases), names, kinds, options) for phase in phases
+        ),
         submitted_at_s=at_s,
-        map_output=_map_output(run),
+        driver_s=_outside_s(run) if has_containers else 0.0,
+        map_output=None if has_containers else _map_output(run),
     )
 
 
-def _phase(phase: PastPhase, names: set[str], options: ReplayOptions) -> Phase:
+def _recorded(run: PastRun) -> RecordedJob:
+    is_listed = all(len(phase.timeline) == phase.tasks for phase in run.phases)
+    return RecordedJob(
+        recorded_s=run.elapsed_s,
+        slots=slots_of(run) if is_listed else {},
+        outside_s=_outside_s(run),
+    )
+
+
+def _outside_s(run: PastRun) -> float:
+    """Seconds in which no task ran; 0 if the log does not hold them."""
+    tasks = [task for phase in run.phases for task in phase.timeline]
+    if run.elapsed_s is None or sum(phase.tasks for phase in run.phases) != len(tasks):
+        return 0.0
+    recorded_s = max(run.elapsed_s, *(task.finished_at_s for task in tasks))
+    busy_s = sum(end_s - start_s for start_s, end_s in busy_intervals(tasks))
+    return _neat(max(0.0, recorded_s - busy_s))
+
+
+def _barrier_s(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
+    """When all that the phase reads had ended: a reduce that starts earlier waits until then."""
+    before = (task.finished_at_s for at in phase.after for task in phases[at].timeline)
+    return max(before, default=0.0)
+
+
+def _phase(
+    phase: PastPhase,
+    barrier_s: float,
+    names: set[str],
+    kinds: Mapping[str, SlotKind],
+    options: ReplayOptions,
+) -> Phase:
     name = printable(phase.name.partition(":")[0])[:_NAME_CHARACTERS_MAX]
     while name in names:
         name = f"{name}'"
     names.add(name)
-    fetch, lengths = _lengths(phase, options.least_s)
+    fetch, lengths = _lengths(phase, barrier_s, options.least_s)
     return Phase(
         name=name,
-        kind=_KINDS.get(phase.kind, SlotKind.MAP),
+        kind=kinds.get(phase.kind, SlotKind.MAP),
         tasks=phase.tasks,
         lengths=lengths,
         fetch=fetch,
@@ -231,24 +296,32 @@ def _phase(phase: PastPhase, names: set[str], options: ReplayOptions) -> Phase:
     )
 
 
-def _lengths(phase: PastPhase, least_s: float) -> tuple[TaskLengths | None, TaskLengths]:
-    """The length of fetching, if the log has it, and of the rest."""
+def _lengths(
+    phase: PastPhase, barrier_s: float, least_s: float
+) -> tuple[TaskLengths | None, TaskLengths]:
+    """The length of fetching, if the log has it, and of the rest, both after the barrier."""
     tasks = phase.timeline
     if len(tasks) != phase.tasks:
         avg_s = max(phase.avg_s, least_s)
         return None, ConstantLengths(avg_s, max(phase.max_s, avg_s))
     if all(task.fetched_at_s is None for task in tasks):
-        return None, ListedLengths(tuple(max(_neat(task.length_s), least_s) for task in tasks))
-    parts = [_parts_s(task, least_s) for task in tasks]
+        return None, ListedLengths(
+            tuple(
+                max(_neat(task.finished_at_s - max(task.started_at_s, barrier_s)), least_s)
+                for task in tasks
+            )
+        )
+    parts = [_parts_s(task, barrier_s, least_s) for task in tasks]
     fetch_s, work_s = zip(*parts, strict=True)
     return ListedLengths(fetch_s), ListedLengths(work_s)
 
 
-def _parts_s(task: PastTask, least_s: float) -> tuple[float, float]:
+def _parts_s(task: PastTask, barrier_s: float, least_s: float) -> tuple[float, float]:
     """Until a task had its input, and from then on."""
-    fetched_at_s = task.started_at_s if task.fetched_at_s is None else task.fetched_at_s
+    began_s = max(task.started_at_s, barrier_s)
+    fetched_at_s = began_s if task.fetched_at_s is None else max(task.fetched_at_s, began_s)
     return (
-        max(_neat(fetched_at_s - task.started_at_s), least_s),
+        max(_neat(fetched_at_s - began_s), least_s),
         max(_neat(task.finished_at_s - fetched_at_s), least_s),
     )
 

@@ -21,6 +21,8 @@ from sluice.model.job import Job, SlotKind
 Change = tuple[float, int]  # at an instant, so many more
 
 _ASK = "The logs do not contain the cluster's number of slots: set map_slots and reduce_slots."
+_KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
+SHARED_SLOTS = frozenset({"spark"})  # logs of systems whose cores run tasks of all stages
 
 
 def cluster_of(
@@ -29,27 +31,40 @@ def cluster_of(
     clusters: Sequence[Cluster],
     map_slots: int | None,
     reduce_slots: int | None,
+    containers: int | None = None,
 ) -> tuple[Cluster | None, list[str]]:
     """The cluster, None where a kind that the jobs need is not known; and how it was found.
 
-    clusters: clusters of logs that are workloads.  map_slots, reduce_slots: what was asked for.
+    clusters: clusters of logs that are workloads.  map_slots, reduce_slots, containers: what
+    was asked for. Without containers of their own, jobs of stages run in the typed slots.
     """
     asked = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
-    if clusters and not runs and map_slots is None and reduce_slots is None:
+    if clusters and not runs and map_slots is None and reduce_slots is None and not containers:
         return clusters[0], ["The cluster is that of the log."]
     needed = {phase.kind for job in jobs for phase in job.phases}
+    has_shared = SlotKind.CONTAINER in needed
     slots: dict[SlotKind, int] = {}
     notes = []
     for kind, wanted in asked.items():
-        slots[kind], why = _slots(kind, wanted, runs, clusters)
+        typed = [run for run in runs if not (has_shared and run.source in SHARED_SLOTS)]
+        slots[kind], why = _slots(kind, wanted, typed, clusters)
         if kind in needed or slots[kind]:
             notes.append(f"{kind.value}_slots = {slots[kind]}: {why}.")
-    if not all(slots[kind] for kind in needed):
+    slots[SlotKind.CONTAINER] = 0
+    if containers is not None or (has_shared and map_slots is None and reduce_slots is None):
+        shared = [run for run in runs if run.source in SHARED_SLOTS]
+        slots[SlotKind.CONTAINER], why = _containers(containers, shared)
+        notes.append(f"containers = {slots[SlotKind.CONTAINER]}: {why}.")
+    # Any slot can serve as a container.
+    if not all(slots[kind] or kind is SlotKind.CONTAINER for kind in needed) or not any(
+        slots.values()
+    ):
         return None, [_ASK]
     node = Node(
         node_id=NodeId("node-1"),
         map_slots=slots[SlotKind.MAP],
         reduce_slots=slots[SlotKind.REDUCE],
+        containers=slots[SlotKind.CONTAINER],
     )
     return Cluster(nodes=(node,), is_totals=True), notes
 
@@ -71,6 +86,28 @@ def _slots(
     return min(seen, SLOTS_MAX), how
 
 
+def _containers(wanted: int | None, runs: Sequence[PastRun]) -> tuple[int, str]:
+    """The number of containers for runs whose cores run all stages, and its source."""
+    if wanted is not None:
+        return wanted, "as asked for"
+    said = slots_at_once(runs, "map")
+    if all(run.slots.get("map") for run in runs) and said:
+        return min(said, SLOTS_MAX), "cores in the log, for tasks of any stage"
+    seen = max(said, tasks_at_once(runs))
+    return min(seen, SLOTS_MAX), "the most tasks that ran side by side in the log"
+
+
+def slots_of(run: PastRun) -> dict[SlotKind, int]:
+    """The slots that a run had, by kind: as its log says, or the most tasks at once."""
+    if run.source in SHARED_SLOTS:
+        return {SlotKind.CONTAINER: run.slots.get("map", 0) or tasks_at_once([run]) or 1}
+    return {
+        kind: run.slots.get(name) or tasks_at_once([run], name)
+        for name, kind in _KINDS.items()
+        if any(phase.kind == name for phase in run.phases)
+    }
+
+
 def slots_at_once(runs: Iterable[PastRun], kind: str) -> int:
     """The most slots of a kind that runs had together at one instant.
 
@@ -87,13 +124,16 @@ def slots_at_once(runs: Iterable[PastRun], kind: str) -> int:
     return max(always, _highest(changes))
 
 
-def tasks_at_once(runs: Iterable[PastRun], kind: str) -> int:
-    """The most tasks of a kind that ran at one instant, over all runs that list their tasks."""
+def tasks_at_once(runs: Iterable[PastRun], kind: str | None = None) -> int:
+    """The most tasks that ran at one instant, over all runs that list their tasks.
+
+    kind: of this kind only.
+    """
     changes: list[Change] = []
     for run in runs:
         began_s = run.submitted_at_s or 0.0
         for phase in run.phases:
-            if phase.kind == kind:
+            if kind in (None, phase.kind):
                 changes += ((began_s + task.started_at_s, 1) for task in phase.timeline)
                 changes += ((began_s + task.finished_at_s, -1) for task in phase.timeline)
     return _highest(changes)

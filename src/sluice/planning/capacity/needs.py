@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.estimate.bounds import Bound, TimeLaw
-from sluice.estimate.vm_need import Containers, containers_per_job, shared_job, vms_per_job
+from sluice.estimate.vm_need import (
+    Containers,
+    containers_per_job,
+    shared_job,
+    stages_law,
+    vms_per_job,
+)
 from sluice.model.classes import ClassProfile, JobClass
 from sluice.model.errors import InvalidInput
 
@@ -20,6 +26,7 @@ class ClassNeed:
     """VMs and containers that one job of a class needs.
 
     law, containers, slack_s: None if the class gives only its VMs per job.
+    shared_containers: of a class of phases, which needs no typed ones; else None.
     slack_s: deadline minus the time that containers cannot shorten, above 0.
     """
 
@@ -27,6 +34,7 @@ class ClassNeed:
     law: TimeLaw | None = None
     containers: Containers[float] | None = None
     slack_s: float | None = None
+    shared_containers: float | None = None
 
 
 def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, float]:
@@ -34,7 +42,7 @@ def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, fl
 
     Raises InvalidInput that names class and field if a profile has too few tasks for the bound.
     """
-    fixed_s = {one.class_id: _law(one, bound) for one in classes if one.profile is not None}
+    fixed_s = {one.class_id: _law(one, bound) for one in classes if _has_tasks(one)}
     return {
         one.class_id: law.xi_fixed_s
         for one in classes
@@ -57,6 +65,16 @@ def _need(one: JobClass, bound: Bound) -> ClassNeed:
         return ClassNeed(vms_per_job=one.vms_per_job)
     law = _law(one, bound)
     assert one.deadline_s is not None, "a class with a profile has a deadline"
+    if one.phases:
+        assert one.containers_per_vm is not None, "a class with phases has this"
+        slack_s = one.deadline_s - law.xi_fixed_s
+        shared = law.xi_map_s / slack_s
+        return ClassNeed(
+            vms_per_job=shared / one.containers_per_vm,
+            law=law,
+            slack_s=slack_s,
+            shared_containers=shared,
+        )
     assert one.maps_per_vm is not None, "it has both of these"
     assert one.reduces_per_vm is not None, "it has both of these"
     slack_s = one.deadline_s - law.xi_fixed_s
@@ -69,7 +87,20 @@ def _need(one: JobClass, bound: Bound) -> ClassNeed:
     )
 
 
+def _has_tasks(one: JobClass) -> bool:
+    return one.profile is not None or bool(one.phases)
+
+
 def _law(one: JobClass, bound: Bound) -> TimeLaw:
+    if one.phases:
+        law = stages_law(one.phases, one.driver_s, bound)
+        if law.xi_map_s <= 0:
+            raise InvalidInput(
+                f"phases have one task each, too few for bound {bound.value}",
+                where=f"class {one.class_id!r}",
+                hint="use --bound low or avg, or give vms_per_job instead of the phases",
+            )
+        return law
     assert one.profile is not None, "the class has one"
     law = shared_job(one.profile).law(bound)
     for field, xi_s in (("maps", law.xi_map_s), ("reduces", law.xi_reduce_s)):

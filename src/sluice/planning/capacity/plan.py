@@ -32,6 +32,7 @@ class ClassPlan:
     """Plan of one class: admitted concurrent jobs, with containers and VMs for all of them.
 
     map_containers, reduce_containers, time_s: None if the class gives only its VMs per job.
+    containers: of a class of phases, for tasks of any stage; None for any other class.
     time_s: also None if no job is admitted.  share: share of the VMs; 0 if no job is admitted.
     """
 
@@ -45,6 +46,7 @@ class ClassPlan:
     reduce_containers: float | None
     time_s: float | None
     break_even: BreakEven
+    containers: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +196,7 @@ def _class_plan(
             reduce_containers=None if containers is None else containers.reduces * jobs,
             time_s=None,
             break_even=break_even(one, need, rent),
+            containers=None if need.shared_containers is None else need.shared_containers * jobs,
         ),
         need,
     )
@@ -201,6 +204,9 @@ def _class_plan(
 
 def _timed(one: ClassPlan, need: ClassNeed) -> ClassPlan:
     """Add the time that the jobs take with these containers."""
+    if need.law is not None and one.containers:
+        law = need.law
+        return replace(one, time_s=law.xi_map_s * one.jobs / one.containers + law.xi_fixed_s)
     if need.law is None or not one.map_containers or not one.reduce_containers:
         return one
     return replace(one, time_s=need.law.time_s(one.jobs, one.map_containers, one.reduce_containers))
@@ -237,17 +243,22 @@ def _whole_plan(
 
 
 def _rounded_up(part: ClassPlan, need: ClassNeed) -> ClassPlan:
+    if part.containers is not None:
+        return _timed(replace(part, containers=_whole(part.containers)), need)
     if part.map_containers is None or part.reduce_containers is None:
         return part
-    maps, reduces = (
-        float(math.ceil(containers - _SLOP * max(1.0, containers)))
-        for containers in (part.map_containers, part.reduce_containers)
-    )
+    maps, reduces = map(_whole, (part.map_containers, part.reduce_containers))
     return _timed(replace(part, map_containers=maps, reduce_containers=reduces), need)
+
+
+def _whole(containers: float) -> float:
+    return float(math.ceil(containers - _SLOP * max(1.0, containers)))
 
 
 def _held_vms(one: JobClass, part: ClassPlan) -> float:
     """VMs that the containers of the class fill."""
+    if part.containers is not None and one.containers_per_vm is not None:
+        return part.containers / one.containers_per_vm
     if part.map_containers is None or part.reduce_containers is None:
         return part.vms
     assert one.maps_per_vm is not None, "a class with containers says how many fit a VM"

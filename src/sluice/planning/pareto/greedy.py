@@ -135,6 +135,7 @@ def greedy_frontier(
 
     Raises InvalidInput for several VM types, or if the search would take too many steps.
     """
+    _check_phases(problem)
     (offer,) = _one_offer(problem)
     tuning = problem.options.tasks
     walkers = [
@@ -215,6 +216,16 @@ def _walk(
         heapq.heapreplace(slowest, (-entry.time_s, number))
         steps[number].append(step + 1)
         entries[number].append(entry)
+
+
+def _check_phases(problem: ParetoProblem) -> None:
+    for job in problem.jobs:
+        if job.stages:
+            raise InvalidInput(
+                "the greedy search supports jobs of maps and reduces, and it has phases",
+                where=f"job {job.job_id!r}",
+                hint="use --search exact",
+            )
 
 
 def _one_offer(problem: ParetoProblem) -> tuple[VmOffer, ...]:

@@ -20,7 +20,10 @@ from sluice.planning.pareto.spills import MapShare, moved_bytes
 
 
 class JobChoice(NamedTuple):
-    """Decision for one job: VM offer, slots, task counts and buffer."""
+    """Decision for one job: VM offer, slots, task counts and buffer.
+
+    containers: of a job of stages, which has no typed slots; else 0.
+    """
 
     offer: VmOffer
     map_slots: int
@@ -28,6 +31,7 @@ class JobChoice(NamedTuple):
     map_tasks: int
     reduce_tasks: int
     buffer: BufferSetting | None
+    containers: int = 0
 
 
 class PlanEntry(NamedTuple):
@@ -96,6 +100,10 @@ class JobPricing:
         single_wave, where = problem.options.single_wave, f"job {self.job.job_id!r}"
         self.maps = PhaseTimes(self.job.maps, single_wave, f"{where}, maps")
         self.reduces = PhaseTimes(self.job.reduces, single_wave, f"{where}, reduces")
+        self.stages = [
+            PhaseTimes(stage, single_wave, f"{where}, phase {number}")
+            for number, stage in enumerate(self.job.stages, start=1)
+        ]
         self._problem = problem
         # Each job has its own generator, so that the draws of one job do not affect another.
         self._draw = random.Random(f"{problem.options.seed}/{number}")
@@ -104,13 +112,25 @@ class JobPricing:
 
     def entry(self, choice: JobChoice) -> PlanEntry:
         """Return time, costs and VMs of a choice."""
-        offer, map_slots, reduce_slots, map_tasks, reduce_tasks, buffer = choice
-        time_s = (
-            self.maps.time_s(map_tasks, map_slots) + self.reduces.time_s(reduce_tasks, reduce_slots)
-        ) / offer.speed
-        vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots)
+        offer, map_slots, reduce_slots, map_tasks, reduce_tasks, buffer, containers = choice
+        if self.stages:
+            tasks_s = self.stages_s(containers)
+        else:
+            tasks_s = self.maps.time_s(map_tasks, map_slots) + self.reduces.time_s(
+                reduce_tasks, reduce_slots
+            )
+        time_s = (tasks_s + self.job.driver_s) / offer.speed
+        vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots, containers=containers)
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
         return PlanEntry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
+
+    def stages_s(self, containers: int) -> float:
+        """Time of all stages in turn, each in as many of these containers as it can use."""
+        return sum(
+            stage.time_s(tasks, stage.useful_slots(tasks, containers))
+            for stage in self.stages
+            for tasks in (stage.phase.tasks,)
+        )
 
     @property
     def buffer_tuning(self) -> BufferTuning:

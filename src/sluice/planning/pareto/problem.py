@@ -66,32 +66,54 @@ class PlannedPhase:
     parts: tuple[TaskLengths, ...]
 
 
+NO_PHASE = PlannedPhase(tasks=0, tasks_max=0, parts=())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedJob:
-    """A job of a plan: a map phase, then a reduce phase that shuffles first."""
+    """A job of a plan: a map phase, then a reduce phase that shuffles first; or stages.
+
+    stages: run in turn, each in all containers of the job. Then maps and reduces are NO_PHASE.
+    driver_s: time outside tasks, which no number of slots shortens.
+    """
 
     job_id: JobId
-    maps: PlannedPhase
-    reduces: PlannedPhase
+    maps: PlannedPhase = NO_PHASE
+    reduces: PlannedPhase = NO_PHASE
+    stages: tuple[PlannedPhase, ...] = ()
+    driver_s: float = 0.0
     output: MapOutput | None = None
     buffer: BufferRanges = field(default=BufferRanges())
 
     @classmethod
-    def of(cls, job: Job) -> PlannedJob:
-        """Convert a job. Raises InvalidInput that names a missing value."""
-        if job.phases and any(phase.kind is SlotKind.CONTAINER for phase in job.phases):
-            raise _lacking(
-                job,
-                "it has phases, which planning does not support",
-                "use `sluice simulate` for jobs of stages, or give the job maps and reduces",
+    def of(cls, job: Job, *, in_containers: bool = False) -> PlannedJob:
+        """Convert a job. Raises InvalidInput that names a missing value.
+
+        in_containers: plan maps and reduces as stages too, because VMs have no typed slots.
+        """
+        if in_containers or any(phase.kind is SlotKind.CONTAINER for phase in job.phases):
+            if not job.phases:
+                raise _lacking(job, "phases is missing", "give phases with their tasks and avg_s")
+            return cls(
+                job_id=job.job_id,
+                stages=tuple(_planned(job, phase, phase.name) for phase in job.phases),
+                driver_s=job.driver_s,
+                output=_output(job),
+                buffer=job.buffer or BufferRanges(),
             )
         return cls(
             job_id=job.job_id,
             maps=_phase(job, SlotKind.MAP, "maps"),
             reduces=_phase(job, SlotKind.REDUCE, "reduces"),
+            driver_s=job.driver_s,
             output=_output(job),
             buffer=job.buffer or BufferRanges(),
         )
+
+    @property
+    def map_tasks(self) -> int:
+        """Tasks that write the map output: maps, or the first stage."""
+        return (self.stages[0] if self.stages else self.maps).tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +154,10 @@ def _phase(job: Job, kind: SlotKind, name: str) -> PlannedPhase:
         raise _lacking(job, f"{name}.tasks is 0 or missing", "give at least one map and one reduce")
     if len(found) > 1:
         raise _lacking(job, f"it has {len(found)} phases of {name}", "plan its steps one by one")
-    phase = found[0]
+    return _planned(job, found[0], name)
+
+
+def _planned(job: Job, phase: Phase, name: str) -> PlannedPhase:
     if phase.lengths is None:
         raise _lacking(job, f"{name} has no lengths", "give avg_s, or run the job once")
     return PlannedPhase(
@@ -158,6 +183,12 @@ def _output(job: Job) -> MapOutput | None:
 
 
 def _check_tunable(job: PlannedJob) -> None:
+    if job.stages:
+        raise InvalidInput(
+            "the tasks of its phases cannot be tuned",
+            where=f"job {job.job_id!r}",
+            hint="leave out --tune tasks, or give the job maps and reduces",
+        )
     for name, phase in (("maps", job.maps), ("reduces", job.reduces)):
         if phase.tasks_max > TUNED_TASKS_MAX:
             raise InvalidInput(

@@ -54,7 +54,8 @@ def job_entries(
     """
     tuning = problem.options.tasks
     if tuning is TaskTuning.FIXED:
-        found = (_fastest(pricing, offer) for offer in problem.offers)
+        fastest = _fastest_stages if pricing.job.stages else _fastest
+        found = (fastest(pricing, offer) for offer in problem.offers)
     else:
         from sluice.planning.pareto.tuned import TunedJob
 
@@ -75,6 +76,19 @@ def _fastest(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
         map_slots = pricing.maps.useful_slots(maps, vms * shape.map_slots)
         reduce_slots = pricing.reduces.useful_slots(reduces, vms * shape.reduce_slots)
         yield pricing.entry(JobChoice(offer, map_slots, reduce_slots, maps, reduces, buffer))
+
+
+def _fastest_stages(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
+    """The same for a job of stages, which share the containers of its VMs one after the other."""
+    per_vm = offer.shape.containers_of_any
+    tasks = [stage.phase.tasks for stage in pricing.stages]
+    breaks = sorted({vms for one in set(tasks) for vms in breaking_vms(one, per_vm)})
+    buffer = pricing.buffer(pricing.job.map_tasks)
+    for vms in breaks:
+        useful = max(
+            stage.useful_slots(stage.phase.tasks, vms * per_vm) for stage in pricing.stages
+        )
+        yield pricing.entry(JobChoice(offer, 0, 0, 0, 0, buffer, useful))
 
 
 def breaking_vms(tasks: int, per_vm: int) -> list[int]:

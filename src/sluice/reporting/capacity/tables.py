@@ -31,22 +31,34 @@ def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Tabl
     shown = plan.classes[:classes_max]
     table = plain_table(left_out(len(plan.classes) - len(shown)))
     table.add_column("class", no_wrap=True)
-    for name in ("jobs", "refused", "VMs each", "VMs", "share", "maps", "reduces", "time"):
+    held = _held(plan)
+    for name in ("jobs", "refused", "VMs each", "VMs", "share", *held, "time"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in shown:
-        table.add_row(name_cell(one.class_id), *_cells(one))
+        table.add_row(name_cell(one.class_id), *_cells(one, held))
     return table
 
 
-def _cells(one: ClassPlan) -> list[Text]:
+def _held(plan: CapacityPlan) -> list[str]:
+    """Columns of containers: typed ones, unless all classes share theirs over their phases."""
+    shared = [one.containers is not None for one in plan.classes]
+    typed = [] if all(shared) else ["maps", "reduces"]
+    return [*typed, "containers"] if any(shared) else typed
+
+
+def _cells(one: ClassPlan, held: Sequence[str]) -> list[Text]:
+    containers = {
+        "maps": one.map_containers,
+        "reduces": one.reduce_containers,
+        "containers": one.containers,
+    }
     return [
         plain_text(hundredths(one.jobs)),
         plain_text(hundredths(one.rejected), "red" if one.rejected else "dim"),
         plain_text(hundredths(one.vms_per_job)),
         plain_text(hundredths(one.vms)),
         plain_text(share(one.share)),
-        plain_text(hundredths(one.map_containers)),
-        plain_text(hundredths(one.reduce_containers)),
+        *(plain_text(hundredths(containers[name])) for name in held),
         plain_text(duration_tight(one.time_s)),
     ]
 

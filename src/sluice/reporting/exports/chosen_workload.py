@@ -25,6 +25,7 @@ from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Plan
 from sluice.planning.pareto.pricing import PlanEntry
 
+_CAPS = ("map_slots_max", "reduce_slots_max", "containers_max")
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
 
 
@@ -35,7 +36,7 @@ def chosen_workload(workload: Workload, plan: Plan) -> Workload:
         workload,
         cluster=_cluster(plan),
         pools=tuple(
-            _pool(job, entry) for job, entry in zip(workload.jobs, plan.entries, strict=True)
+            _pool(job, entry, plan) for job, entry in zip(workload.jobs, plan.entries, strict=True)
         ),
         jobs=tuple(
             _job(job, entry, start_s)
@@ -66,15 +67,27 @@ def _cluster(plan: Plan) -> Cluster:
     named = len(vms) > 1
     return Cluster(
         nodes=tuple(
-            Node(
-                node_id=NodeId(f"{name if named else 'node'}-{number}"),
-                map_slots=shape.map_slots,
-                reduce_slots=shape.reduce_slots,
-            )
+            _node(f"{name if named else 'node'}-{number}", _room(shape, plan))
             for (name, shape), count in vms.items()
             for number in range(1, count + 1)
         )
     )
+
+
+def _node(name: str, room: Mapping[str, int]) -> Node:
+    return Node(
+        node_id=NodeId(name),
+        map_slots=room.get("map_slots", 0),
+        reduce_slots=room.get("reduce_slots", 0),
+        containers=room.get("containers", 0),
+    )
+
+
+def _room(shape: VmShape, plan: Plan) -> dict[str, int]:
+    """The slots of a VM; as containers if a job of the plan has stages."""
+    if any(entry.choice.containers for entry in plan.entries):
+        return {"containers": shape.containers_of_any}
+    return {"map_slots": shape.map_slots, "reduce_slots": shape.reduce_slots}
 
 
 def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
@@ -92,7 +105,12 @@ def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
     return needs
 
 
-def _pool(job: Job, entry: PlanEntry) -> Pool:
+def _pool(job: Job, entry: PlanEntry, plan: Plan) -> Pool:
+    choice = entry.choice
+    if any(one.choice.containers for one in plan.entries):
+        # Maps and reduces take containers too, where another job has stages.
+        most = choice.containers or choice.map_slots + choice.reduce_slots
+        return Pool(pool_id=PoolId(str(job.job_id)), containers_max=most)
     return Pool(
         pool_id=PoolId(str(job.job_id)),
         map_slots_max=entry.choice.map_slots,
@@ -103,6 +121,8 @@ def _pool(job: Job, entry: PlanEntry) -> Pool:
 def _job(job: Job, entry: PlanEntry, start_s: float) -> Job:
     choice = entry.choice
     tasks = {SlotKind.MAP: choice.map_tasks, SlotKind.REDUCE: choice.reduce_tasks}
+    if choice.containers:
+        tasks = {}
     deadline_at_s = job.deadline_at_s
     if start_s and deadline_at_s is not None and deadline_at_s <= start_s:
         deadline_at_s = None  # it cannot be met, and must not be before the submission
@@ -116,6 +136,7 @@ def _job(job: Job, entry: PlanEntry, start_s: float) -> Job:
             _phase(phase, tasks.get(phase.kind, phase.tasks), choice.offer.speed)
             for phase in job.phases
         ),
+        driver_s=job.driver_s / choice.offer.speed,
         submitted_at_s=start_s or job.submitted_at_s,
         deadline_at_s=deadline_at_s,
         buffer=buffer if job.buffer or buffer != BufferRanges() else None,
@@ -158,8 +179,7 @@ def chosen_document(raw: Mapping[str, Any], workload: Workload, plan: Plan) -> d
         "pools": [
             {
                 "id": str(pool.pool_id),
-                "map_slots_max": pool.map_slots_max,
-                "reduce_slots_max": pool.reduce_slots_max,
+                **{name: most for name in _CAPS if (most := getattr(pool, name)) is not None},
             }
             for pool in chosen.pools
         ],
@@ -169,10 +189,7 @@ def chosen_document(raw: Mapping[str, Any], workload: Workload, plan: Plan) -> d
 
 def _cluster_document(raw: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     per_vm = {key: value for key, value in raw.items() if key.endswith("_per_vm")}
-    groups = [
-        ({"map_slots": shape.map_slots, "reduce_slots": shape.reduce_slots}, name, vms)
-        for (name, shape), vms in _rented(plan).items()
-    ]
+    groups = [(_room(shape, plan), name, vms) for (name, shape), vms in _rented(plan).items()]
     if len(groups) == 1:
         node, _, vms = groups[0]
         return {"nodes": vms, "node": node, **per_vm}
@@ -200,11 +217,34 @@ def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, 
                 "spill_threshold": setting.spill_threshold,
             },
         }
+    if after.driver_s != before.driver_s:
+        document["driver_s"] = after.driver_s
+    if "phases" in raw:
+        return {**document, "phases": _stage_documents(raw["phases"], before, after)}
     for old, new in zip(before.phases, after.phases, strict=True):
         document |= _phase_documents(raw, old, new, is_run=after.run is not None)
     if "profile" in raw and any(name in document for name in ("maps", "reduces")):
         _drop_profile(document, raw, after)
     return document
+
+
+def _stage_documents(raw: Sequence[Any], before: Job, after: Job) -> list[Any]:
+    """The stages in the order of the file, with the lengths that the plan changes."""
+    changed = {
+        new.name: new
+        for old, new in zip(before.phases, after.phases, strict=True)
+        if new.lengths is not old.lengths
+    }
+    return [
+        {**_kept(stage), **_explicit(stage, phase.tasks, phase.lengths)}
+        if (phase := changed.get(stage["name"])) is not None and phase.lengths is not None
+        else stage
+        for stage in raw
+    ]
+
+
+def _kept(stage: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: stage[key] for key in ("name", "after", "demand") if key in stage}
 
 
 def _phase_documents(

@@ -19,17 +19,21 @@ MASTERS = 1  # containers without a task, for each job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotQueue:
-    """The queue of a job. vms: rented for it; also the weight of the queue."""
+    """The queue of a job. vms: rented for it; also the weight of the queue.
+
+    stage_slots: containers for tasks of any stage, in place of typed slots.
+    """
 
     name: str
     map_slots: int
     reduce_slots: int
     vms: int
+    stage_slots: int = 0
 
     @property
     def containers(self) -> int:
         """Containers in use at once, with the application master."""
-        return max(self.map_slots, self.reduce_slots) + MASTERS
+        return max(self.map_slots, self.reduce_slots, self.stage_slots) + MASTERS
 
 
 def fair_scheduler_xml(
@@ -51,7 +55,10 @@ def fair_scheduler_xml(
 
 def _queue(name: str, queue: SlotQueue, room: str) -> Iterator[str]:
     yield f'  <queue name="{escape(name)}">'
-    yield f"    <!-- map slots: {queue.map_slots}, reduce slots: {queue.reduce_slots} -->"
+    if queue.stage_slots:
+        yield f"    <!-- containers for tasks of any stage: {queue.stage_slots} -->"
+    else:
+        yield f"    <!-- map slots: {queue.map_slots}, reduce slots: {queue.reduce_slots} -->"
     yield f"    <minResources>{room}</minResources>"
     yield f"    <maxResources>{room}</maxResources>"
     yield "    <maxRunningApps>1</maxRunningApps>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sluice.model.buffers import BufferRanges
@@ -57,7 +57,7 @@ def _phases(job: Job) -> dict[str, Any]:
     if not job.phases:
         return {}
     if not job.is_map_reduce:
-        return {"phases": [_stage_document(job, index) for index in range(len(job.phases))]}
+        return {"phases": stage_documents(job.phases)}
     document: dict[str, Any] = {}
     for phase in job.phases:
         document |= _phase_documents(phase)
@@ -143,12 +143,17 @@ def _other_members(phase: Phase) -> dict[str, Any]:
     return document | {n: getattr(phase, n) for n in names if getattr(phase, n) != 1}
 
 
-def _stage_document(job: Job, index: int) -> dict[str, Any]:
+def stage_documents(phases: Sequence[Phase]) -> list[dict[str, Any]]:
+    """The stages of a job or of a class, as under `phases`."""
+    return [_stage_document(phases, index) for index in range(len(phases))]
+
+
+def _stage_document(phases: Sequence[Phase], index: int) -> dict[str, Any]:
     """One stage; `after` only where it does not follow just the stage before it.
 
     A shuffle becomes part of each task's length: stages have no shuffle of their own.
     """
-    phase = job.phases[index]
+    phase = phases[index]
     lengths = _joined(phase)
     document: dict[str, Any] = {
         "name": phase.name,
@@ -157,7 +162,7 @@ def _stage_document(job: Job, index: int) -> dict[str, Any]:
         **_other_members(phase),
     }
     if phase.after != ((index - 1,) if index else ()):
-        document["after"] = [job.phases[position].name for position in phase.after]
+        document["after"] = [phases[position].name for position in phase.after]
     if not phase.demand.work.is_zero:
         document["demand"] = _resources(phase.demand.work)
     return document

@@ -22,10 +22,16 @@ from sluice.model.queues import Queue
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
-from sluice.reporting.exports.job_document import job_document, lengths_document
+from sluice.reporting.exports.job_document import (
+    job_document,
+    lengths_document,
+    stage_documents,
+)
 
 _SLOTS = ("map_slots", "reduce_slots", "containers")
-_SLOT_LIMITS = ("map_slots_min", "reduce_slots_min", "map_slots_max", "reduce_slots_max")
+_SLOT_LIMITS = (
+    "map_slots_min", "reduce_slots_min", "map_slots_max", "reduce_slots_max", "containers_max",
+)  # fmt: skip
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:
@@ -115,7 +121,12 @@ def _cluster(cluster: Cluster | None) -> dict[str, Any]:
 def _vm(vm: VmShape | None) -> dict[str, Any]:
     if vm is None:
         return {}
-    return {"map_slots_per_vm": vm.map_slots, "reduce_slots_per_vm": vm.reduce_slots}
+    given = {
+        "map_slots_per_vm": vm.map_slots,
+        "reduce_slots_per_vm": vm.reduce_slots,
+        "containers_per_vm": vm.containers,
+    }
+    return {name: slots for name, slots in given.items() if slots}
 
 
 def _room(node: Node) -> dict[str, Any]:
@@ -217,7 +228,14 @@ def _prices(prices: Prices | None, capacity: CapacityPrices | None) -> dict[str,
 
 def _class(one: JobClass) -> dict[str, Any]:
     default = JobClass(class_id="class", penalty_usd=0.0, jobs_max=0.0, vms_per_job=1.0)
-    names = ("jobs_min", "deadline_s", "maps_per_vm", "reduces_per_vm")
+    names = (
+        "jobs_min",
+        "deadline_s",
+        "maps_per_vm",
+        "reduces_per_vm",
+        "containers_per_vm",
+        "driver_s",
+    )
     document: dict[str, Any] = {
         "id": one.class_id,
         "penalty_usd": one.penalty_usd,
@@ -226,6 +244,8 @@ def _class(one: JobClass) -> dict[str, Any]:
     }
     if one.vms_per_job is not None:
         document["vms_per_job"] = one.vms_per_job
+    if one.phases:
+        document["phases"] = stage_documents(one.phases)
     if one.profile is not None:
         profile = one.profile
         document["maps"] = {"tasks": profile.map_tasks, **lengths_document(profile.maps)}

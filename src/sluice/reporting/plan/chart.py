@@ -51,9 +51,12 @@ class JobShare(NamedTuple):
     vms: int
     map_slots: int
     reduce_slots: int
+    containers: int = 0
 
     def __str__(self) -> str:
         slots = f"{self.map_slots} + {self.reduce_slots} slots"
+        if self.containers:
+            slots = f"{self.containers} containers"
         return f"{shortened(self.job, 12)}: {self.vms} VMs, {slots}"
 
 

@@ -178,11 +178,11 @@ class PlanResult:
     def _job(self, entry: PlanEntry, wave: int | None) -> dict[str, object]:
         choice, setting = entry.choice, entry.choice.buffer
         document: dict[str, object] = {
-            "map_slots": choice.map_slots,
-            "reduce_slots": choice.reduce_slots,
+            "map_slots": choice.map_slots or None,
+            "reduce_slots": choice.reduce_slots or None,
             "vms": entry.vms,
-            "map_tasks": choice.map_tasks,
-            "reduce_tasks": choice.reduce_tasks,
+            "map_tasks": choice.map_tasks or None,
+            "reduce_tasks": choice.reduce_tasks or None,
             "time_s": entry.time_s,
             "cost_usd": entry.vm_usd,
             "io_usd": entry.io_usd,
@@ -194,6 +194,8 @@ class PlanResult:
                 "spill_threshold": setting.spill_threshold,
             },
         }
+        if choice.containers:
+            document["containers"] = choice.containers
         if self.problem.has_types:
             document |= {"vm_type": choice.offer.vm_type, "rent": choice.offer.rent.value}
         return document if wave is None else {**document, "wave": wave + 1}
@@ -247,6 +249,7 @@ class PlanResult:
                         entry.vms,
                         entry.choice.map_slots,
                         entry.choice.reduce_slots,
+                        entry.choice.containers,
                     )
                     for job, entry in islice(
                         zip(self.problem.jobs, plan.entries, strict=True), JOBS_SHOWN_MAX
@@ -281,6 +284,7 @@ class PlanResult:
                 name=str(job.job_id),
                 map_slots=entry.choice.map_slots,
                 reduce_slots=entry.choice.reduce_slots,
+                stage_slots=entry.choice.containers,
                 vms=entry.vms,
             )
             for job, entry in zip(self.problem.jobs, plan.entries, strict=True)

@@ -80,7 +80,8 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
     plan = result.plan(number)
     shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
     hidden = left_out(len(plan.entries) - len(shown))
-    about = f"plan {number}; maps and reduces: {_counted(result)}"
+    has_typed = any(entry.choice.map_slots for entry in plan.entries)
+    about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")
     table = plain_table("; ".join(part for part in (about, hidden) if part))
     table.add_column("job", no_wrap=True)
     for name in _columns(result, plan):
@@ -99,7 +100,11 @@ def _counted(result: PlanResult) -> str:
 
 
 def _columns(result: PlanResult, plan: Plan) -> list[str]:
-    columns = ["VMs", "maps", "reduces"]
+    columns = ["VMs"]
+    if any(entry.choice.map_slots for entry in plan.entries):
+        columns += ["maps", "reduces"]
+    if any(entry.choice.containers for entry in plan.entries):
+        columns.append("containers")
     if result.problem.has_types:
         columns.append("type")
     if plan.waves:
@@ -118,6 +123,7 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
         "VMs": count(entry.vms),
         "maps": _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut),
         "reduces": _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut),
+        "containers": count(choice.containers) if choice.containers else NOTHING,
         "type": f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}",
         "wave": next(
             (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs), NOTHING
@@ -132,6 +138,8 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
 
 def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:
     """Slots, and the tasks on them if task counts were tuned."""
+    if not slots:
+        return NOTHING
     return f"{count(tasks)} on {count(slots)}" if is_cut else count(slots)
 
 

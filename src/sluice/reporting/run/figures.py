@@ -20,7 +20,14 @@ from sluice.model.ids import JobId
 from sluice.reporting.run import trace
 from sluice.reporting.run.failures import failures_of
 from sluice.reporting.run.measurement import Predicted, measured_profiles
-from sluice.reporting.run.outcomes import AttemptTotals, JobOutcome, total_s, utilisation
+from sluice.reporting.run.outcomes import (
+    NOT_RECORDED,
+    AttemptTotals,
+    JobOutcome,
+    JobReplay,
+    total_s,
+    utilisation,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -31,6 +38,7 @@ class RunFigures:
     like a sequence, each is made when it is read.
     events: how many the core handled.  ignored: those that changed nothing, by reason.
     extra: further fields of the document (rounds, probes, predictions).
+    replays: by job, for a workload made from logs, recorded times; None for any other workload.
     """
 
     cluster: Cluster
@@ -41,6 +49,7 @@ class RunFigures:
     events: int
     ignored: Mapping[str, int]
     extra: Mapping[str, object] = field(default_factory=dict)
+    replays: Mapping[JobId, JobReplay] | None = None
 
     @classmethod
     def of(
@@ -162,13 +171,18 @@ class RunFigures:
             "events": self.events,
             "digest": self.digest,
             "seed": self.seed,
-            "jobs": {job.job_id: job.document() for job in self.jobs},
+            "jobs": {job.job_id: job.document() | self._replay(job.job_id) for job in self.jobs},
             "utilisation": dict(self.utilisation),
             "attempts": dict(self.work.attempts),
             "states": dict(self.states),
             "ignored": dict(self.ignored),
         }
         return document | {name: _finite(value) for name, value in self.extra.items()}
+
+    def _replay(self, job_id: JobId) -> dict[str, object]:
+        if self.replays is None:
+            return {}
+        return self.replays.get(job_id, NOT_RECORDED).document()
 
     def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
         """By job, the measured lengths of each phase next to the predicted ones."""

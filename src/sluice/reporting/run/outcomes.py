@@ -106,6 +106,36 @@ def _deadline_met(entry: JobEntry, now_s: float, *, is_uncommitted: bool) -> boo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobReplay:
+    """How a job ran according to its log, and how long it takes when it is run again alone.
+
+    recorded_s: None if the log does not hold it.
+    replayed_s: with the slots that it had; None if the log does not list its tasks.
+    """
+
+    recorded_s: float | None
+    replayed_s: float | None
+
+    @property
+    def replay_error(self) -> float | None:
+        """The replayed time over the recorded one, less 1; None if one is unknown."""
+        if not self.recorded_s or self.replayed_s is None:
+            return None
+        return self.replayed_s / self.recorded_s - 1
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values, to be added to those of the job."""
+        return {
+            "recorded_s": self.recorded_s,
+            "replayed_s": self.replayed_s,
+            "replay_error": self.replay_error,
+        }
+
+
+NOT_RECORDED = JobReplay(recorded_s=None, replayed_s=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptTotals:
     """Totals of all attempts: their number by outcome, and the busy time by kind of slot."""
 

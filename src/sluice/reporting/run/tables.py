@@ -63,6 +63,30 @@ def _job_cells(job: JobOutcome) -> list[Text]:
     return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
 
 
+def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table | None:
+    """Recorded and replayed times of jobs from logs; None where no log holds any.
+
+    jobs_max: rows shown, with a note on the rest; None for all.
+    """
+    known = [
+        (job.job_id, replay)
+        for job in result.jobs
+        if (replay := (result.replays or {}).get(job.job_id)) and replay.recorded_s is not None
+    ]
+    if not known:
+        return None
+    shown = known if jobs_max is None else known[:jobs_max]
+    table = plain_table(left_out(len(known) - len(shown)))
+    table.add_column("job", no_wrap=True)
+    for name in ("recorded", "replayed", "error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for job_id, replay in shown:
+        error = NOTHING if replay.replay_error is None else signed(replay.replay_error)
+        cells = (duration_tight(replay.recorded_s), duration_tight(replay.replayed_s), error)
+        table.add_row(name_cell(job_id), *map(plain_text, cells))
+    return table
+
+
 def summary_panel(result: RunResult) -> Panel:
     """The run in a few lines: makespan, mean response, use of slots, jobs and attempts."""
     return framed("run", _summary(result))

@@ -1,0 +1,116 @@
+"""Spark logs run again as they ran: cores once, stages, driver time; recorded against replayed."""
+
+import json
+from pathlib import Path
+from statistics import median
+
+import pytest
+from tests.cli.terminal import sluice
+
+import sluice as api
+from sluice.ingest.logs.replay import workload_from_logs
+from sluice.model.job import SlotKind
+
+SPARK = Path(__file__).resolve().parents[1] / "data" / "logs" / "spark"
+LOGS = sorted(path for path in SPARK.iterdir() if path.suffix not in (".md", ".json"))
+BIG = "nds_q72_dataproc_2_2.zstd"  # 13,504 tasks
+YARN = SPARK / "application_1516285256255_0012"
+LINES = SPARK / "linelen_rdd-50MB-local2.jsonl.gz"
+JHIST = next((SPARK.parent / "jhist").glob("job_1329348432655_0001-*"))
+
+
+def replay_errors(logs):
+    for log in logs:
+        (job,) = api.simulate(workload_from_logs([log])).document()["jobs"].values()
+        assert job["recorded_s"] > 0
+        assert job["replayed_s"] == pytest.approx(
+            job["response_s"]
+            if "response_s" in job
+            else job["finished_at_s"] - job["submitted_at_s"]
+        )
+        yield job["replay_error"]
+
+
+def test_replays_err_by_a_few_percent():
+    errors = [abs(error) for error in replay_errors(log for log in LOGS if log.name != BIG)]
+
+    assert len(errors) >= 7
+    assert median(errors) <= 0.01
+    assert max(errors) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.no_invariants
+def test_so_does_one_of_thirteen_thousand_tasks():
+    (error,) = replay_errors([SPARK / BIG])
+
+    assert abs(error) <= 0.01
+
+
+def test_cores_count_once_and_the_driver_has_its_time():
+    workload = workload_from_logs([YARN])
+    (job,) = workload.jobs
+
+    assert workload.cluster.nodes[0].containers == 5
+    assert workload.cluster.slots(SlotKind.CONTAINER) == 5
+    assert {phase.kind for phase in job.phases} == {SlotKind.CONTAINER}
+    assert job.phases[1].after == (0,)
+    assert job.driver_s == pytest.approx(469.933)
+
+
+def test_twice_the_cores_help_and_half_of_them_hurt():
+    times_s = [
+        api.simulate(workload_from_logs([LINES], options={"containers": n})).total_response_s
+        for n in (1, 2, 4)
+    ]
+
+    assert times_s[0] > times_s[1] > times_s[2]
+    assert times_s[0] <= 5.2 + 2.7 + 0.2  # the work of both cores, one after the other
+
+
+def test_typed_slots_are_an_option():
+    job = workload_from_logs([YARN], options={"slots": "typed"}).jobs[0]
+
+    assert [phase.kind for phase in job.phases] == [SlotKind.MAP, SlotKind.REDUCE]
+    assert job.driver_s == 0
+
+
+def test_jobs_of_hadoop_are_compared_too():
+    (job,) = api.simulate(workload_from_logs([JHIST])).document()["jobs"].values()
+
+    assert abs(job["replay_error"]) <= 0.05
+    assert job["recorded_s"] == pytest.approx(25.4, abs=0.1)
+
+
+def test_what_the_log_does_not_hold_is_null():
+    swim = next((SPARK.parent / "swim").glob("*first50*"))
+    options = {"map_slots": 40, "reduce_slots": 20, "jobs_max": 3}
+    jobs = api.simulate(workload_from_logs([swim], options=options)).document()["jobs"]
+
+    for job in jobs.values():
+        assert (job["recorded_s"], job["replayed_s"], job["replay_error"]) == (None, None, None)
+
+
+def test_a_workload_file_has_no_recorded_times():
+    text = "{version: 1, cluster: {containers: 2}, jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
+
+    (job,) = api.simulate(api.parse_workload(text)).document()["jobs"].values()
+    assert "recorded_s" not in job
+
+
+def test_the_table_shows_recorded_replayed_and_error():
+    answer = sluice("simulate", "--from-log", YARN)
+
+    assert all(name in answer.out for name in ("recorded", "replayed", "error", "7m 53s", "0 %"))
+
+
+def test_other_policies_do_not_change_the_replay():
+    """It shows how good the model of the job is, whatever the simulated scheduler does."""
+    one, other = (
+        json.loads(sluice("simulate", "--from-log", LINES, "--json", *more).out)["jobs"]
+        for more in ((), ("--from-log-set", "containers=1", "--tasks", "fair"))
+    )
+    (one,), (other,) = one.values(), other.values()
+
+    assert one["replay_error"] == other["replay_error"]
+    assert one["finished_at_s"] < other["finished_at_s"]
