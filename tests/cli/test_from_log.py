@@ -78,6 +78,18 @@ def test_capacity_is_planned_for_the_profiles_of_a_log():
     assert any("runs, one of each profile" in note for note in told["notes"])
 
 
+def test_applications_of_stages_become_classes_of_phases():
+    given = {key: value for key, value in CLASSES.items() if "slots_per_vm" not in key}
+    logs = ("--from-log", DATA / "spark" / "local-1532512550423", "--from-log", JHIST)
+    answer = sluice("capacity", *logs, *options(given | {"containers_per_vm": 4}), "--json")
+    told = json.loads(answer.out)
+
+    assert (answer.code, answer.err) == (0, "")
+    (one,) = told["classes"].values()
+    assert one["containers"] > 0
+    assert any("in no class (job_" in note for note in told["notes"])
+
+
 def test_what_classes_lack_is_asked_for_by_name():
     bare = sluice("capacity", "--from-log", JHIST)
     assert (bare.code, "penalty_usd" in bare.err) == (2, True)

@@ -94,6 +94,16 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
     )
 
 
+def outside_s(run: PastRun) -> float:
+    """Seconds in which no task of a run ran; 0 if its log does not hold them."""
+    tasks = [task for phase in run.phases for task in phase.timeline]
+    if run.elapsed_s is None or sum(phase.tasks for phase in run.phases) != len(tasks):
+        return 0.0
+    recorded_s = max(run.elapsed_s, *(task.finished_at_s for task in tasks))
+    busy_s = sum(end_s - start_s for start_s, end_s in busy_intervals(tasks))
+    return max(0.0, recorded_s - busy_s)
+
+
 def _span(tasks: Iterable[PastTask]) -> tuple[float, float]:
     ends = [(task.started_at_s, task.finished_at_s) for task in tasks]
     return min(start for start, _ in ends), max(end for _, end in ends)

@@ -11,11 +11,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sluice.estimate.run_anatomy import outside_s
 from sluice.ingest.logs.names import printable
+from sluice.ingest.logs.slots_seen import SHARED_SLOTS
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
+from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
@@ -24,6 +27,7 @@ from sluice.model.settings import number, whole
 
 _FLAG = "--from-log-set"
 _LEAST_S = 0.001
+_NAMED_MAX = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,13 @@ NOTHING_PLANNED = PlanningOptions()
 def classes_of(runs: Sequence[PastRun], options: PlanningOptions) -> tuple[JobClass, ...]:
     """A class for each profile whose runs have one map and one reduce phase; none without penalty.
 
-    Raises InvalidInput where an option that classes need is not given.
+    With containers_per_vm also one for each application of stages, which are those of its newest
+    run. Raises InvalidInput where an option that classes need is not given.
     """
     if options.penalty_usd is None:
         return ()
-    for name in ("deadline_s", "map_slots_per_vm", "reduce_slots_per_vm"):
+    typed = ("map_slots_per_vm", "reduce_slots_per_vm") if options.containers_per_vm is None else ()
+    for name in ("deadline_s", *typed):
         if getattr(options, name) is None:
             raise InvalidInput(
                 f"{name} is missing, and classes need it with penalty_usd",
@@ -99,7 +105,7 @@ def classes_of(runs: Sequence[PastRun], options: PlanningOptions) -> tuple[JobCl
             )
     gathered: dict[str, list[PastRun]] = {}
     for run in runs:
-        if run.succeeded and has_both(run):
+        if has_class(run, options):
             gathered.setdefault(printable(run.profile), []).append(run)
     return tuple(_class(name, alike, options) for name, alike in gathered.items())
 
@@ -109,17 +115,45 @@ def has_both(run: PastRun) -> bool:
     return [phase.kind for phase in run.phases] == ["map", "reduce"]
 
 
-def about_classes(runs: Sequence[PastRun], classes: Sequence[JobClass]) -> Iterator[str]:
+def has_class(run: PastRun, options: PlanningOptions) -> bool:
+    """Whether a class can be made of a run."""
+    if options.containers_per_vm is not None and run.source in SHARED_SLOTS:
+        return run.succeeded
+    has_typed_slots = options.vm is not None and options.vm.has_typed_slots
+    return run.succeeded and has_both(run) and has_typed_slots
+
+
+def about_classes(
+    runs: Sequence[PastRun], classes: Sequence[JobClass], options: PlanningOptions
+) -> Iterator[str]:
     """Notes about runs that no class represents."""
-    given = sum(has_both(run) and run.succeeded for run in runs)
+    given = sum(has_class(run, options) for run in runs)
     if classes:
         yield f"{len(classes)} classes are made of {given} runs, one of each profile."
     if classes and given < len(runs):
-        yield f"{len(runs) - given} runs are in no class: they failed, or lack maps or reduces."
+        names = [run.run_id for run in runs if not has_class(run, options)]
+        named = ", ".join(map(printable, names[:_NAMED_MAX])) + (
+            ", ..." if len(names) > _NAMED_MAX else ""
+        )
+        yield (
+            f"{len(names)} runs are in no class ({named}): they failed, or lack maps or reduces,"
+            " or have stages and containers_per_vm is not given."
+        )
 
 
 def _class(name: str, runs: Sequence[PastRun], options: PlanningOptions) -> JobClass:
     assert options.penalty_usd is not None, "there are no classes without"
+    if options.containers_per_vm is not None and runs[0].source in SHARED_SLOTS:
+        newest = max(runs, key=lambda run: run.submitted_at_s or 0.0)
+        return JobClass(
+            class_id=name,
+            penalty_usd=options.penalty_usd,
+            jobs_max=len(runs),
+            deadline_s=options.deadline_s,
+            containers_per_vm=options.containers_per_vm,
+            driver_s=outside_s(newest),
+            phases=tuple(_stage(phase, at) for at, phase in enumerate(newest.phases)),
+        )
     return JobClass(
         class_id=name,
         penalty_usd=options.penalty_usd,
@@ -128,6 +162,16 @@ def _class(name: str, runs: Sequence[PastRun], options: PlanningOptions) -> JobC
         maps_per_vm=options.map_slots_per_vm,
         reduces_per_vm=options.reduce_slots_per_vm,
         profile=_profile(runs),
+    )
+
+
+def _stage(phase: PastPhase, at: int) -> Phase:
+    return Phase(
+        name=printable(f"{at}: {phase.name}"),
+        kind=SlotKind.CONTAINER,
+        tasks=phase.tasks,
+        lengths=_lengths([phase]),
+        after=tuple(one for one in phase.after if one < at),
     )
 
 

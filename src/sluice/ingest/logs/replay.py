@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice.estimate.run_anatomy import busy_intervals
+from sluice.estimate.run_anatomy import outside_s
 from sluice.estimate.slot_time import on_slots
 from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
@@ -49,6 +49,7 @@ _NAME_CHARACTERS_MAX = 60
 _ABOUT_TYPED = (
     "Spark's cores run stages of both kinds; here each kind has as many slots of its own."
 )
+_ABOUT_EXECUTORS = "Applications share all containers here; in the logs each had its own executors."
 _ABOUT_SHARED = (
     "The time in which a Spark application ran no task is its driver_s, before its stages."
 )
@@ -156,7 +157,7 @@ def replayed(
         runs, jobs, clusters, options.map_slots, options.reduce_slots, options.containers
     )
     classes = classes_of(runs, planning)
-    own = [*_own_notes(runs, options), *about_classes(runs, classes)]
+    own = [*_own_notes(runs, options), *about_classes(runs, classes, planning)]
     return Workload(
         cluster=cluster,
         jobs=tuple(jobs),
@@ -202,7 +203,10 @@ def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]
     if any(_shortest_s(phase) < options.least_s for phase in phases):
         yield f"least_s = {options.least_s:g}: shorter tasks are made so long."
     if any(run.source == "spark" for run in runs):
-        yield _ABOUT_SHARED if any(map(options.has_containers, runs)) else _ABOUT_TYPED
+        shared = [run for run in runs if options.has_containers(run)]
+        yield _ABOUT_SHARED if shared else _ABOUT_TYPED
+        if len(shared) > 1:
+            yield _ABOUT_EXECUTORS
     if any(len(run.phases) > 2 for run in runs):  # noqa: PLR2004  # maps and reduces follow from data
         meaning = "all that had ended before" if options.order == "seen" else "what they read"
         yield f"order = {options.order}: phases wait for {meaning}."
@@ -244,7 +248,7 @@ def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
             _phase(phase, _barrier_s(phase, phases), names, kinds, options) for phase in phases
         ),
         submitted_at_s=at_s,
-        driver_s=_outside_s(run) if has_containers else 0.0,
+        driver_s=_neat(outside_s(run)) if has_containers else 0.0,
         map_output=None if has_containers else _map_output(run),
     )
 
@@ -254,18 +258,8 @@ def _recorded(run: PastRun) -> RecordedJob:
     return RecordedJob(
         recorded_s=run.elapsed_s,
         slots=slots_of(run) if is_listed else {},
-        outside_s=_outside_s(run),
+        outside_s=_neat(outside_s(run)),
     )
-
-
-def _outside_s(run: PastRun) -> float:
-    """Seconds in which no task ran; 0 if the log does not hold them."""
-    tasks = [task for phase in run.phases for task in phase.timeline]
-    if run.elapsed_s is None or sum(phase.tasks for phase in run.phases) != len(tasks):
-        return 0.0
-    recorded_s = max(run.elapsed_s, *(task.finished_at_s for task in tasks))
-    busy_s = sum(end_s - start_s for start_s, end_s in busy_intervals(tasks))
-    return _neat(max(0.0, recorded_s - busy_s))
 
 
 def _barrier_s(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
