@@ -223,3 +223,41 @@ def test_least_servers_takes_no_other_policy(folder):
 
     assert (2, "") == (answer.code, answer.out)
     assert "--policy" in answer.err
+
+
+def test_why_explains_the_vms_of_a_job_and_what_others_would_have_cost(folder):
+    """The figures agree with those of the schedule, and the text with the document."""
+    answer = sluice("why", "12", "--file", EXAMPLE, "--json")
+    made, job = json.loads(answer.out), document(EXAMPLE)["jobs"]["12"]
+
+    assert {name: job[name] for name in FIELDS} == {name: made[name] for name in FIELDS}
+    (chosen,) = (one for one in made["alternatives"] if one["verdict"] == "chosen")
+    assert (chosen["vm_type"], chosen["started_at_s"]) == ("VM-2", 302)
+    text = sluice("why", "12", "--file", EXAMPLE).out
+    for words in ("It runs on 40 VMs of VM-2", "when job 6 ends", "1,851.85", "too late"):
+        assert words in text
+    with_stdin = sluice("why", "1", "--file", "-", stdin=ONE.encode())
+    assert "It decides the reservation window of VM-1" in with_stdin.out
+
+
+def test_why_explains_a_refusal(folder):
+    answer = sluice("why", "a", "--file", "hasty.yaml")
+
+    assert 0 == answer.code
+    assert "It is refused at 0 s" in answer.out
+    assert "The least deadline possible was 132 s." in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        (("12", "--tasks", "fair"), "--tasks: it has no effect"),
+        (("12", "--at-s", "3"), "--at-s: it has no effect"),
+        (("twelve",), "unknown job 'twelve'"),
+    ],
+)
+def test_why_refuses_what_has_no_effect_on_pools(words, fragment, folder):
+    answer = sluice("why", *words, "--file", EXAMPLE)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert fragment in answer.err

@@ -8,6 +8,8 @@ from tests.live.recorded_decisions import checks_out, events_of, scheduler_like
 
 CLUSTER = {"containers": 2}
 QUEUES = [{"id": "etl"}, {"id": "ads"}, {"id": "adhoc"}]
+ETL_TASKS = 50  # more than two containers finish before ads has its first task
+BURN_S = 0.1
 # Seconds of processor time, as a computation takes them.
 BURN_PY = """\
 import sys, time
@@ -44,16 +46,16 @@ def ledger_of(place, *words):
 
 
 def late_tenant(place, tasks):
-    """Three tenants with tasks of a third of a second; ads is idle first, then has four."""
+    """Three tenants with tasks of a tenth of a second; ads is idle for 3 s, then has four."""
     if not (place.folder / "in").exists():
-        for name, files in (("etl", 40), ("adhoc", 2), ("ads", 4)):
+        for name, files in (("etl", ETL_TASKS), ("adhoc", 2), ("ads", 4)):
             place.write_input(f"in/{name}", *("x\n" for _ in range(files)))
     write(
         place,
         [
-            job("load", "etl", 0, "etl", 0.3),
-            job("query", "adhoc", 0, "adhoc", 0.3),
-            job("report", "ads", 5, "ads", 0.3),
+            job("load", "etl", 0, "etl", BURN_S),
+            job("query", "adhoc", 0, "adhoc", BURN_S),
+            job("report", "ads", 3, "ads", BURN_S),
         ],
     )
     code, document = place.document("--tasks", tasks)
@@ -84,8 +86,8 @@ def test_a_lender_is_paid_back_under_ltrf_and_not_under_mlrf(place):
         starts[tasks] = etl_starts_while_ads_waits(place.runs[-1])
     for found in ledgers.values():
         cpu_s = {name: row["cpu_s"] for name, row in found["tenants"].items()}
-        assert cpu_s["etl"] >= 40 * 0.3
-        assert cpu_s["ads"] >= 4 * 0.3
+        assert cpu_s["etl"] >= ETL_TASKS * BURN_S
+        assert cpu_s["ads"] >= 4 * BURN_S
 
     assert 0 == starts["ltrf"]
     assert starts["mlrf"] >= 2

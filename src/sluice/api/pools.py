@@ -8,10 +8,12 @@ from sluice.api.sources import Source, read_workload
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.vm_pools import VmPools
+from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, online, slots
 from sluice.planning.pools import least_servers as search
 from sluice.planning.pools.problem import PoolProblem, problem_of
 from sluice.planning.pools.schedule import PoolSchedule
+from sluice.reporting.pools.choice import VmChoiceResult
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 
 PAIRS_JOBS_MAX = 1000  # a million pair costs
@@ -67,6 +69,25 @@ def least_servers(source: Source, *, tick_s: float = 1.0) -> LeastServersResult:
     """
     problem = _problem(source, tick_s)
     return LeastServersResult(search.least_servers(problem), problem)
+
+
+def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceResult:
+    """Why the VM-aware scheduler gives a job its VMs, and what each other cluster would have cost.
+
+    Raises InvalidInput as `pools` does, and for an unknown job.
+    """
+    problem = _problem(source, tick_s)
+    jobs = {job.job_id: job for job in problem.jobs}
+    if job_id not in jobs:
+        near = suggestion(job_id, jobs)
+        hint = near if near.startswith("did you mean") else "give the id of a job of the file"
+        raise InvalidInput(f"unknown job {job_id!r}", where="JOB", hint=hint)
+    return VmChoiceResult(*online.vm_choice(problem, jobs[job_id]), problem)
+
+
+def is_about_pools(workload: Workload) -> bool:
+    """Whether a workload has VM pools, and no cluster to simulate."""
+    return workload.cluster is None and bool(workload.vm_pools and workload.vm_pools.vm_types)
 
 
 def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, float]]:

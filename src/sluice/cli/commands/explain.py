@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +15,10 @@ from sluice.cli.failures import DONE
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
+from sluice.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sluice.model.workload import Workload
 
 
 @app.command()
@@ -34,15 +40,27 @@ def why(
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
+    For a file of VM pools: why a job gets its VMs, and what it would have cost elsewhere.
+
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
     """
     from sluice.api import explain as api
+    from sluice.api import pools
+    from sluice.api.sources import read_workload
     from sluice.reporting.explain.text import why_text
 
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
+    if workload is not None:
+        loaded = read_workload(workload.source)
+        if pools.is_about_pools(loaded):
+            _refuse_given(
+                {"--run": run, "--at-s": at_s, **{f"--{k}": v for k, v in simulation.items()}}
+            )
+            return _print_choice(loaded, job, as_json=as_json)
+        workload = replace(workload, source=loaded)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
     answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
@@ -50,6 +68,28 @@ def why(
     else:
         console().print(why_text(answer), end="")
         about.talk()
+    return DONE
+
+
+def _refuse_given(options: Mapping[str, object]) -> None:
+    """Refuse options that have no effect for VM pools."""
+    for name, value in options.items():
+        if value not in (None, []):
+            raise InvalidInput(
+                "it has no effect for a file of VM pools", where=name, hint="leave it out"
+            )
+
+
+def _print_choice(workload: Workload, job: str, *, as_json: bool) -> int:
+    from sluice.api import pools
+    from sluice.reporting.pools.choice import alternatives_table, choice_text
+
+    result = pools.vm_choice(workload, job)
+    if as_json:
+        print_document(result.document())
+    else:
+        console().print(choice_text(result), end="")
+        print_views(alternatives_table(result))
     return DONE
 
 

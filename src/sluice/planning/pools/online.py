@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, ticks_up
@@ -54,6 +55,15 @@ def first_miss(problem: PoolProblem) -> str | None:
     return _Replay(problem, "vm-aware", scheduler, None, None).first_miss()
 
 
+def vm_choice(problem: PoolProblem, job: PoolJob) -> tuple[VmChoice, PoolOutcome]:
+    """Why the VM-aware scheduler gives a job its VMs, and what became of the job."""
+    scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
+    watch = ChoiceWatch(job, [one.job_id for one in problem.jobs])
+    outcome = _Replay(problem, "vm-aware", scheduler, None, None, watch).run().by_id[job.job_id]
+    assert watch.choice is not None, "a job is placed or lost before the end"
+    return watch.choice, outcome
+
+
 def instant_opt(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
     """Run each job in its own optimal configuration, from the first instant at which it is free."""
     scheduler = InstantOptScheduler(problem.sizes)
@@ -74,12 +84,14 @@ class _Replay:
         scheduler: VmAwareScheduler | InstantOptScheduler,
         resizer: PoolResizer | None,
         actual_s: ActualTime | None,
+        watch: ChoiceWatch | None = None,
     ) -> None:
         self._problem = problem
         self._policy = policy
         self._scheduler = scheduler
         self._resizer = resizer
         self._actual_s = actual_s
+        self._watch = watch
         self._outcomes: dict[int, PoolOutcome] = {}
         self._to_come = sorted(
             problem.jobs, key=lambda job: (job.arrives_at_s, job.order), reverse=True
@@ -128,6 +140,8 @@ class _Replay:
         for booking in scheduler.decide(now_s):
             self._start(booking, now_s)
         self._note_windows(before, now_s)
+        if self._watch is not None and isinstance(scheduler, VmAwareScheduler):
+            self._watch.note(scheduler, now_s)
         for job in scheduler.lost(now_s, self._problem.tick_s):
             self._lose(job, now_s)
 
@@ -155,7 +169,7 @@ class _Replay:
             if self._resizer is not None:
                 self._resizer.arrived.append(job)
             return
-        self._missed.append(job.job_id)
+        self._note_lost(job, now_s)
         self._outcomes[job.order] = PoolOutcome(
             job=job,
             is_refused=True,
@@ -164,13 +178,18 @@ class _Replay:
         )
 
     def _lose(self, job: PoolJob, now_s: float) -> None:
-        self._missed.append(job.job_id)
+        self._note_lost(job, now_s)
         end_s = self._scheduler.book.earliest_end_s(job, now_s)
         self._outcomes[job.order] = PoolOutcome(
             job=job,
             why=_LOST if job.start_by_s == math.inf else _NOT_NOW,
             least_deadline_at_s=end_s if end_s < math.inf else None,
         )
+
+    def _note_lost(self, job: PoolJob, now_s: float) -> None:
+        self._missed.append(job.job_id)
+        if self._watch is not None and self._watch.job is job:
+            self._watch.note_lost(self._scheduler.book, now_s)
 
     def _start(self, booking: Booking, now_s: float) -> None:
         job, (option, start_s, planned_s) = booking

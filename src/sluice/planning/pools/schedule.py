@@ -17,7 +17,6 @@ class PoolOutcome:
 
     cost_server_s: server-seconds that it used.  why: reason if it never ran or is late.
     least_deadline_at_s: for a job that never ran, the deadline that would have been accepted.
-    decided_at_s: when its reservation was made; window_s: the latest start allowed then.
     overrun: it ran longer than planned.
     """
 

@@ -18,6 +18,7 @@ from sluice.reproductions.ltyarn.workload import QUEUES, FourQueues
 
 START_UP_S = 650.0  # the end of the start-up phase in the thesis's run (erratum E14)
 STEP_S = 5.0
+TICK_S = 1.0  # containers are handed out at whole seconds (spec, section 5.3), as by YARN's nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ def run(
     is_static: bool = False,
 ) -> QueueRun:
     """The four queues under a task policy. is_static: each queue has its share and no more."""
-    how = Scheduling(tasks=tasks, release=load.scripts(), settings=settings or {})
+    given = {"heartbeat_s": TICK_S, **(settings or {})}
+    how = Scheduling(tasks=tasks, release=load.scripts(), settings=given)
     scheduler, result = api.simulated(load.workload(is_static=is_static), how, until_s=until_s)
     state = scheduler.state
     spans: dict[str, list[tuple[float, float, float]]] = {name: [] for name in QUEUES}
@@ -56,8 +58,9 @@ def run(
 
 
 def _span(attempt: Attempt, until_s: float) -> tuple[float, float, float]:
+    """A container is held until the tick at which the end of its task is noticed."""
     end_s = attempt.finished_at_s if math.isfinite(attempt.finished_at_s) else until_s
-    return attempt.started_at_s, end_s, float(attempt.tasks)
+    return attempt.started_at_s, math.ceil(end_s / TICK_S - 1e-9) * TICK_S, float(attempt.tasks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ FACEBOOK_BINS = (
     (400, 30, 2), (800, 60, 2),
 )  # fmt: skip
 _STRETCH = 3.6  # longer and fewer tasks, with the same work
+_SHORT_S = 25.0  # the longest task of Purdue where tasks are short
+_PURDUE_MAPS_S, _PURDUE_REDUCES_S = (63.0, 117.0), (151.0, 281.0)
 _HIVE_MAPS = (400, 200, 100, 100, 100)
 
 Span = tuple[float, float]
@@ -106,40 +108,46 @@ class ScriptRelease(ReleasePolicy):
         return last.finished_at_s + self._gaps_s[pool] if last.has_ended else None
 
 
-def four_queues(seed: int, *, longest: float = 1.0) -> FourQueues:
-    """The workload of a seed.
+def four_queues(seed: int) -> FourQueues:
+    """The workload of a seed."""
+    return _four_queues(seed, _STRETCH, 1.0)
 
-    longest: by how much the tasks of the overloaded queues are longer than those of the spec, at
-    the same total work; below 1 their tasks are shorter, and there are more of them.
-    """
+
+def four_queues_of_short_tasks(seed: int) -> FourQueues:
+    """The same work in more and shorter tasks: of at most 25 s for Purdue, 11 s for Facebook."""
+    return _four_queues(seed, 1.0, _SHORT_S / _PURDUE_REDUCES_S[1])
+
+
+def _four_queues(seed: int, facebook: float, purdue: float) -> FourQueues:
+    """facebook, purdue: by how much their tasks are longer, and fewer."""
     draw = random.Random(seed)
-    jobs = [*_facebook(draw), *_purdue(draw, longest), *_hive(draw), *_spark(draw)]
+    jobs = [*_facebook(draw, facebook), *_purdue(draw, purdue), *_hive(draw), *_spark(draw)]
     return FourQueues(tuple(jobs))
 
 
-def _facebook(draw: random.Random) -> Iterator[Job]:
+def _facebook(draw: random.Random, stretch: float) -> Iterator[Job]:
     sizes = [(maps, reduces) for maps, reduces, jobs in FACEBOOK_BINS for _ in range(jobs)]
     draw.shuffle(sizes)
     at_s = 0.0
     for number, (maps, reduces) in enumerate(sizes, start=1):
         at_s += draw.expovariate(1 / 14.0)
         stages = [
-            [_STRETCH * (3.0 + draw.expovariate(1 / 8.0)) for _ in range(_fewer(tasks))]
+            [stretch * (3.0 + draw.expovariate(1 / 8.0)) for _ in range(_fewer(tasks, stretch))]
             for tasks in (maps, reduces)
             if tasks
         ]
         yield _job("facebook", number, at_s, stages)
 
 
-def _fewer(tasks: int) -> int:
-    return max(1, round(tasks / _STRETCH))
+def _fewer(tasks: int, stretch: float) -> int:
+    return max(1, round(tasks / stretch))
 
 
-def _purdue(draw: random.Random, longest: float) -> Iterator[Job]:
+def _purdue(draw: random.Random, longer: float) -> Iterator[Job]:
     for number in range(5):
         stages = [
-            _lengths(draw, 88, (63.0, 117.0), longest),
-            _lengths(draw, 11, (151.0, 281.0), longest),
+            _lengths(draw, 88, _PURDUE_MAPS_S, longer),
+            _lengths(draw, 11, _PURDUE_REDUCES_S, longer),
         ]
         yield _job("purdue", number + 1, 180.0 * number, stages)
 
