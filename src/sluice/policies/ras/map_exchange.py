@@ -8,7 +8,8 @@ utilities lexicographically: the loop ends, and the lowest utility never falls.
 The search is pruned, which changes no answer. Candidates are tried from the lowest utility up. One
 whose utility is at or above what every job on the node has after a loss can take nothing, nor can
 any candidate after it; those can only take free room, and whether anyone fits there is one
-comparison of arrays. A trial whose job exceeds the node even without maps is not begun.
+comparison of arrays. A trial is begun only if the map would fit without any slot of the jobs that
+have more to lose than it has; that, too, is one comparison of arrays for all candidates of a node.
 
 Source: RAS spec, section 5.3 (repaired; errata E4 to E6, E8, E9).
 """
@@ -17,16 +18,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 
 from sluice.policies.ras.placement import Placement
 
+_FEW = 10  # candidates, which are tried faster than they are preselected
 _SLACK = 1e-6  # the arrays only preselect; `has_map_room` decides
 
 
 class MapRoom:
-    """Finds the job with the lowest utility for which a node has free room."""
+    """Finds the jobs for which a node has room, or could get it."""
 
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
@@ -47,6 +50,24 @@ class MapRoom:
             if placement.has_map_room(job, node):
                 return job
         return None
+
+    def hopeful(self, poorer: Sequence[tuple[float, int]], node: int) -> list[int]:
+        """Those of the jobs for which a map could fit once richer jobs have left the node.
+
+        poorer: (utility, job). Only preselects: each slot of each richer job counts as free.
+        """
+        if len(poorer) < _FEW:
+            return [job for _, job in poorer]
+        placement = self._placement
+        leaving = sorted((placement.utility_less[job], job) for job in placement.maps_on[node])
+        bounds = [placement.free(node)]
+        for _, job in reversed(leaving):
+            bounds.append(placement.free_without(bounds[-1], job, node))
+        utilities = np.array([utility for utility, _ in poorer])
+        jobs = np.array([job for _, job in poorer])
+        kept = np.searchsorted(np.array([less for less, _ in leaving]), utilities, side="right")
+        room = np.array(bounds)[len(leaving) - kept] + 2 * _SLACK
+        return jobs[np.all(self._demands[jobs] <= room, axis=1)].tolist()  # type: ignore[no-any-return]
 
 
 class MapExchange:
@@ -81,7 +102,7 @@ class MapExchange:
             limit = min(limit, (placement.utility[fitting], fitting))
         if placement.maps_on[node]:
             poorer = placement.by_utility[: bisect_left(placement.by_utility, limit)]
-            for _, job in poorer:
+            for job in self._room.hopeful(poorer, node):
                 if placement.is_blocked(job, node) or not placement.fits_without_maps(job, node):
                     continue
                 if self._exchange(job, node):
