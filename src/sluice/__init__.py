@@ -40,6 +40,7 @@ _HOMES = {
     "parse_workload": "sluice.api.sources",
     "plan": "sluice.api.plan",
     "pools": "sluice.api.pools",
+    "predict": "sluice.api.predict",
     "profiles": "sluice.api.profiles",
     "profile_run": "sluice.api.profile_run",
     "read_log": "sluice.ingest.logs.formats",

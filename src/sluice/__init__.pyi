@@ -12,6 +12,7 @@ from sluice.api.pools import least_servers as least_servers
 from sluice.api.pools import pair_costs as pair_costs
 from sluice.api.pools import pools as pools
 from sluice.api.pools import vm_choice as vm_choice
+from sluice.api.predict import predict as predict
 from sluice.api.profile_run import profile_run as profile_run
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs

@@ -29,7 +29,9 @@ from sluice.estimate.uncertainty import (
     held_out,
     predicted_by_units,
     prediction_interval,
+    probability_within,
     scaled_by_ratios,
+    supporting_units,
 )
 from sluice.model.history import PastRun
 
@@ -50,6 +52,9 @@ class Forecast:
     setting: what was predicted; None if the profile has no run with a time.
     runs: number of runs that the prediction was fitted to.
     outliers: ids of runs that were left out of the fit.
+    units: log times behind the interval; each left-out unit of history gives some.
+    is_transferred: no error was measured at a setting like this one; those at known settings are
+    used, as if tasks took as long with any number of slots.
     """
 
     prediction: Prediction | NotEnoughData
@@ -57,6 +62,14 @@ class Forecast:
     setting: RunSetting | None = None
     runs: int = 0
     outliers: tuple[str, ...] = ()
+    units: LogTimes = ()
+    is_transferred: bool = False
+
+    def probability_within(self, limit_s: float) -> float | None:
+        """Probability that the run takes at most `limit_s`; None without an interval."""
+        if isinstance(self.interval, NotEnoughData):
+            return None
+        return probability_within(self.units, limit_s)
 
 
 class _Known(NamedTuple):
@@ -113,7 +126,32 @@ class Forecaster:
         level: float = LEVEL,
     ) -> Forecast:
         """Forecast a run of the profile at a setting. without: ids of runs not to use."""
-        left_out = frozenset(without)
+        return self._forecast(profile, setting, frozenset(without), level)
+
+    def transferred(self, profile: str, setting: RunSetting, *, level: float = LEVEL) -> Forecast:
+        """As `forecast`; at a new setting, with errors at known settings if there are no others.
+
+        Most profiles have run with one number of slots only. Then nothing measures how task lengths
+        change with it, and the forecast assumes that they do not. It says so (`is_transferred`).
+        """
+        found = self.forecast(profile, setting, level=level)
+        if isinstance(found.prediction, NotEnoughData) or isinstance(
+            found.interval, PredictionInterval
+        ):
+            return found
+        assumed = self._forecast(profile, setting, frozenset(), level, as_known=True)
+        is_better = isinstance(assumed.interval, PredictionInterval)
+        return replace(assumed, is_transferred=True) if is_better else found
+
+    def _forecast(
+        self,
+        profile: str,
+        setting: RunSetting,
+        left_out: frozenset[str],
+        level: float,
+        *,
+        as_known: bool = False,
+    ) -> Forecast:
         known = self._without(profile, left_out)
         model = known.model
         prediction = model if isinstance(model, NotEnoughData) else model.predict(setting)
@@ -121,14 +159,19 @@ class Forecaster:
             why = prediction if isinstance(prediction, NotEnoughData) else model
             assert isinstance(why, NotEnoughData)
             return Forecast(prediction=why, interval=why, setting=setting)
-        own = self._own(profile, setting, prediction, left_out)
-        borrowed = self._borrowed(profile, known_setting=setting in known.settings)
+        is_known = as_known or setting in known.settings
+        own = self._own(profile, setting, prediction, left_out, is_known=is_known)
+        borrowed = self._borrowed(profile, known_setting=is_known)
+        units, pooled = supporting_units(own, scaled_by_ratios(prediction, borrowed), level)
         return Forecast(
             prediction=prediction,
-            interval=prediction_interval(own, scaled_by_ratios(prediction, borrowed), level),
+            interval=prediction_interval(
+                units[: len(units) - pooled], units[len(units) - pooled :], level
+            ),
             setting=setting,
             runs=model.runs,
             outliers=model.left_aside,
+            units=units,
         )
 
     def model(self, profile: str) -> Predictor | NotEnoughData:
@@ -170,7 +213,13 @@ class Forecaster:
         return runs[-1].run.origin if runs else None
 
     def _own(
-        self, profile: str, setting: RunSetting, prediction: Prediction, without: frozenset[str]
+        self,
+        profile: str,
+        setting: RunSetting,
+        prediction: Prediction,
+        without: frozenset[str],
+        *,
+        is_known: bool,
     ) -> LogTimes:
         """Logarithms of the predicted time, one group for each held-out unit of the profile.
 
@@ -179,7 +228,6 @@ class Forecaster:
         little, around a prediction that did not use the left-out runs.
         """
         known = self._without(profile, without)
-        is_known = setting in known.settings
         if not without:
             return predicted_by_units(self._held_out(profile, known_setting=is_known), setting)
         if len(known.runs) * len(setting.phases) <= NESTED_PHASES_MAX:

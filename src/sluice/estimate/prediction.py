@@ -27,6 +27,7 @@ from sluice.estimate.run_setting import (
 )
 from sluice.model.history import PastRun
 
+HALF_LIFE_RUNS = 10  # a run says half as much about the next one as a run this much later
 REPETITIONS_MIN = 3  # with at least this many, the median of a setting is its usual time
 
 
@@ -106,7 +107,7 @@ class Predictor:
         if not took_s:
             return composed
         weight = len(took_s) / (len(took_s) + 1)
-        elapsed_s = composed.elapsed_s ** (1 - weight) * median(took_s) ** weight
+        elapsed_s = composed.elapsed_s ** (1 - weight) * recent_median(took_s) ** weight
         overhead_s = composed.overhead_s + elapsed_s - composed.elapsed_s
         return replace(composed, elapsed_s=elapsed_s, overhead_s=overhead_s)
 
@@ -136,6 +137,25 @@ class Predictor:
                 counts = [getattr(known.phases[index], what) for known in self.settings]
                 if not min(counts) <= getattr(phase, what) <= max(counts):
                     yield _outside(f"{phase.name} {what}", getattr(phase, what), counts)
+
+
+def recent_median(oldest_first: Sequence[float]) -> float:
+    """Median in which a value weighs half as much as one HALF_LIFE_RUNS later.
+
+    >>> recent_median([1.0] * 20 + [2.0] * 20)
+    2.0
+    """
+    last = len(oldest_first) - 1
+    weights = [0.5 ** ((last - place) / HALF_LIFE_RUNS) for place in range(len(oldest_first))]
+    rising = sorted(zip(oldest_first, weights, strict=True))
+    half, reached = math.fsum(weights) / 2, 0.0
+    for place, (value, weight) in enumerate(rising):
+        reached += weight
+        if reached > half * (1 + 1e-9):
+            return value
+        if reached >= half * (1 - 1e-9):  # exactly between two values
+            return (value + rising[min(place + 1, last)][0]) / 2
+    return rising[-1][0]
 
 
 def _outside(what: str, here: int, seen: Sequence[int]) -> str:

@@ -117,9 +117,8 @@ def prediction_interval(
     own: log times from each unit of the profile, by `predicted_by_units` or `scaled_by_ratios`.
     others: the same for units of other profiles; used only if `own` are too few.
     """
+    units, pooled = supporting_units(own, others, level)
     needed = units_needed(level)
-    pooled = () if len(own) >= needed else tuple(others)
-    units = [*own, *pooled]
     if len(units) < needed:
         return NotEnoughData(
             f"{_counted(len(units))} could be checked so far,"
@@ -131,8 +130,37 @@ def prediction_interval(
         high_s=math.exp(high),
         level=level,
         units=len(units),
-        pooled=len(pooled),
+        pooled=pooled,
     )
+
+
+def supporting_units(
+    own: LogTimes, others: Iterable[Sequence[float]], level: float
+) -> tuple[LogTimes, int]:
+    """The units behind an interval, and how many of them are of other profiles.
+
+    Those of other profiles are used only if a profile has too few of its own.
+    """
+    pooled = () if len(own) >= units_needed(level) else tuple(others)
+    return [*own, *pooled], len(pooled)
+
+
+def probability_within(units: LogTimes, limit_s: float) -> float | None:
+    """Probability that the next run takes at most `limit_s`; None without units.
+
+    units: log times, as for `prediction_interval`. The new run counts as one unit more, half of it
+    on either side, so that no finite history gives 0 or 1.
+
+    >>> probability_within([[0.0], [1.0], [2.0]], math.exp(1.5))
+    0.625
+    """
+    if not units:
+        return None
+    if limit_s <= 0:
+        return 0.0
+    limit = math.log(limit_s)
+    inside = math.fsum(sum(value <= limit for value in values) / len(values) for values in units)
+    return (inside + 0.5) / (len(units) + 1)
 
 
 def predicted_by_units(units: Iterable[HeldOut], setting: RunSetting) -> LogTimes:

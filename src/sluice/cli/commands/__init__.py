@@ -11,6 +11,7 @@ from sluice.cli.commands import simulate
 from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
+from sluice.cli.commands import predict
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
@@ -32,6 +33,7 @@ __all__ = [
     "order",
     "plan",
     "pools",
+    "predict",
     "profiles",
     "reproduce",
     "run",

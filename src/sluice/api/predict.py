@@ -1,0 +1,355 @@
+"""Predict how long jobs will take, with an interval and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sluice.api.calibrate import LEVEL_MAX
+from sluice.api.sources import read_workload
+from sluice.bootstrap.job_forecasts import (
+    cluster_slots,
+    logged_histories,
+    stored_histories,
+)
+from sluice.bootstrap.profiles import known_profile
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
+from sluice.estimate.uncertainty import LEVEL
+from sluice.ingest.logs.formats import AUTO
+from sluice.ingest.price_lists import EXAMPLE, load_price_list
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+from sluice.model.machines import PriceList, Rent, VmOffer
+from sluice.model.prices import Prices
+from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name
+from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
+from sluice.store.profiles import Profiles
+
+VMS_TRIED = (1, 2, 4, 8, 16, 32)
+SLOT_FACTORS = (0.5, 1.0, 2.0, 4.0)
+_SLOTS_MAX = 10**6
+_FILE_ENDINGS = frozenset({".yaml", ".yml", ".json"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A job to predict, by the name of its profile; None if it has none."""
+
+    job_id: str
+    profile: str | None
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Machines:
+    """Where the jobs run: slots (None for those of the newest run), speed, and what VMs cost."""
+
+    slots: Slots = None
+    speed: float = 1.0
+    vms: int | None = None
+    offer: VmOffer | None = None
+    prices: Prices | None = None
+
+    def cost_usd(self, seconds: float | None) -> float | None:
+        if seconds is None or self.vms is None or self.prices is None:
+            return None
+        return self.vms * self.prices.rent_usd(seconds)
+
+
+def predict(
+    source: str | Path | Workload | None = None,
+    *,
+    from_log: Sequence[str | Path] = (),
+    slots: int | None = None,
+    vms: int | None = None,
+    vm_type: str | None = None,
+    prices: str | PriceList | None = None,
+    rent: str = Rent.ON_DEMAND.value,
+    input_bytes: int | None = None,
+    level: float = LEVEL,
+    store: str | None = None,
+    format: str = AUTO,  # noqa: A002  # the users' word for it
+    settings: Sequence[str] = (),
+) -> PredictionReport:
+    """Predicted time, interval and cost of the next run of jobs, from their past runs.
+
+    source: the name of a stored profile; or a workload, or its file, whose jobs name profiles; by
+    default every stored profile.  from_log: logs instead of the store.
+    slots: for each stage; by default those of the file's cluster, or of the newest run.
+    vms, vm_type: that many VMs of a type of the price list instead.
+    prices: a price list, its file, or "example".  rent: reserved, on-demand, spot.
+    input_bytes: by default those of the newest run.  level: coverage of the interval.
+    format, settings: of the logs, as for `import_logs`.
+    A job that cannot be predicted has no times, and `why_not`. Raises InvalidInput.
+    """
+    _check(slots, vms, vm_type, input_bytes, level)
+    if from_log and source is not None:
+        raise InvalidInput(
+            "it is given together with NAME or FILE", where="--from-log", hint="give one of them"
+        )
+    listed = _price_list(prices, vm_type)
+    workload, name = _workload_or_name(source)
+    if from_log:
+        histories = logged_histories(from_log, format, settings)
+        asked = [_Asked(job_id=each, profile=each) for each in histories]
+    else:
+        with Profiles.existing(store) as profiles:
+            asked = list(_asked(workload, name, profiles))
+            histories = stored_histories((one.profile for one in asked if one.profile), profiles)
+    forecasts = JobForecasts(histories)
+    machines = _machines(workload, slots, vms, vm_type, listed, Rent(_rent(rent)))
+    return PredictionReport(
+        jobs=tuple(
+            _predicted(one, forecasts, machines, workload, listed, Rent(rent), input_bytes, level)
+            for one in asked
+        ),
+        notes=_notes(listed),
+    )
+
+
+def _notes(listed: PriceList | None) -> tuple[str, ...]:
+    return () if listed is None else (f"prices of {listed.listed_on}: {listed.note}",)
+
+
+def _check(
+    slots: int | None, vms: int | None, vm_type: str | None, input_bytes: int | None, level: float
+) -> None:
+    if slots is not None and vms is not None:
+        raise InvalidInput("it is given together with --slots", where="--vms", hint="give one")
+    if slots is not None and vm_type is not None:
+        raise InvalidInput(
+            "it is given together with --slots", where="--vm-type", hint="give --vms"
+        )
+    if vm_type is not None and vms is None:
+        raise InvalidInput(
+            "--vms is missing", where="--vm-type", hint="give the number of VMs, such as --vms 4"
+        )
+    for flag, number in (("--slots", slots), ("--vms", vms)):
+        if number is not None and not 1 <= number <= _SLOTS_MAX:
+            raise InvalidInput(f"it is {number}", where=flag, hint=f"give 1 to {_SLOTS_MAX}")
+    if input_bytes is not None and input_bytes < 0:
+        raise InvalidInput(
+            f"it is {input_bytes}", where="--input-bytes", hint="give 0 bytes or more"
+        )
+    if not 0 < level <= LEVEL_MAX:
+        raise InvalidInput(
+            f"level is {level}", where="--level", hint=f"give a share above 0, at most {LEVEL_MAX}"
+        )
+
+
+def _rent(word: str) -> str:
+    known = [one.value for one in Rent]
+    if word not in known:
+        raise InvalidInput(f"{word!r} is not known", where="--rent", hint=suggestion(word, known))
+    return word
+
+
+def _price_list(prices: str | PriceList | None, vm_type: str | None) -> PriceList | None:
+    if prices is None and vm_type is not None:
+        prices = EXAMPLE
+    return load_price_list(prices) if isinstance(prices, str) else prices
+
+
+# --- which jobs -----------------------------------------------------------------------------------
+
+
+def _workload_or_name(
+    source: str | Path | Workload | None,
+) -> tuple[Workload | None, str | None]:
+    """A workload if it is one, its file or "-"; else the name of a profile."""
+    if source is None:
+        return None, None
+    if isinstance(source, Workload) or str(source) == "-" or Path(source).is_file():
+        return read_workload(source), None
+    return None, str(source)
+
+
+def _asked(workload: Workload | None, name: str | None, profiles: Profiles) -> Iterator[_Asked]:
+    if workload is not None:
+        for job in workload.jobs:
+            yield _Asked(
+                job_id=str(job.job_id),
+                profile=_profile_of(job, profiles),
+                deadline_s=_deadline_s(job),
+            )
+    elif name is not None:
+        _check_is_no_file(name, profiles)
+        found = known_profile(name, profiles)
+        yield _Asked(job_id=found, profile=found)
+    else:
+        for each in profiles.names():
+            yield _Asked(job_id=each, profile=each)
+
+
+def _check_is_no_file(name: str, profiles: Profiles) -> None:
+    """Raise InvalidInput for the name of a file that does not exist."""
+    if Path(name).suffix in _FILE_ENDINGS and profiles.profile_named(name) is None:
+        raise InvalidInput(
+            f"there is no file and no profile {name[:200]!r}",
+            where="NAME|FILE",
+            hint="check the path, or see `sluice profiles`",
+        )
+
+
+def _profile_of(job: Job, profiles: Profiles) -> str | None:
+    """The name of the profile under which the store has the job's runs."""
+    if job.profile is None and job.run is None:
+        return None
+    name = profile_name(job)
+    return profiles.profile_named(name) or name
+
+
+def _deadline_s(job: Job) -> float | None:
+    return None if job.deadline_at_s is None else job.deadline_at_s - job.submitted_at_s
+
+
+# --- machines -------------------------------------------------------------------------------------
+
+
+def _machines(
+    workload: Workload | None,
+    slots: int | None,
+    vms: int | None,
+    vm_type: str | None,
+    listed: PriceList | None,
+    rent: Rent,
+) -> _Machines:
+    if vms is not None:
+        return _of_offer(_offer(workload, vm_type, listed, rent), vms, _prices(workload, listed))
+    if slots is not None:
+        return _Machines(slots=slots)
+    if workload is not None and workload.cluster is not None:
+        return _Machines(slots=cluster_slots(workload.cluster))
+    return _Machines()
+
+
+def _of_offer(offer: VmOffer, vms: int, prices: Prices | None) -> _Machines:
+    shape = offer.shape
+    rented = replace(prices or Prices(vm_hour_usd=0.0), vm_hour_usd=offer.hour_usd)
+    return _Machines(
+        slots={"map": vms * shape.map_slots, "reduce": vms * shape.reduce_slots},
+        speed=offer.speed,
+        vms=vms,
+        offer=offer,
+        prices=rented,
+    )
+
+
+def _offer(
+    workload: Workload | None, vm_type: str | None, listed: PriceList | None, rent: Rent
+) -> VmOffer:
+    if vm_type is None:
+        own = _own_offer(workload)
+        if own is None:
+            raise InvalidInput(
+                "--vm-type is missing",
+                where="--vms",
+                hint="name a type of the price list, or give cluster.map_slots_per_vm and"
+                " prices.vm_hour_usd in the file",
+            )
+        return own
+    assert listed is not None, "a type has a price list"
+    known = [offer for offer in listed.on_terms((rent,)) if offer.vm_type == vm_type]
+    if not known:
+        names = [str(offer.vm_type) for offer in listed.on_terms((rent,))]
+        raise InvalidInput(
+            f"the price list has no type {vm_type!r} on {rent.value} terms",
+            where="--vm-type",
+            hint=suggestion(vm_type, names),
+        )
+    return known[0]
+
+
+def _own_offer(workload: Workload | None) -> VmOffer | None:
+    """The VM of the workload file, if the file gives its slots and its price."""
+    if workload is None or workload.vm is None or workload.prices is None:
+        return None
+    return VmOffer(
+        vm_type="vm",
+        rent=Rent.ON_DEMAND,
+        shape=workload.vm,
+        hour_usd=workload.prices.vm_hour_usd,
+    )
+
+
+def _prices(workload: Workload | None, listed: PriceList | None) -> Prices | None:
+    own = None if workload is None else workload.prices
+    if listed is None or listed.billing_s is None:
+        return own
+    return replace(own or Prices(vm_hour_usd=0.0), billing_s=listed.billing_s)
+
+
+# --- predictions ----------------------------------------------------------------------------------
+
+
+def _predicted(
+    asked: _Asked,
+    forecasts: JobForecasts,
+    machines: _Machines,
+    workload: Workload | None,
+    listed: PriceList | None,
+    rent: Rent,
+    input_bytes: int | None,
+    level: float,
+) -> JobPrediction:
+    if asked.profile is None:
+        why = "it names no profile; its lengths are those of the file, see sluice simulate"
+        found = JobForecast(profile=asked.job_id, level=level, why_not=why)
+        return JobPrediction(job_id=asked.job_id, forecast=found, deadline_s=asked.deadline_s)
+    profile = asked.profile
+
+    def forecast(some: _Machines) -> JobForecast:
+        return forecasts.of(
+            profile, slots=some.slots, input_bytes=input_bytes, level=level, speed=some.speed
+        )
+
+    found = forecast(machines)
+    grid = []
+    if found.predicted_s is not None:
+        for some in _tried(found, workload, listed, rent):
+            here = forecast(some)
+            grid.append(_cell(some, here))
+    return JobPrediction(
+        job_id=asked.job_id,
+        forecast=found,
+        deadline_s=asked.deadline_s,
+        cost_usd=machines.cost_usd(found.predicted_s),
+        grid=tuple(grid),
+    )
+
+
+def _cell(machines: _Machines, found: JobForecast) -> GridCell:
+    return GridCell(
+        vm_type=None if machines.offer is None else str(machines.offer.vm_type),
+        vms=machines.vms,
+        slots=found.slots,
+        predicted_s=found.predicted_s,
+        low_s=found.low_s,
+        high_s=found.high_s,
+        cost_usd=machines.cost_usd(found.predicted_s),
+    )
+
+
+def _tried(
+    found: JobForecast,
+    workload: Workload | None,
+    listed: PriceList | None,
+    rent: Rent,
+) -> Iterator[_Machines]:
+    """Types of VMs times their number; without VMs, multiples of the slots."""
+    offers: Iterable[VmOffer] = () if listed is None else listed.on_terms((rent,))
+    own = _own_offer(workload)
+    if listed is None and own is not None:
+        offers = (own,)
+    offers = list(offers)
+    if offers:
+        for offer in offers:
+            for vms in VMS_TRIED:
+                yield _of_offer(offer, vms, _prices(workload, listed))
+    else:
+        counts = (max(1, round((found.slots or 1) * factor)) for factor in SLOT_FACTORS)
+        for slots in dict.fromkeys(counts):
+            yield _Machines(slots=slots)

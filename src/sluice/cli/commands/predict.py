@@ -1,0 +1,143 @@
+"""`predict`: how long jobs will take, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import app
+from sluice.cli.failures import DONE
+from sluice.cli.files import Files
+
+_MACHINES = "Machines and prices"
+_COUNT_MAX = 10**6
+_BYTES_MAX = 10**18
+
+
+@app.command()
+def predict(
+    subject: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|FILE",
+            show_default=False,
+            help="Stored profile, or workload file with jobs that name profiles (default: all).",
+        ),
+    ] = None,
+    *,
+    from_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from-log",
+            metavar="PATH",
+            show_default=False,
+            help="Use the runs in this log, or folder of logs; repeatable.",
+        ),
+    ] = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--slots", low=1, high=_COUNT_MAX),
+            show_default=False,
+            help="Slots of each stage (default: those of FILE's cluster, or of the newest run).",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    vms: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--vms", low=1, high=_COUNT_MAX),
+            show_default=False,
+            help="Number of VMs, instead of slots.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    vm_type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            show_default=False,
+            help="Type of the VMs, from the price list.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRICES",
+            show_default=False,
+            help='Price list of VM types; "example" is a list shipped with Sluice.',
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    rent: Annotated[
+        str,
+        typer.Option(
+            metavar="TERM",
+            help="Rental term: reserved, on-demand or spot.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = "on-demand",
+    input_bytes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="B",
+            parser=given.whole("--input-bytes", high=_BYTES_MAX),
+            show_default=False,
+            help="Input size (default: that of the newest run).",
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(metavar="SHARE", help="Level of the prediction intervals, e.g. 0.9.")
+    ] = 0.9,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default=False,
+            help="Profile store: a path or postgresql://... (default: SLUICE_STORE).",
+        ),
+    ] = None,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Predict how long jobs will take: time, interval, cost, and other numbers of machines.
+
+    Example: sluice predict etl --slots 32
+
+    Example: sluice predict --from-log history/ --vms 4 --vm-type medium-4
+    """
+    from sluice.api import predict as api
+    from sluice.reporting.prediction.tables import views
+
+    files = Files.checked("-" if subject is None else subject, plot=plot)
+    report = api.predict(
+        subject,
+        from_log=from_log or (),
+        slots=slots,
+        vms=vms,
+        vm_type=vm_type,
+        prices=prices,
+        rent=rent,
+        input_bytes=input_bytes,
+        level=level,
+        store=store,
+        format=from_log_format or "auto",
+        settings=from_log_set or (),
+    )
+    if plot is not None:
+        files.save(report.plot())
+    if as_json:
+        print_document(report.document())
+    elif report.jobs:
+        print_views(*views(report))
+    else:
+        talk("The profile store is empty: run a workload, or import a log.")
+    return DONE

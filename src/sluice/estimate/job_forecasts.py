@@ -1,0 +1,149 @@
+"""Forecasts of jobs by the name of their profile: the one estimator behind every command.
+
+A forecast is the predicted time with its overhead, an interval, and what both rest on. Runs from
+before a change of level are left out (`level_changes`), and recent runs weigh more. A job that
+cannot be predicted has no times and a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sluice.estimate.forecast import Forecast, Forecaster
+from sluice.estimate.future_setting import future_setting
+from sluice.estimate.level_changes import LevelChange, current_runs
+from sluice.estimate.prediction import Prediction, Predictor
+from sluice.estimate.run_setting import NotEnoughData
+from sluice.estimate.uncertainty import LEVEL, PredictionInterval
+from sluice.model.history import PastRun
+
+Slots = int | Mapping[str, int] | None
+_SHARED_SLOTS = frozenset({"spark"})
+UNKNOWN_PROFILE = "no profile of this name is stored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobForecast:
+    """Predicted time of a job with its interval, seconds; None where it cannot be predicted.
+
+    slots: the most slots that a stage of it has.  overhead_s: part of the time outside tasks.
+    runs: number of runs that the prediction rests on.
+    why_not: why there is no time, or no interval; None if there are both.
+    fit: the models, in one line.  notes: sentences about what it rests on.
+    change: the change of level since which runs count.
+    time_factor: of the forecast's own times, on VMs of another speed.
+    """
+
+    profile: str
+    level: float
+    slots: int | None = None
+    predicted_s: float | None = None
+    low_s: float | None = None
+    high_s: float | None = None
+    overhead_s: float | None = None
+    runs: int = 0
+    why_not: str | None = None
+    fit: str | None = None
+    notes: tuple[str, ...] = ()
+    change: LevelChange | None = None
+    forecast: Forecast | None = field(default=None, repr=False)
+    time_factor: float = 1.0
+
+    def probability_within(self, limit_s: float) -> float | None:
+        """Probability that the job takes at most `limit_s` once it may use its slots."""
+        if self.forecast is None:
+            return None
+        return self.forecast.probability_within(limit_s / self.time_factor)
+
+
+class JobForecasts:
+    """Forecasts from the runs of all profiles, each oldest first."""
+
+    def __init__(self, histories: Mapping[str, Sequence[PastRun]]) -> None:
+        current, self.changes = current_runs(histories)
+        self._forecaster = Forecaster(current)
+
+    def of(
+        self,
+        profile: str,
+        *,
+        slots: Slots = None,
+        input_bytes: int | None = None,
+        level: float = LEVEL,
+        speed: float = 1.0,
+    ) -> JobForecast:
+        """Forecast the next run of a profile.
+
+        slots, input_bytes: as for `Forecaster.estimate`.
+        speed: how many times faster tasks run than in the past runs; the overhead stays.
+        """
+        runs = self._forecaster.runs.get(profile)
+        if runs is None:
+            return JobForecast(profile=profile, level=level, why_not=UNKNOWN_PROFILE)
+        if not runs:
+            why = "no successful run has a time"
+            return JobForecast(profile=profile, level=level, why_not=why)
+        setting = future_setting(runs, _shared(slots, runs[-1].run), input_bytes)
+        found = self._forecaster.transferred(profile, setting, level=level)
+        most = max(phase.slots for phase in setting.phases)
+        if isinstance(found.prediction, NotEnoughData):
+            return JobForecast(
+                profile=profile, level=level, slots=most, why_not=found.prediction.why
+            )
+        return self._forecast(profile, found, found.prediction, level, most, speed)
+
+    def _forecast(
+        self,
+        profile: str,
+        found: Forecast,
+        prediction: Prediction,
+        level: float,
+        slots: int,
+        speed: float,
+    ) -> JobForecast:
+        busy_s = prediction.elapsed_s - prediction.overhead_s
+        factor = (prediction.overhead_s + busy_s / speed) / prediction.elapsed_s
+        interval = found.interval
+        has_interval = isinstance(interval, PredictionInterval)
+        model = self._forecaster.model(profile)
+        assert isinstance(model, Predictor), "it made the prediction"
+        return JobForecast(
+            profile=profile,
+            level=level,
+            slots=slots,
+            predicted_s=prediction.elapsed_s * factor,
+            low_s=interval.low_s * factor if isinstance(interval, PredictionInterval) else None,
+            high_s=interval.high_s * factor if isinstance(interval, PredictionInterval) else None,
+            overhead_s=prediction.overhead_s,
+            runs=found.runs,
+            why_not=None if has_interval else f"no interval: {interval.why}",  # type: ignore[union-attr]  # has_interval says which it is
+            fit=_fit(model),
+            notes=tuple(_notes(found, prediction)),
+            change=self.changes.get(profile),
+            forecast=found,
+            time_factor=factor,
+        )
+
+
+def _shared(slots: Slots, newest: PastRun) -> Slots:
+    """The slots; for Spark the larger kind, because its cores run tasks of all stages."""
+    if newest.source in _SHARED_SLOTS and isinstance(slots, Mapping) and slots:
+        return max(slots.values())
+    return slots
+
+
+def _fit(model: Predictor) -> str:
+    parts = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
+    return f"{', '.join(parts)}; overhead: {model.overhead.model.name}"
+
+
+def _notes(found: Forecast, prediction: Prediction) -> Iterator[str]:
+    yield from prediction.beyond
+    if found.is_transferred:
+        yield "no profile was measured with other numbers of slots: task lengths are kept"
+    if isinstance(found.interval, PredictionInterval) and found.interval.pooled:
+        own = found.interval.units - found.interval.pooled
+        yield f"the interval rests on {own} of its own runs and {found.interval.pooled} of others"
+    if found.outliers:
+        yield f"outliers left out: {', '.join(found.outliers)}"

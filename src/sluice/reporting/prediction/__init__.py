@@ -1,0 +1,1 @@
+"""Predictions of jobs: result, tables, chart."""

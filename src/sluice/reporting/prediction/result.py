@@ -1,0 +1,105 @@
+"""Predictions of jobs: the document, the frame and the chart."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sluice.estimate.job_forecasts import JobForecast
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.extras import data_frame
+from sluice.reporting.prediction.chart import predictions_chart
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridCell:
+    """Prediction with other machines. vm_type, vms: None if only slots were varied."""
+
+    vm_type: str | None
+    vms: int | None
+    slots: int | None
+    predicted_s: float | None
+    low_s: float | None
+    high_s: float | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPrediction:
+    """The forecast of a job. cost_usd: rent for the predicted time; None without VMs.
+
+    deadline_s: from submission; None without one.  grid: with other machines.
+    """
+
+    job_id: str
+    forecast: JobForecast
+    deadline_s: float | None = None
+    cost_usd: float | None = None
+    grid: tuple[GridCell, ...] = ()
+
+    @property
+    def deadline_probability(self) -> float | None:
+        """Probability that the job meets its deadline if it waits for no other job."""
+        if self.deadline_s is None:
+            return None
+        return self.forecast.probability_within(self.deadline_s)
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values, without the id."""
+        found = self.forecast
+        return {
+            "profile": found.profile,
+            "slots": found.slots,
+            "predicted_s": found.predicted_s,
+            "low_s": found.low_s,
+            "high_s": found.high_s,
+            "level": found.level,
+            "overhead_s": found.overhead_s,
+            "runs": found.runs,
+            "cost_usd": self.cost_usd,
+            "deadline_s": self.deadline_s,
+            "deadline_probability": self.deadline_probability,
+            "why_not": found.why_not,
+            "fit": found.fit,
+            "notes": list(found.notes),
+            "level_change": None if found.change is None else asdict(found.change),
+            "grid": [asdict(cell) for cell in self.grid],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionReport:
+    """The result of `predict`. notes: about all jobs, such as the source of the prices."""
+
+    jobs: tuple[JobPrediction, ...]
+    notes: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `predict`; absent values are None."""
+        return {
+            "jobs": {job.job_id: job.document() for job in self.jobs},
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each job. Raises MissingExtra without pandas."""
+        rows = []
+        for job in self.jobs:
+            row = {"job": job.job_id, **job.document()}
+            for name in ("grid", "notes", "level_change"):  # not single values
+                del row[name]
+            rows.append(row)
+        return data_frame(rows)
+
+    def plot(self) -> Chart:
+        """The predicted time of each job, with its interval; the longest first."""
+        return predictions_chart(
+            [(job.job_id, job.forecast) for job in self.jobs if job.forecast.predicted_s]
+        )
+
+    def __repr__(self) -> str:
+        known = sum(job.forecast.predicted_s is not None for job in self.jobs)
+        return f"<PredictionReport: {known} of {len(self.jobs)} jobs predicted>"

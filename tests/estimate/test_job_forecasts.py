@@ -1,0 +1,77 @@
+"""Forty nightly jobs: the estimator's error and coverage, and what a forecast says of itself."""
+
+from statistics import median
+
+from tests.estimate.nightly_jobs import NIGHTS, night_of, nightly_jobs, nights_of
+
+from sluice.estimate.job_forecasts import JobForecasts
+
+
+def forecast(forecasts, *words, **options):
+    """A forecast, without types: a test asserts that its times are there by using them."""
+    return forecasts.of(*words, **options)
+
+
+def eleventh_night(seed):
+    """(inside its interval, relative error) of each job's run on the night after the history."""
+    jobs = nightly_jobs(seed)
+    forecasts = JobForecasts(nights_of(jobs, seed=seed))
+    for run in night_of(jobs, NIGHTS, seed):
+        found = forecast(forecasts, run.profile)
+        yield (
+            found.low_s <= run.elapsed_s <= found.high_s,
+            abs(found.predicted_s / run.elapsed_s - 1),
+        )
+
+
+def test_intervals_of_90_percent_hold_for_that_many_jobs_of_an_eleventh_night():
+    """Over four histories, because the jobs of one night share its luck."""
+    nights = [one for seed in range(4) for one in eleventh_night(seed)]
+
+    assert 160 == len(nights)
+    assert 0.85 <= sum(inside for inside, _ in nights) / 160 <= 0.95
+    assert median(error for _, error in nights) < 0.10
+
+
+def test_the_probability_of_a_deadline_rises_with_it():
+    found = forecast(JobForecasts(nights_of(nightly_jobs(0))), "nightly-00")
+    limits_s = [0.0, found.low_s, found.predicted_s, found.high_s, 10 * found.high_s]
+    chances = [found.probability_within(limit_s) for limit_s in limits_s]
+
+    assert sorted(chances) == chances
+    assert (0.0, True) == (chances[0], 0.3 < chances[2] < 0.7)
+    assert 0.93 < chances[3] < 0.97
+    assert 0.99 < chances[4] < 1
+
+
+def test_other_slots_take_the_errors_at_known_slots_and_say_so():
+    forecasts = JobForecasts(nights_of(nightly_jobs(0)))
+    known, other = forecast(forecasts, "nightly-00"), forecast(forecasts, "nightly-00", slots=32)
+
+    assert (16, 32) == (known.slots, other.slots)
+    assert other.predicted_s < known.predicted_s
+    assert other.low_s < other.predicted_s < other.high_s
+    assert any("task lengths are kept" in note for note in other.notes)
+    assert not any("task lengths are kept" in note for note in known.notes)
+
+
+def test_faster_machines_shorten_the_tasks_and_not_the_overhead():
+    forecasts = JobForecasts(nights_of(nightly_jobs(0)))
+    known, fast = forecast(forecasts, "nightly-00"), forecast(forecasts, "nightly-00", speed=1e6)
+
+    assert abs(fast.predicted_s - known.overhead_s) < 0.01
+    assert fast.probability_within(known.low_s) > 0.9
+
+
+def test_what_cannot_be_predicted_has_a_reason():
+    (runs,) = nights_of(nightly_jobs(0, jobs=1), nights=3).values()
+    forecasts = JobForecasts({"few": runs, "none": []})
+
+    assert forecast(forecasts, "few").predicted_s > 0
+    assert forecast(forecasts, "few").low_s is None
+    assert "an interval of 90 % needs 19" in forecast(forecasts, "few").why_not
+    for name in ("none", "unknown"):
+        found = forecast(forecasts, name)
+        assert found.predicted_s is None
+        assert found.probability_within(1.0) is None
+        assert found.why_not
