@@ -20,6 +20,7 @@ from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
+from sluice.cli.commands import init
 from sluice.cli.commands import workload
 # isort: on
 
@@ -29,6 +30,7 @@ __all__ = [
     "capacity",
     "explain",
     "fairness",
+    "init",
     "order",
     "plan",
     "pools",
