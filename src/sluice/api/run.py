@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
+from sluice.api.overwriting import replacing_outputs
 from sluice.api.sources import workload_in
 from sluice.bootstrap import live_run
 from sluice.bootstrap.run_options import RunOptions
@@ -15,14 +17,15 @@ from sluice.core.transitions import JobState
 from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.progress import Watcher
-from sluice.ingest.reading import read_text
+from sluice.ingest.reading import SourceText, read_text
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.workload import Workload
 from sluice.reporting.run.result import RunResult
 
 
 def run(
-    source: str | Path,
+    source: str | Path | SourceText,
     *,
     engine: str = "local",
     nodes: int | None = None,
@@ -34,20 +37,29 @@ def run(
     settings: Sequence[str] = (),
     seed: int = 0,
     resume: bool = False,
+    overwrite: bool = False,
     watcher: Watcher | None = None,
 ) -> RunResult:
     """Run the workload's jobs for real, and measure them.
 
+    source: a workload file, or a text that was read, such as `python_job` makes.
     nodes, map_slots, reduce_slots: virtual nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
     runs of the file finished, report the newest one again; if there is none, start one.
+    overwrite: replace outputs of earlier runs, once their jobs succeed again. Not with resume.
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. An output of a finished run is
     missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
-    text = read_text(str(source))
+    text = source if isinstance(source, SourceText) else read_text(str(source))
+    if resume and overwrite:
+        raise InvalidInput(
+            "it has no effect with --resume, which continues a run",
+            where="--overwrite",
+            hint="give one of the two",
+        )
     workload, identity = workload_in(text), live_run.identity_of(text)
     plan = RunOptions(
         tasks=tasks, release=release, admission=admission, engine=engine, nodes=nodes,
@@ -55,8 +67,9 @@ def run(
     )  # fmt: skip
     left = live_run.resumable(identity, watcher) if resume else None
     if left is None:
-        assembly = live_run.begin(workload, identity, plan, watcher)
-        done = assembly.run()
+        with replacing_outputs(workload) if overwrite else nullcontext():
+            assembly = live_run.begin(workload, identity, plan, watcher)
+            done = assembly.run()
     else:
         with live_run.explained_damage(left):
             assembly = live_run.resume(workload, left, watcher)

@@ -21,6 +21,7 @@ from sluice.cli.commands import fairness
 from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
+from sluice.cli.commands import init
 from sluice.cli.commands import workload
 # isort: on
 
@@ -30,6 +31,7 @@ __all__ = [
     "capacity",
     "explain",
     "fairness",
+    "init",
     "order",
     "plan",
     "pools",

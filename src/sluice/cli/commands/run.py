@@ -13,15 +13,52 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from sluice.ingest.reading import SourceText
     from sluice.reporting.run.result import RunResult
 
 
 @app.command(cls=WithSettings)
 def run(
-    file: given.File,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="Workload file, YAML or JSON; - reads stdin. Or Python code: FILE.py:Name.",
+        ),
+    ],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT",
+            show_default=False,
+            help="Input of Python code: files, folders or patterns.",
+        ),
+    ] = None,
     *,
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", show_default=False, help="Output of Python code."),
+    ] = None,
+    part_files: Annotated[
+        int | None,
+        typer.Option(
+            "--part-files",
+            metavar="N",
+            parser=given.whole("--part-files", low=1),
+            show_default=False,
+            help="Files in the output of Python code (default: 1).",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace outputs of earlier runs, once the jobs succeed again."
+        ),
+    ] = False,
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="Engine that runs the tasks.")
     ] = "local",
@@ -46,15 +83,18 @@ def run(
     """Run a workload's jobs on this machine, with the same policies as simulate.
 
     Example: sluice run wordcount.yaml --nodes 2
+
+    Example: sluice run wc.py:WordCount text/ --output out
     """
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
     from sluice.cli.run_failures import talk_about_failures
 
+    source = _source(file, inputs or [], output, part_files)
     files = Files.checked(file, trace=trace, plot=plot)
     with live_watcher() as watcher:
         result = api.run(
-            file,
+            source,
             engine=engine,
             nodes=nodes,
             map_slots=map_slots,
@@ -65,6 +105,7 @@ def run(
             settings=settings or [],
             seed=seed,
             resume=resume,
+            overwrite=overwrite,
             watcher=watcher,
         )
     files.write(result)
@@ -80,6 +121,25 @@ def run(
     _talk_of_missing(missing)
     is_whole = set(result.states) <= {"done"} and not missing
     return DONE if is_whole else NO
+
+
+def _source(
+    file: str, inputs: list[str], output: str | None, part_files: int | None
+) -> str | SourceText:
+    """The workload file, or the text of a workload with the Python job that is named instead."""
+    from sluice.api.python_job import is_python_job, python_job
+
+    if is_python_job(file):
+        return python_job(file, inputs, output, part_files=part_files)
+    given_words = {"INPUT": inputs, "--output": output, "--part-files": part_files}
+    for name, value in given_words.items():
+        if value:
+            raise InvalidInput(
+                "it is for Python code, and FILE is a workload file",
+                where=name,
+                hint="name the code, as in sluice run wc.py:WordCount text/ --output out",
+            )
+    return file
 
 
 def _talk_of_missing(outputs: Mapping[str, str]) -> None:

@@ -141,7 +141,9 @@ class Staging:
 def output_exists(output: Path, *, where: str) -> InvalidInput:
     """The error for a file or folder that exists at the place of the output."""
     return InvalidInput(
-        f"output {str(output)!r} exists", where=where, hint="remove it, or name another folder"
+        f"output {str(output)!r} exists",
+        where=where,
+        hint="remove it, name another folder, or replace it by --overwrite",
     )
 
 
