@@ -20,10 +20,12 @@ from sluice.core.events import (
     Usage,
 )
 from sluice.core.scheduler import Scheduler
+from sluice.estimate.demand_settings import demand_settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Demand, Job, Phase, RunSpec, SlotKind
 from sluice.model.lengths import ConstantLengths, TableLengths
+from sluice.model.resources import Resources
 from sluice.model.workload import Workload
 from sluice.store.profiles import Profiles
 from sluice.store.rows import RunHeader
@@ -477,3 +479,53 @@ def test_keys_of_attempts_are_told_apart():
     learned(scheduler)
 
     assert [2.0, 3.0, 1.0] == [task.finished_at_s for task in runs_of()[0].phases[0].timeline]
+
+
+# --- demands that `profile-run` measured ----------------------------------------------------------
+
+
+def measured(number, cpu, **more):
+    """A run that `profile-run` kept, with the demand of a task of each phase."""
+    demand = {"map": Resources(cpu=cpu), "reduce": Resources(cpu=1.0)}
+    return replace(words(number, **more), source="sluice", configuration=demand_settings(demand))
+
+
+def cpu_of(job_):
+    return [phase.demand.work.cpu for phase in job_.phases]
+
+
+def test_a_profile_by_name_gives_the_demand_that_was_measured_last():
+    stored(measured(1, 25.0), measured(2, 40.0), words(3))
+    (job_,) = resolved(bare())
+
+    assert [40.0, 1.0] == cpu_of(job_)
+
+
+def test_a_demand_that_the_file_gives_stays():
+    stored(measured(1, 25.0))
+    own = Demand(work=Resources(io=3.0))
+    (job_,) = resolved(bare(replace(wanted(SlotKind.MAP, 2), demand=own)))
+
+    assert own == job_.phases[0].demand
+
+
+def test_a_real_job_that_gives_its_reduces_alone_has_the_maps_of_its_profile():
+    stored(measured(1, 25.0))
+    (job_,) = resolved(replace(bare(wanted(SlotKind.REDUCE, 3)), run=SPEC))
+
+    assert [("map", 2, ()), ("reduce", 3, (0,))] == [
+        (p.name, p.tasks, p.after) for p in job_.phases
+    ]
+    assert [25.0, 1.0] == cpu_of(job_)
+
+
+def test_the_same_work_gives_its_demand_though_newer_runs_have_none():
+    ran(job(), day=1)
+    with Profiles.open() as store:
+        (run,) = store.runs("j")
+        demand = demand_settings({"map": Resources(cpu=30.0)})
+        store.add([replace(run, configuration={**run.configuration, **demand})])
+    ran(job(), day=2)
+    (found,) = with_past_lengths([job()], pytest.fail)
+
+    assert [30.0, 0.0] == cpu_of(found)

@@ -21,8 +21,9 @@ from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastRun
+from sluice.model.history import DEADLINE, PastRun
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis, WhatIf
+from sluice.reporting.history.past_runs import SOURCE
 from sluice.store.profiles import Profiles
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
@@ -84,7 +85,14 @@ def diagnosed(run: PastRun) -> Diagnosis:
         replayed_s=base_s,
         what_if=what_if,
         advice=tuple(worth[:ADVICE_MAX]),
+        deadline_s=_deadline_s(run),
     )
+
+
+def _deadline_s(run: PastRun) -> float | None:
+    deadline = run.configuration.get(DEADLINE)
+    # Another system may use the same configuration key for something else.
+    return None if deadline is None or run.source != SOURCE else float(deadline)
 
 
 def _what_if(slots: Slots, base_s: float, replayed_s: Replayed) -> Iterator[WhatIf]:

@@ -33,6 +33,7 @@ from sluice.engines.base import Engine
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
+from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
@@ -90,12 +91,14 @@ class LiveSetup:
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
         limits = self.settings.of(TaskLimitSettings)
+        node_limits = self._node_limits(limits)
         engine: Engine = LocalEngine(
             self.cluster.nodes,
             scratch,
             self.journal.epoch,
             clock.now_s,
             lease_s=limits.node_lease_s,
+            node_limits=node_limits,
         )
         driver = Driver(
             engine=engine,
@@ -114,9 +117,34 @@ class LiveSetup:
             done = driver.run()
         finally:
             self.journal.close()
+            if node_limits is not None:
+                node_limits.close()
         if not done.uncommitted:
             self.workshop.clear()
         return done
+
+    def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
+        """What holds the nodes to their cpu and memory. Reports whether anything does."""
+        nodes = self.cluster.nodes
+        if not any(node.capacity.cpu or node.capacity.memory for node in nodes):
+            return None
+        on_message = (self.watcher or Unwatched()).on_message
+        why = "node_limits=off"
+        if settings.node_limits != "off":
+            try:
+                limits = NodeLimits(nodes, Machine.this())
+            except LimitsUnavailable as error:
+                why = str(error)
+            else:
+                on_message(
+                    "Note: tasks are held to the cpu and memory of their node, in percent of this"
+                    " machine."
+                )
+                return limits
+        on_message(
+            f"Note: limits of nodes are only scheduled (by --tasks ras), and not enforced: {why}."
+        )
+        return None
 
     def _learn(self, done: LiveRun) -> None:
         learn(
@@ -157,8 +185,8 @@ def begin(
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
         workload, scheduler = carried, live_scheduler(carried, settings, options)
-    check_slots([each.job for each in prepared], cluster, scheduler, workload.source)
     jobs = with_past_lengths([each.job for each in prepared], on_message)
+    check_slots(jobs, cluster, scheduler, workload.source)
     # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
     predicted_s = _predicted_s(workload, jobs, cluster, settings, options, on_message)

@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING, overload
 from sluice.core.state import ClusterState
 from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
 from sluice.estimate.gaps import Gaps, gaps
-from sluice.estimate.past_phases import phases_from_runs, with_lengths_from_runs
+from sluice.estimate.past_phases import (
+    phases_from_runs,
+    with_demand_from_runs,
+    with_lengths_from_runs,
+)
 from sluice.ingest.logs.phase_order import in_order
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import (
     SOURCE,
@@ -63,8 +67,11 @@ def with_profiles(workload: Workload) -> Workload:
 
 def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
     """The newest successful runs of a profile, without outliers; the newest first."""
-    usual = usual_runs(profiles.newest(name, RUNS_JUDGED)[::-1])
-    return usual[: -RUNS_RECALLED - 1 : -1]
+    return _usual(profiles.newest(name, RUNS_JUDGED))
+
+
+def _usual(runs: Sequence[PastRun]) -> list[PastRun]:
+    return usual_runs(runs[::-1])[: -RUNS_RECALLED - 1 : -1]
 
 
 def _wants_profile(job: Job) -> bool:
@@ -86,10 +93,24 @@ def _with_profile(
     if not runs:
         raise _no_profile(name, profiles, where)
     try:
-        phases = with_lengths_from_runs(job.phases, runs) if job.phases else phases_from_runs(runs)
-        return replace(job, phases=phases)
+        return replace(job, phases=with_demand_from_runs(_profiled(job, runs), runs))
     except InvalidInput as error:
         raise error.within(f"{where}, profile {name!r}") from None
+
+
+def _profiled(job: Job, runs: Sequence[PastRun]) -> tuple[Phase, ...]:
+    """The phases of the job with the lengths of the runs; all of the runs' if it has none.
+
+    A job with commands may give its reduces alone: its splits decide how many maps there are.
+    """
+    if not job.phases:
+        return phases_from_runs(runs)
+    given = {phase.name: phase for phase in with_lengths_from_runs(job.phases, runs)}
+    if job.run is None or SlotKind.MAP in {phase.kind for phase in job.phases}:
+        return tuple(given.values())
+    return tuple(
+        replace(given.get(phase.name, phase), after=phase.after) for phase in phases_from_runs(runs)
+    )
 
 
 def _in_order(run: PastRun) -> PastRun:
@@ -152,11 +173,12 @@ def nearest_profile(name: str, names: Sequence[str]) -> str:
 
 
 def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
-    """The jobs, with the measured task lengths of past runs where they had none.
+    """The jobs, with the measured task lengths and demands of past runs where they had none.
 
-    Lengths come from the profile that a job names, otherwise from the newest successful run of a
-    job with the same id and commands in which every phase was measured.
-    on_message: called with a note if the store cannot be read; no lengths are added then.
+    They come from the profile that a job names, otherwise from the newest successful run of a job
+    with the same id and commands: lengths from one in which every phase was measured, demands from
+    one of `profile-run`.
+    on_message: called with a note if the store cannot be read; nothing is added then.
     """
     wanted = list(jobs)
     if not any(map(_is_open, wanted)):
@@ -174,13 +196,21 @@ def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
 def _recalled(job: Job, profiles: Profiles) -> Job:
     if not _is_open(job):
         return job
-    runs = _newest_usual(profile_name(job), profiles)
+    runs = profiles.newest(profile_name(job), RUNS_JUDGED)
+    # A sandbox run may be older than the runs that count for the lengths, or unlike them.
+    job = replace(job, phases=with_demand_from_runs(job.phases, _of_job(job, runs)))
+    runs = _of_job(job, _usual(runs))
     if job.profile is None:
-        runs = same_work(job, runs)[:1]
+        runs = runs[:1]
     try:
         return replace(job, phases=with_lengths_from_runs(job.phases, runs)) if runs else job
     except InvalidInput:
         return job  # a profile of other phases has no lengths for these
+
+
+def _of_job(job: Job, runs: list[PastRun]) -> list[PastRun]:
+    """The runs that speak of the job: all of a profile that it names, else those of its work."""
+    return runs if job.profile is not None else same_work(job, runs)
 
 
 def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:

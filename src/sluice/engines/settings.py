@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sluice.core.settings import TimeoutSettings
 from sluice.engines.base import Limits
-from sluice.model.settings import number, whole
+from sluice.model.settings import number, whole, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,13 @@ class TaskLimitSettings(TimeoutSettings):
         "seconds without a heartbeat after which a node of a real run is lost",
         above=0.0,
         may_be_none=True,
+    )
+    node_limits: str = word(
+        "auto",
+        "hold the tasks of a real run to the cpu and memory of their node where cgroup v2 allows"
+        " it, or never",
+        "auto",
+        "off",
     )
 
     def limits(self) -> Limits:

@@ -16,7 +16,7 @@ from sluice.estimate.demand_settings import demand_from_runs
 from sluice.estimate.phase_matching import phase_keys
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Demand, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, TableLengths, TaskLengths
 
 LENGTH_S_MIN = 1e-6  # an empty task can take less than the resolution of the clock
@@ -63,6 +63,19 @@ def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> 
     """
     return tuple(
         phase if phase.lengths is not None else replace(phase, lengths=_of_kind(phase.kind, runs))
+        for phase in phases
+    )
+
+
+def with_demand_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
+    """Return the phases; one without a demand gets that of the newest sandbox run that has one.
+
+    runs: newest first.
+    """
+    return tuple(
+        phase
+        if phase.demand != Demand()
+        else replace(phase, demand=demand_from_runs(runs, phase.name))
         for phase in phases
     )
 

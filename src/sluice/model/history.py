@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sluice.model.errors import InvalidInput
 
+DEADLINE = "deadline_s"  # key of the configuration: after submission, where the job had one
 ENGINE = "engine"  # key of the configuration: the engine of a run, where a source has several
 # Formats that describe the same jobs, with the same ids.
 _SAME_JOBS = {"jhist": "mapreduce", "rumen": "mapreduce"}

@@ -71,7 +71,7 @@ def test_the_utility_of_goals_never_falls_with_more_slots():
 @pytest.mark.no_invariants
 def test_more_goals_are_met_than_with_the_best_static_slots():
     """A sample of the comparison of `sluice reproduce ras --experiment random-goals`."""
-    found = [compared(number) for number in range(6)]
+    found = [compared(number) for number in range(20)]
 
-    assert sum(one.goals >= one.best_fair for one in found) >= 5
+    assert sum(one.goals >= one.best_fair for one in found) >= 18
     assert sum(one.goals for one in found) > sum(one.best_fair for one in found)

@@ -34,6 +34,7 @@ from sluice.engines.agent.poller import Poller
 from sluice.engines.base import Attempt, Snapshot
 from sluice.engines.local import translation
 from sluice.engines.local.agents import LocalAgent, node_folder, sweep
+from sluice.engines.local.node_limits import NodeLimits
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
@@ -53,6 +54,7 @@ class LocalEngine:
     each node, which holds logs and the data between tasks.  epoch: the life of the core that it
     serves; attempts of another epoch are rejected.  clock: seconds since the start of the workload.
     lease_s: seconds without a heartbeat after which a node is lost; None for no limit.
+    node_limits: holds the processes of each node to its cpu and memory; None for no limit.
     """
 
     def __init__(
@@ -63,12 +65,14 @@ class LocalEngine:
         clock: Callable[[], float],
         *,
         lease_s: float | None = None,
+        node_limits: NodeLimits | None = None,
     ) -> None:
         self._nodes = {node.node_id: node for node in nodes}
         self._scratch = scratch.resolve()
         self._epoch = epoch
         self._clock = clock
         self._lease_s = lease_s
+        self._node_limits = node_limits
         self._looked_at_s = time.monotonic()
         self._board = Poller()
         self._agents: dict[NodeId, LocalAgent] = {}
@@ -165,6 +169,8 @@ class LocalEngine:
     def _start_agent(self, node: Node) -> None:
         agent = LocalAgent(node, self._scratch, self._lease_s)
         self._agents[node.node_id] = agent
+        if self._node_limits is not None:
+            self._node_limits.confine(node.node_id, agent.pid)
         self._board.watch(agent.channel, lambda: self._hear(agent))
 
     def _hear(self, agent: LocalAgent) -> None:

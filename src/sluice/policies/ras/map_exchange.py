@@ -62,12 +62,21 @@ class MapRoom:
         leaving = sorted((placement.utility_less[job], job) for job in placement.maps_on[node])
         bounds = [placement.free(node)]
         for _, job in reversed(leaving):
-            bounds.append(placement.free_without(bounds[-1], job, node))
+            bounds.append(_free_without(placement, bounds[-1], job, node))
         utilities = np.array([utility for utility, _ in poorer])
         jobs = np.array([job for _, job in poorer])
         kept = np.searchsorted(np.array([less for less, _ in leaving]), utilities, side="right")
         room = np.array(bounds)[len(leaving) - kept] + 2 * _SLACK
-        return jobs[np.all(self._demands[jobs] <= room, axis=1)].tolist()  # type: ignore[no-any-return]
+        found: list[int] = jobs[np.all(self._demands[jobs] <= room, axis=1)].tolist()
+        return found
+
+
+def _free_without(placement: Placement, free: Sequence[float], job: int, node: int) -> list[float]:
+    """At most what is free of a node once a job has lost all its map slots there."""
+    slots, demand = placement.maps_on[node][job], placement.jobs[job].map_demand
+    found = [left + slots * amount for left, amount in zip(free, demand, strict=True)]
+    placement.add_shuffle_freed(found, job, node, slots)
+    return found
 
 
 class MapExchange:

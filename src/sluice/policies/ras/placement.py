@@ -159,14 +159,6 @@ class Placement:
         for r, each in enumerate(self.jobs[job].shuffle_per_map):
             free[r] += reduces * fewer * each
 
-    def free_without(self, free: Sequence[float], job: int, node: int) -> list[float]:
-        """At most what is free of a node once a job has lost all its map slots there."""
-        slots = self.maps_on[node].get(job, 0)
-        demand = self.jobs[job].map_demand
-        found = [left + slots * amount for left, amount in zip(free, demand, strict=True)]
-        self.add_shuffle_freed(found, job, node, slots)
-        return found
-
     def overgrown(self, job: int, at_node: int) -> Iterator[tuple[int, list[float]]]:
         """Other nodes that one more map of the job would overload, and by how much."""
         if not self._grows[job] or self.map_slots[job] >= self.copies_max:

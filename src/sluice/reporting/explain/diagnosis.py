@@ -39,6 +39,7 @@ class Diagnosis:
 
     replayed_s: what a simulation of the run with its own slots takes.
     failed_attempts: attempts of tasks that failed; their time is not part of any stage.
+    deadline_s: after submission; None if the job had none, or if its source does not record it.
     """
 
     run_id: str
@@ -50,6 +51,14 @@ class Diagnosis:
     replayed_s: float
     what_if: tuple[WhatIf, ...]
     advice: tuple[Advice, ...]
+    deadline_s: float | None = None
+
+    @property
+    def late_s(self) -> float | None:
+        """Seconds by which the run missed its deadline, 0 if it met it; None without one."""
+        if self.deadline_s is None:
+            return None
+        return max(0.0, self.anatomy.recorded_s - self.deadline_s)
 
     @property
     def replay_error(self) -> float:
@@ -78,6 +87,8 @@ class Diagnosis:
             "driver_s": anatomy.driver_s,
             "idle_share": anatomy.idle_share,
             "failed_attempts": self.failed_attempts,
+            "deadline_s": self.deadline_s,
+            "late_s": self.late_s,
             "critical_path": [asdict(step) for step in anatomy.critical_path],
             "skew": [asdict(one) for one in anatomy.skew],
             "what_if": [asdict(one) for one in self.what_if],

@@ -39,6 +39,9 @@ def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
 def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
     anatomy = found.anatomy
     yield "recorded", duration(anatomy.recorded_s)
+    if found.deadline_s is not None:
+        late = f"missed by {duration(found.late_s)}" if found.late_s else "met"
+        yield "deadline", f"{duration(found.deadline_s)}, {late}"
     yield "replayed", f"{duration(found.replayed_s)} ({signed(found.replay_error)})"
     if anatomy.waited_s:
         yield "waited for slots", duration(anatomy.waited_s)

@@ -17,7 +17,7 @@ from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
-from sluice.model.history import ENGINE, PastPhase, PastRun, PastTask
+from sluice.model.history import DEADLINE, ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
@@ -97,8 +97,14 @@ def _past_run(
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
         slots=dict(facts.slots),
-        configuration={ENGINE: facts.engine, **_configuration(entry.job)},
+        configuration={ENGINE: facts.engine, **_configuration(entry.job), **_deadline(entry.job)},
     )
+
+
+def _deadline(job: Job) -> dict[str, str]:
+    if job.deadline_at_s is None:
+        return {}
+    return {DEADLINE: f"{job.deadline_at_s - job.submitted_at_s:.6g}"}
 
 
 def _done(attempts: Iterable[Attempt]) -> Iterator[Attempt]:

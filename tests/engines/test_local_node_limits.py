@@ -1,0 +1,139 @@
+"""Limits of nodes by cgroup v2, against a folder that behaves as the kernel's does."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits, limits_of
+from sluice.model.cluster import Node
+from sluice.model.resources import Resources
+
+HALF = Node(node_id="half", capacity=Resources(cpu=50, io=80, memory=25))
+REST = Node(node_id="rest", capacity=Resources(cpu=20))
+MEMORY = 1_000_000
+
+
+class GroupFiles:
+    """A folder of control groups: a new group has its files, and loses them when it is removed."""
+
+    def __init__(self, root):
+        self.root, self.log = root, []
+        self.own = root / "user.slice" / "sluice.scope"
+        self.own.mkdir(parents=True)
+        self.write("cgroup.controllers", "cpuset cpu io memory pids")
+        self.write("cgroup.subtree_control", "")
+        self.write("cgroup.procs", f"{os.getpid()}\n")
+        self.membership = root / "self"
+        self.membership.write_text("0::/user.slice/sluice.scope\n")
+
+    def write(self, name, text):
+        (self.own / name).write_text(text)
+
+    def machine(self):
+        return Machine(
+            processors=4, memory_bytes=MEMORY, groups=self.root, own_group=self.membership
+        )
+
+    def groups(self):
+        return sorted(path.name for path in self.own.iterdir() if path.is_dir())
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """Group folders of a kernel with a delegated group."""
+    files = GroupFiles(tmp_path)
+    make, remove = Path.mkdir, Path.rmdir
+
+    def mkdir(path, *words, **more):
+        make(path, *words, **more)
+        if path.parent == files.own:
+            for name in ("cgroup.procs", "cpu.max", "memory.max"):
+                (path / name).touch()
+
+    def rmdir(path):
+        for one in path.iterdir():
+            one.unlink()
+        remove(path)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    monkeypatch.setattr(Path, "rmdir", rmdir)
+    return files
+
+
+def test_each_node_has_a_group_with_its_share_of_the_machine(kernel):
+    limits = NodeLimits([HALF, REST], kernel.machine())
+    leaf, half, rest = kernel.groups()
+
+    assert "200000 100000" == (kernel.own / half / "cpu.max").read_text()
+    assert "250000" == (kernel.own / half / "memory.max").read_text()
+    assert "80000 100000" == (kernel.own / rest / "cpu.max").read_text()
+    assert "" == (kernel.own / rest / "memory.max").read_text()
+    assert str(os.getpid()) == (kernel.own / leaf / "cgroup.procs").read_text()
+    assert "+cpu +memory" == (kernel.own / "cgroup.subtree_control").read_text()
+    limits.close()
+
+
+def test_an_agent_is_put_into_the_group_of_its_node(kernel):
+    limits = NodeLimits([HALF, REST], kernel.machine())
+    limits.confine("rest", 4711)
+
+    assert "4711" == (kernel.own / kernel.groups()[2] / "cgroup.procs").read_text()
+    limits.close()
+
+
+def test_nothing_is_left_at_the_end(kernel):
+    NodeLimits([HALF], kernel.machine()).close()
+
+    assert [] == kernel.groups()
+    assert str(os.getpid()) in (kernel.own / "cgroup.procs").read_text()
+
+
+def test_nothing_is_left_if_the_kernel_refuses(kernel):
+    (kernel.own / "cgroup.subtree_control").unlink()
+    (kernel.own / "cgroup.subtree_control").mkdir()
+
+    with pytest.raises(LimitsUnavailable, match=r"cgroup\.subtree_control: Is a directory"):
+        NodeLimits([HALF], kernel.machine())
+
+    assert ["cgroup.subtree_control"] == kernel.groups()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("cgroup.controllers", "cpu io", "no memory controller"),
+        ("cgroup.controllers", "", "no cpu and no memory controller"),
+        ("cgroup.procs", f"{os.getpid()}\n1\n", "other processes share the control group"),
+    ],
+)
+def test_a_group_that_cannot_be_divided_is_left_alone(kernel, name, text, why):
+    kernel.write(name, text)
+
+    with pytest.raises(LimitsUnavailable, match=why):
+        NodeLimits([HALF], kernel.machine())
+
+    assert [] == kernel.groups()
+
+
+@pytest.mark.parametrize(
+    ("membership", "why"),
+    [
+        ("4:memory:/x\n", "this machine has no cgroup v2"),
+        ("0::/elsewhere\n", "cgroup v2 is not mounted"),
+        (None, "this machine has no control groups"),
+    ],
+)
+def test_a_machine_without_cgroup_v2_says_so(kernel, membership, why):
+    kernel.membership.unlink()
+    if membership is not None:
+        kernel.membership.write_text(membership)
+
+    with pytest.raises(LimitsUnavailable, match=why):
+        NodeLimits([HALF], kernel.machine())
+
+
+def test_a_tiny_share_is_what_the_kernel_takes_at_least():
+    tiny = Node(node_id="tiny", capacity=Resources(cpu=0.01))
+
+    assert {"cpu.max": "1000 100000"} == limits_of(tiny, Machine(processors=1, memory_bytes=MEMORY))
