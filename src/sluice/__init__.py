@@ -53,6 +53,7 @@ _HOMES = {
     "simulate": "sluice.api.simulate",
     "story": "sluice.api.explain",
     "validate": "sluice.api.workload",
+    "whatif": "sluice.api.whatif",
     "why": "sluice.api.explain",
     "workload_from_logs": "sluice.ingest.logs.replay",
     "write_workload": "sluice.reporting.exports.workload_text",
