@@ -55,6 +55,7 @@ _HOMES = {
     "story": "sluice.api.explain",
     "validate": "sluice.api.workload",
     "vm_choice": "sluice.api.pools",
+    "whatif": "sluice.api.whatif",
     "why": "sluice.api.explain",
     "workload_from_logs": "sluice.ingest.logs.replay",
     "write_workload": "sluice.reporting.exports.workload_text",

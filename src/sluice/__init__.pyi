@@ -28,6 +28,7 @@ from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
 from sluice.api.sources import load_workload as load_workload
 from sluice.api.sources import parse_workload as parse_workload
+from sluice.api.whatif import whatif as whatif
 from sluice.api.workload import schema as schema
 from sluice.api.workload import validate as validate
 from sluice.engines.interruption import RunInterrupted as RunInterrupted

@@ -27,6 +27,8 @@ class ReasonCode(Enum):
     # Long-term sharing in a tree of queues.
     OWED = "{queue} was owed {owed}"
     LEAST_USED = "{queue} had used the least for its weight among the queues with waiting tasks"
+    # A tree of queues with guarantees and maximums.
+    LEAST_FOR_GUARANTEE = "{queue} ran the least for its guarantee among the queues with work"
     # The cases of DynamicMR, by the numbers of its spec (sections 5.2 to 5.5).
     OWN_SLOT = "case {case}: a {slot} slot was free within the node's balance line, and {order}"
     BORROWED_SLOT = (
@@ -58,6 +60,7 @@ class ReasonCode(Enum):
     TWIN_FINISHED = "another attempt of the same task finished first"
     JOB_ENDED = "its job had ended"
     OVERRAN = "it ran longer than {limit_s:g} s, the limit of every attempt"
+    PREEMPTED = "its queue was above its guarantee, and {queue} waited below its own"
     TIMED_OUT = "it made no progress for too long"
     TOO_SLOW = (
         "it had run {ran_s:.0f} s, over twice the mean of {mean_s:.1f} s"
@@ -104,6 +107,7 @@ class ReasonCode(Enum):
     RUNS_MORE = "{queue} runs {running} units, more for its weight than {next}, the next"
     RIVAL_BELOW_MIN = "{next} is below its minimum share of {units} units"
     QUEUE_AT_MAX = "{queue} is at its maximum share of {units} units"
+    USER_AT_LIMIT = "its user is at the limit of one user in {queue}"
     EARLIER_FIRST = "{jobs:.0f} jobs of {queue} arrived before it"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the previous phase are not done"

@@ -30,8 +30,14 @@ class PairedDifference:
         first: Sequence[float | None],
         other: Sequence[float | None],
         level: float = LEVEL,
+        *,
+        is_resampled: bool = False,
     ) -> PairedDifference | None:
-        """The difference of two samples of equal length; None if a pair is incomplete."""
+        """The difference of two samples of equal length; None if a pair is incomplete.
+
+        is_resampled: whether the pairs come from resamples of one history. Their spread is then
+        that of the history's own figure, and more of them do not make it smaller.
+        """
         pairs = list(zip(first, other, strict=True))
         known = [b - a for a, b in pairs if a is not None and b is not None]
         if not known or len(known) < len(pairs):
@@ -39,7 +45,8 @@ class PairedDifference:
         mean = math.fsum(known) / len(known)
         if len(known) == 1:
             return cls(mean=mean, low=None, high=None)
-        reach = t_quantile(len(known) - 1, level) * statistics.stdev(known) / math.sqrt(len(known))
+        error = statistics.stdev(known) / (1.0 if is_resampled else math.sqrt(len(known)))
+        reach = t_quantile(len(known) - 1, level) * error
         return cls(mean=mean, low=mean - reach, high=mean + reach)
 
     @property

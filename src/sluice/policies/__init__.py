@@ -24,6 +24,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.ltrf": "sluice.policies.ltyarn.peers:LongTerm",
     "tasks.ltyarn": "sluice.policies.ltyarn.policy:LtYarn",
     "tasks.mlrf": "sluice.policies.ltyarn.peers:Memoryless",
+    "tasks.queue-tree": "sluice.policies.queue_tree.policy:CapacityQueues",
     "tasks.static": "sluice.policies.static_slots:StaticSlots",
     "tasks.yarn-like": "sluice.policies.yarn_like:YarnLike",
 }

@@ -8,6 +8,7 @@ from sluice.cli.application import app
 # In the order of the help, a line each.
 # isort: off
 from sluice.cli.commands import simulate
+from sluice.cli.commands import whatif
 from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
@@ -42,5 +43,6 @@ __all__ = [
     "runs",
     "share",
     "simulate",
+    "whatif",
     "workload",
 ]

@@ -62,8 +62,8 @@ class ComparedScheduler:
     def document(self) -> dict[str, object]:
         """The row of the JSON document: means under the plain names, then their spread."""
         row: dict[str, object] = {"scheduler": self.scheduler, "runs": self.runs}
-        row |= _document_of(self.spreads)
-        row["pools"] = {pool: _document_of(spreads) for pool, spreads in self.pools.items()}
+        row |= spreads_document(self.spreads)
+        row["pools"] = {pool: spreads_document(spreads) for pool, spreads in self.pools.items()}
         if self.differences:
             row["difference"] = {
                 name: None if one is None else one.document()
@@ -82,7 +82,7 @@ class ComparedScheduler:
 _PARTS = {"": "mean", "_sd": "sd", "_min": "least", "_max": "most"}
 
 
-def _document_of(spreads: Mapping[str, MeasureSpread | None]) -> dict[str, object]:
+def spreads_document(spreads: Mapping[str, MeasureSpread | None]) -> dict[str, object]:
     """Means and spreads; percentiles are nested: `wait_s: {p50, p95, p99}`, `wait_s_sd: {..}`."""
     found: dict[str, Any] = {}
     for name, spread in spreads.items():

@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _STEPS = 100_000  # of all capacity: thousandths of a percent
 _DEFAULT = "default"
 _APPLICATIONS = 10_000  # running and waiting, in one queue: YARN's own default for all queues
-_HOW_TO = """\
+HOW_TO = """\
 Apply: keep a copy of the present capacity-scheduler.xml, put this file in its place in the
 configuration folder of the ResourceManager, add your own settings (access, labels, node resources)
 to it, and run "yarn rmadmin -refreshQueues". A queue that this file lacks must be STOPPED and empty
@@ -67,7 +67,7 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
     lines = [
         '<?xml version="1.0"?>',
         *comment_lines(comment),
-        *(line for told in _HOW_TO.split("\n") for line in comment_lines(told)),
+        *(line for told in HOW_TO.split("\n") for line in comment_lines(told)),
         "<configuration>",
         *map(_property, _settings(queues)),
         "</configuration>",

@@ -1,0 +1,138 @@
+"""What other queues would have done: a history under two configurations of a scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.api.simulate import OnMessage
+from sluice.api.sources import GivenSettings, Source, path_of, settings_of, workload_of
+from sluice.bootstrap import chosen_policy
+from sluice.bootstrap.queue_replay import History, capacity_notes
+from sluice.ingest.scheduler_configs.amounts import ContainerSize
+from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
+from sluice.model.errors import InvalidInput
+from sluice.model.queue_tree import QueueTree
+from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
+from sluice.reporting.whatif.result import QueueFigures, WhatIf, queue_effects
+
+Config = str | Path | QueueTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueConfigs:
+    """The trees of a call, and the size of a container. old: None if there is none."""
+
+    new: QueueTree
+    old: QueueTree | None
+    size: ContainerSize
+
+    @classmethod
+    def read(
+        cls, config: Config, against: Config | None = None, yarn_site: str | Path | None = None
+    ) -> QueueConfigs:
+        """Read the files. Raises InvalidInput that says what is wrong and where."""
+        site = read_site(None if yarn_site is None else path_of(yarn_site))
+        trees = [
+            one
+            if one is None or isinstance(one, QueueTree)
+            else read_queue_tree(path_of(one), site)
+            for one in (config, against)
+        ]
+        assert trees[0] is not None
+        return cls(new=trees[0], old=trees[1], size=container_size(site))
+
+    def xml(self, comment: str = "") -> str:
+        """The new tree as capacity-scheduler.xml."""
+        mb, vcores = self.size.mb, self.size.vcores
+        return queue_tree_xml(self.new, container_mb=mb, container_vcores=vcores, comment=comment)
+
+    def diff(self) -> str:
+        """What the exported file changes in the old tree's; "" without an old tree."""
+        if self.old is None:
+            return ""
+        return queue_tree_diff(self.old, self.new, (self.size.mb, self.size.vcores))
+
+
+def whatif(
+    source: Source,
+    config: Config | QueueConfigs,
+    against: Config | None = None,
+    *,
+    yarn_site: str | Path | None = None,
+    mapping: Mapping[str, str] | None = None,
+    containers: int | None = None,
+    seeds: int = 10,
+    settings: GivenSettings = (),
+    on_fraction: Callable[[float], None] | None = None,
+    on_message: OnMessage | None = None,
+) -> WhatIf:
+    """A history under the queues of `config`, and under those of `against` if given.
+
+    source: a workload or its path; `sluice.workload_from_logs` makes one of logs.
+    config, against: capacity-scheduler.xml, fair-scheduler.xml, YuniKorn's queues.yaml, Kueue's
+    queues in YAML, or a QueueTree.  yarn_site: for the size of containers and preemption.
+    mapping: queues by pattern of pool names, for pools that the queues do not name.
+    containers: of the cluster; by default those of the source.
+    on_fraction: called with the share of simulations that are done, 0 to 1.
+    on_message: called with a sentence about each setting that has no effect.
+    Raises InvalidInput.
+    """
+    if seeds < 1:
+        raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
+    if containers is not None and containers < 1:
+        raise InvalidInput(
+            f"containers is {containers}", where="--containers", hint="give 1 or more"
+        )
+    configs = (
+        config
+        if isinstance(config, QueueConfigs)
+        else QueueConfigs.read(config, against, yarn_site)
+    )
+    workload = workload_of(source)
+    chosen = [chosen_policy("tasks", "queue-tree")]
+    resolved = settings_of(workload, settings, chosen)
+    _report_settings(settings, on_message)
+    if not workload.jobs:
+        raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
+    history = History.of(workload, resolved, containers)
+    trees = [tree for tree in (configs.new, configs.old) if tree is not None]
+    runs: list[list[Mapping[str, QueueFigures]]] = [[] for _ in trees]
+    for seed in range(seeds):
+        for place, tree in enumerate(trees):
+            runs[place].append(history.figures(tree, mapping or {}, seed))
+            if on_fraction is not None:
+                on_fraction((seed + (place + 1) / len(trees)) / seeds)
+    new, old = runs[0], runs[1] if len(trees) > 1 else []
+    return WhatIf(
+        queues=queue_effects(old, new, is_resampled=history.is_resampled),
+        containers=history.containers,
+        seeds=seeds,
+        is_resampled=history.is_resampled,
+        unknown_keys=tuple(sorted({key for tree in trees for key in tree.unknown_keys})),
+        notes=_notes(trees, history, seeds),
+    )
+
+
+def _report_settings(settings: GivenSettings, on_message: OnMessage | None) -> None:
+    """Preemption is that of the configuration, whatever the setting says."""
+    names = list(settings) if isinstance(settings, Mapping) else [str(one) for one in settings]
+    if on_message is not None and any("preempts_after_s" in name for name in names):
+        on_message("`preempts_after_s` has no effect: preemption is that of the configuration")
+
+
+def _notes(trees: list[QueueTree], history: History, seeds: int) -> tuple[str, ...]:
+    notes = [
+        f"{tree.source}: {note}" if tree.source else note
+        for tree in trees
+        for note in (*tree.notes, *capacity_notes(tree))
+    ]
+    if seeds == 1:
+        notes.append("1 seed: differences have no interval; use --seeds 10 to get one")
+    elif not history.is_resampled:
+        jobs = len(history.workload.jobs)
+        notes.append(
+            f"{jobs} jobs are too few to resample: intervals show the settings' chance only"
+        )
+    return tuple(dict.fromkeys(notes))

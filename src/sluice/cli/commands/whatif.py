@@ -1,0 +1,195 @@
+"""`whatif`: a history under the queues of a scheduler's configuration file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import WithSettings, app
+from sluice.cli.failures import DONE
+from sluice.cli.files import Files
+from sluice.cli.given_workload import GivenWorkload, given_workload
+from sluice.cli.hints import talk_note
+from sluice.model.errors import InvalidInput
+
+_KEYS_SHOWN = 12
+_QUEUES = "Queues"
+
+
+@app.command(cls=WithSettings)
+def whatif(
+    *,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--history",
+            metavar="LOG",
+            show_default=False,
+            help="Log, or folder of logs; repeatable.",
+        ),
+    ] = None,
+    history_format: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default=False, help="Log format (default: detected)."),
+    ] = None,
+    history_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", show_default=False, help="Set a value the log lacks; repeatable."
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False, help="Workload file instead of logs."),
+    ] = None,
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="NEW",
+            show_default=False,
+            help="capacity-scheduler.xml, fair-scheduler.xml, YuniKorn or Kueue YAML.",
+            rich_help_panel=_QUEUES,
+        ),
+    ],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OLD",
+            show_default=False,
+            help="Configuration to compare with.",
+            rich_help_panel=_QUEUES,
+        ),
+    ] = None,
+    yarn_site: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="yarn-site.xml: size of containers, preemption.",
+            rich_help_panel=_QUEUES,
+        ),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="POOL=QUEUE",
+            show_default=False,
+            help="Queue of a pool, or of all that match a pattern; repeatable.",
+            rich_help_panel=_QUEUES,
+        ),
+    ] = None,
+    containers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--containers", low=1, high=10**7),
+            show_default=False,
+            help="Containers of the cluster (default: those of the history).",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--seeds", low=1),
+            help="Simulations of each configuration; all but the first resample the history.",
+        ),
+    ] = 10,
+    settings: given.Set = None,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT.xml",
+            show_default=False,
+            help="Write the new queues as capacity-scheduler.xml, and print the difference.",
+        ),
+    ] = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Simulate a history under other queues: who waits less, and who waits longer.
+
+    Example: sluice whatif --history logs/ --config new.xml --against capacity-scheduler.xml
+
+    Example: sluice whatif --file jobs.yaml --config queues.yaml --map 'adhoc-*=root.adhoc'
+    """
+    from sluice.api import whatif as api
+    from sluice.cli.progress import steps
+
+    workload = _workload(file, history, history_format, history_set)
+    files = Files.checked(config, export=export)
+    configs = api.QueueConfigs.read(config, against, yarn_site)
+    notes: list[str] = []
+    with steps(f"simulating {seeds} seeds") as shown:
+        found = api.whatif(
+            workload.source,
+            configs,
+            mapping=_mapping(mapping or []),
+            containers=containers,
+            seeds=seeds,
+            settings=settings or [],
+            on_fraction=shown.on_fraction,
+            on_message=notes.append,
+        )
+    for note in notes:
+        talk_note(note)
+    diff = configs.diff()
+    if export is not None:
+        files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
+    if as_json:
+        print_document(workload.noted(found.document() | ({"diff": diff} if export else {})))
+        return DONE
+    _print(found, diff if export else "")
+    workload.talk()
+    return DONE
+
+
+def _workload(
+    file: str | None,
+    history: list[str] | None,
+    history_format: str | None,
+    history_set: list[str] | None,
+) -> GivenWorkload:
+    if bool(file) == bool(history):
+        what = "both are given" if file else "neither is given"
+        raise InvalidInput(
+            what, where="--history and --file", hint="name logs with --history, or a workload file"
+        )
+    return given_workload("whatif", file, history, history_format, history_set, flag="--file")
+
+
+def _mapping(texts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        pattern, equals, queue = text.rpartition("=")
+        if not equals or not pattern or not queue:
+            raise InvalidInput(
+                "it is not a pool and a queue",
+                where=f"--map {text[:80]}",
+                hint="write it as POOL=QUEUE",
+            )
+        found[pattern] = queue
+    return found
+
+
+def _print(found: object, diff: str) -> None:
+    from sluice.reporting.whatif.result import WhatIf
+    from sluice.reporting.whatif.tables import effects_table, queues_table
+
+    assert isinstance(found, WhatIf)
+    print_views(queues_table(found))
+    if any(queue.differences for queue in found.queues.values()):
+        print_views(effects_table(found))
+    if diff:
+        print_views(diff)
+    for note in found.notes:
+        talk(f"note: {note}")
+    keys = found.unknown_keys
+    if keys:
+        more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
+        talk(f"note: keys that are not simulated: {', '.join(keys[:_KEYS_SHOWN])}{more}")
+    sys.stdout.flush()

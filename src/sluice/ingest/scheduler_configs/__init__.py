@@ -1,0 +1,1 @@
+"""Configuration files of other schedulers, read into one queue tree."""

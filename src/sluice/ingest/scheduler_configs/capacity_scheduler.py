@@ -1,0 +1,188 @@
+"""`capacity-scheduler.xml` of Hadoop YARN.
+
+Read: queues, capacity (percent, weight as in `3w`, or `[memory=..,vcores=..]`), maximum-capacity,
+ordering-policy, minimum-user-limit-percent, user-limit-factor, max-parallel-apps,
+disable_preemption, state, and the switches of preemption.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sluice.ingest.scheduler_configs.amounts import (
+    ContainerSize,
+    containers_amount,
+    flag_in,
+    hadoop_resources,
+    number_in,
+)
+from sluice.ingest.scheduler_configs.xml_elements import XmlElement
+from sluice.model.errors import InvalidInput
+from sluice.model.queue_tree import (
+    ROOT,
+    AmountKind,
+    ConfiguredQueue,
+    LeafOrder,
+    QueueAmount,
+    QueueTree,
+)
+
+PREFIX = "yarn.scheduler.capacity."
+MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
+_PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
+KILL_WAIT = f"{_PREEMPTION}max_wait_before_kill"
+INTERVAL = f"{_PREEMPTION}monitoring_interval"
+_SITE = (MONITOR, KILL_WAIT, INTERVAL)
+_KILL_WAIT_MS, _INTERVAL_MS = "15000", "3000"  # YARN's defaults
+_QUEUE_KEYS = (
+    "queues", "capacity", "maximum-capacity", "ordering-policy", "minimum-user-limit-percent",
+    "user-limit-factor", "max-parallel-apps", "disable_preemption", "state",
+)  # fmt: skip
+_NAME = re.compile(r"[^\s.,]{1,200}")
+_PERCENT_MAX = 100.0
+
+
+def properties_of(root: XmlElement, name: str) -> dict[str, str]:
+    """Names and values of a Hadoop configuration; the last of a name counts."""
+    found: dict[str, str] = {}
+    for element in root.named("property"):
+        names = [child.text for child in element.named("name")]
+        values = [child.text for child in element.named("value")]
+        if len(names) != 1 or not names[0]:
+            raise InvalidInput("a property has no name", where=name, hint="give it one")
+        found[names[0]] = values[0] if values else ""
+    return found
+
+
+def capacity_tree(
+    given: Mapping[str, str], site: Mapping[str, str], size: ContainerSize, name: str
+) -> QueueTree:
+    """The tree. given: properties of the file.  site: those of yarn-site.xml.
+
+    Raises InvalidInput that names the key.
+    """
+    reader = _Reader(given, size, name)
+    reader.read(ROOT)
+    both = {**site, **given}
+    after_s = None
+    if flag_in(both.get(MONITOR, "false") or "false", f"{name}, {MONITOR}"):
+        waits_ms = ((KILL_WAIT, _KILL_WAIT_MS), (INTERVAL, _INTERVAL_MS))
+        after_s = sum(number_in(both.get(key, ms), f"{name}, {key}") for key, ms in waits_ms) / 1000
+    unknown = [key for key in given if key not in reader.used and key not in _SITE]
+    return QueueTree(
+        queues=tuple(reader.queues),
+        preempts_after_s=after_s,
+        unknown_keys=tuple(sorted(unknown)),
+        notes=tuple(reader.notes),
+        source=name,
+    )
+
+
+class _Reader:
+    def __init__(self, given: Mapping[str, str], size: ContainerSize, name: str) -> None:
+        self._given = given
+        self._size = size
+        self._name = name
+        self.queues: list[ConfiguredQueue] = []
+        self.used: set[str] = set()
+        self.notes: list[str] = []
+
+    def read(self, top: str) -> None:
+        """The queues below a queue, parents first."""
+        paths = [top]
+        while paths:
+            path = paths.pop(0)
+            children = self._children(path)
+            if path != ROOT:
+                self.queues.append(self._queue(path, is_leaf=not children))
+            else:
+                for key in _QUEUE_KEYS:
+                    self._value(path, key)
+            paths += children
+
+    def _value(self, path: str, key: str) -> str | None:
+        full = f"{PREFIX}{path}.{key}"
+        if full in self._given:
+            self.used.add(full)
+        return self._given.get(full)
+
+    def _inherited(self, path: str, key: str) -> str | None:
+        """The value of a queue or of the nearest queue above it."""
+        while path:
+            value = self._value(path, key)
+            if value is not None:
+                return value
+            path = path.rpartition(".")[0]
+        return self._general(key)
+
+    def _general(self, key: str) -> str | None:
+        """The value for queues without one of their own."""
+        full = f"{PREFIX}{key}"
+        if full in self._given:
+            self.used.add(full)
+        return self._given.get(full)
+
+    def _children(self, path: str) -> list[str]:
+        names = [one.strip() for one in (self._value(path, "queues") or "").split(",")]
+        names = [one for one in names if one]
+        for one in names:
+            if not _NAME.fullmatch(one):
+                raise InvalidInput(
+                    f"{one[:60]!r} is not the name of a queue",
+                    where=f"{self._name}, {PREFIX}{path}.queues",
+                    hint="use letters and digits, without dots",
+                )
+        if path.count(".") + 2 > 50 and names:  # noqa: PLR2004  # levels
+            raise InvalidInput(f"queue {path[:60]!r} is nested too deep", where=self._name)
+        return [f"{path}.{one}" for one in names]
+
+    def _where(self, path: str, key: str) -> str:
+        return f"{self._name}, {PREFIX}{path}.{key}"
+
+    def _queue(self, path: str, *, is_leaf: bool) -> ConfiguredQueue:
+        capacity = self._value(path, "capacity")
+        if capacity is None:
+            raise InvalidInput(
+                f"queue {path!r} has no capacity", where=self._where(path, "capacity"),
+                hint="give a percentage, a weight such as 3w, or [memory=..,vcores=..]",
+            )  # fmt: skip
+        maximum = self._value(path, "maximum-capacity")
+        state = self._value(path, "state") or "RUNNING"
+        if state.upper() != "RUNNING":
+            self.notes.append(f"queue {path} is {state}; the simulation runs its jobs all the same")
+        order = self._value(path, "ordering-policy") or "fifo"
+        if is_leaf and order not in {"fifo", "fair"}:
+            self.notes.append(f"queue {path}: ordering-policy {order} is simulated as fifo")
+        percent = self._inherited(path, "minimum-user-limit-percent") or "100"
+        factor = self._inherited(path, "user-limit-factor") or "1"
+        jobs_max = self._value(path, "max-parallel-apps") or self._general("max-parallel-apps")
+        stays = self._inherited(path, "disable_preemption") or "false"
+        return ConfiguredQueue(
+            path=path,
+            capacity=self._amount(capacity, self._where(path, "capacity")),
+            maximum=None
+            if maximum is None or maximum.strip() in {"-1", "100", "100.0"}
+            else self._amount(maximum, self._where(path, "maximum-capacity")),
+            order=LeafOrder.FAIR if is_leaf and order == "fair" else LeafOrder.FIFO,
+            user_limit_percent=number_in(
+                percent, self._where(path, "minimum-user-limit-percent"), high=_PERCENT_MAX
+            ),
+            user_limit_factor=None
+            if factor.strip() == "-1"
+            else number_in(factor, self._where(path, "user-limit-factor")),
+            jobs_max=None
+            if jobs_max is None
+            else max(1, int(number_in(jobs_max, self._where(path, "max-parallel-apps")))),
+            is_preemptible=not flag_in(stays, self._where(path, "disable_preemption")),
+        )
+
+    def _amount(self, text: str, where: str) -> QueueAmount:
+        text = text.strip()
+        if text.startswith("["):
+            return containers_amount(hadoop_resources(text, self._size, where))
+        if text.endswith("w"):
+            return QueueAmount(AmountKind.WEIGHT, number_in(text[:-1], where))
+        return QueueAmount(
+            AmountKind.PERCENT, number_in(text.removesuffix("%"), where, high=_PERCENT_MAX)
+        )

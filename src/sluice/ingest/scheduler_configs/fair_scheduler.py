@@ -1,0 +1,135 @@
+"""`fair-scheduler.xml` of Hadoop YARN.
+
+Read: queues with weight, minResources, maxResources, maxRunningApps, schedulingPolicy,
+minSharePreemptionTimeout and allowPreemptionFrom; the defaults of all queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluice.ingest.scheduler_configs.amounts import (
+    ContainerSize,
+    containers_amount,
+    flag_in,
+    hadoop_resources,
+    number_in,
+)
+from sluice.ingest.scheduler_configs.xml_elements import XmlElement
+from sluice.model.errors import InvalidInput
+from sluice.model.queue_tree import (
+    ROOT,
+    AmountKind,
+    ConfiguredQueue,
+    LeafOrder,
+    QueueAmount,
+    QueueTree,
+)
+
+PREEMPTION = "yarn.scheduler.fair.preemption"
+_SHARE_WAIT = "defaultFairSharePreemptionTimeout"
+_KNOWN = frozenset(
+    {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
+     "allowPreemptionFrom"}
+)  # fmt: skip
+_DEFAULTS = frozenset({"queueMaxAppsDefault", "queueMaxResourcesDefault",
+                       "defaultQueueSchedulingPolicy", _SHARE_WAIT})  # fmt: skip
+_QUEUE_TAGS = frozenset({"queue", "pool"})
+
+
+def fair_tree(
+    root: XmlElement, site: Mapping[str, str], size: ContainerSize, name: str
+) -> QueueTree:
+    """The tree. site: the properties of yarn-site.xml. Raises InvalidInput that names the queue."""
+    reader = _Reader(root, size, name)
+    for element in root.children:
+        if element.tag in _QUEUE_TAGS:
+            reader.read(element, ROOT)
+        elif element.tag not in _DEFAULTS:
+            reader.unknown.append(element.tag)
+    after_s = None
+    if flag_in(site.get(PREEMPTION, "false") or "false", f"{name}, {PREEMPTION}"):
+        wait = reader.defaults.get(_SHARE_WAIT)
+        after_s = None if wait is None else number_in(wait, f"{name}, {_SHARE_WAIT}")
+        if wait is None:
+            reader.notes.append(f"preemption needs {_SHARE_WAIT}: without it there is none")
+    return QueueTree(
+        queues=tuple(reader.queues),
+        preempts_after_s=after_s,
+        unknown_keys=tuple(sorted(set(reader.unknown))),
+        notes=tuple(reader.notes),
+        source=name,
+    )
+
+
+class _Reader:
+    def __init__(self, root: XmlElement, size: ContainerSize, name: str) -> None:
+        self._size = size
+        self._name = name
+        self.defaults = {child.tag: child.text for child in root.children if child.tag in _DEFAULTS}
+        self.queues: list[ConfiguredQueue] = []
+        self.unknown: list[str] = []
+        self.notes: list[str] = []
+
+    def read(self, element: XmlElement, parent: str) -> None:
+        """The queue and all below it; the depth of the file is bounded."""
+        name = element.attributes.get("name", "").strip()
+        if name == ROOT and parent == ROOT:
+            path = ROOT
+        elif not name or any(letter in name for letter in ". ,"):
+            raise InvalidInput(
+                f"{name[:60]!r} is not the name of a queue", where=self._name,
+                hint='give it a name without dots and blanks, as in <queue name="etl">',
+            )  # fmt: skip
+        else:
+            path = f"{parent}.{name}"
+        values: dict[str, str] = {}
+        below = []
+        for child in element.children:
+            if child.tag in _QUEUE_TAGS:
+                below.append(child)
+            elif child.tag in _KNOWN:
+                values[child.tag] = child.text
+            else:
+                self.unknown.append(f"{path}.{child.tag}")
+        if path != ROOT:
+            self.queues.append(self._queue(path, values))
+        for child in below:
+            self.read(child, path)
+
+    def _queue(self, path: str, values: Mapping[str, str]) -> ConfiguredQueue:
+        where = f"{self._name}, queue {path}"
+        policy = values.get(
+            "schedulingPolicy", self.defaults.get("defaultQueueSchedulingPolicy", "fair")
+        )
+        if policy.lower() not in {"fifo", "fair"}:
+            self.notes.append(f"queue {path}: schedulingPolicy {policy} is simulated as fair")
+        least = values.get("minResources")
+        most = values.get("maxResources", self.defaults.get("queueMaxResourcesDefault"))
+        jobs_max = values.get("maxRunningApps", self.defaults.get("queueMaxAppsDefault"))
+        return ConfiguredQueue(
+            path=path,
+            capacity=QueueAmount(
+                AmountKind.WEIGHT, number_in(values.get("weight", "1"), f"{where}, weight")
+            ),
+            maximum=None if most is None else self._most(most, f"{where}, maxResources"),
+            least=0.0
+            if least is None
+            else hadoop_resources(least, self._size, f"{where}, minResources"),
+            order=LeafOrder.FIFO if policy.lower() == "fifo" else LeafOrder.FAIR,
+            jobs_max=None
+            if jobs_max is None
+            else max(1, int(number_in(jobs_max, f"{where}, maxRunningApps"))),
+            is_preemptible=flag_in(
+                values.get("allowPreemptionFrom", "true"), f"{where}, allowPreemptionFrom"
+            ),
+        )
+
+    def _most(self, text: str, where: str) -> QueueAmount:
+        if "%" not in text:
+            return containers_amount(hadoop_resources(text, self._size, where))
+        shares = [
+            number_in(part.partition("%")[0].rpartition("=")[2].strip(), where)
+            for part in text.split(",")
+        ]
+        return QueueAmount(AmountKind.PERCENT, min(shares))

@@ -1,0 +1,168 @@
+"""Queue trees of other schedulers: what their configuration files say, in one form.
+
+A path starts at `root`: `root.etl.nightly`. A capacity is a percentage of the parent's, a weight
+among its siblings, or a number of containers. Sources: the documents of Hadoop's CapacityScheduler
+and FairScheduler, of YuniKorn's queue configuration, and of Kueue's ClusterQueue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from sluice.model.errors import InvalidInput
+
+ROOT = "root"
+QUEUES_MAX = 10_000
+
+
+class AmountKind(StrEnum):
+    """What an amount counts: percent of the parent's capacity, a weight, or containers."""
+
+    PERCENT = "percent"
+    WEIGHT = "weight"
+    CONTAINERS = "containers"
+
+
+class LeafOrder(StrEnum):
+    """Which application of a queue comes first: the earliest, or that with the least running."""
+
+    FIFO = "fifo"
+    FAIR = "fair"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAmount:
+    """A guaranteed or maximum capacity."""
+
+    kind: AmountKind
+    value: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < math.inf:
+            raise InvalidInput(f"the capacity {self.value} is not a finite number of at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredQueue:
+    """One queue. Jobs are in the leaves.
+
+    capacity: guaranteed.  maximum: None for all that the parent may have.
+    least: containers that come before any sharing by capacity (FairScheduler's minResources).
+    user_limit_percent: the least share of the queue that each of several users can get.
+    user_limit_factor: most that one user can have, in multiples of the guarantee; None: no limit.
+    jobs_max: applications that run at once; None for no limit.
+    is_preemptible: whether preemption may take containers from it.
+    """
+
+    path: str
+    capacity: QueueAmount
+    maximum: QueueAmount | None = None
+    least: float = 0.0
+    order: LeafOrder = LeafOrder.FIFO
+    user_limit_percent: float = 100.0
+    user_limit_factor: float | None = None
+    jobs_max: int | None = None
+    is_preemptible: bool = True
+
+    @property
+    def parent(self) -> str | None:
+        """The path of the parent; None for the root."""
+        return self.path.rpartition(".")[0] or None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueTree:
+    """All queues but the root, parents before children.
+
+    preempts_after_s: seconds after which a queue below its guarantee takes containers back; None
+    for no preemption.  unknown_keys: keys of the file that the model does not read.
+    notes: what the file says and the model cannot express.
+    """
+
+    queues: tuple[ConfiguredQueue, ...]
+    preempts_after_s: float | None = None
+    unknown_keys: tuple[str, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        parents = {queue.parent for queue in self.queues}
+        # The order of jobs means nothing in a queue that holds queues.
+        queues = tuple(
+            replace(queue, order=LeafOrder.FIFO) if queue.path in parents else queue
+            for queue in self.queues
+        )
+        object.__setattr__(self, "queues", queues)
+        seen: set[str] = {ROOT}
+        if not self.queues:
+            raise InvalidInput("there is no queue", where=self.source, hint="define one below root")
+        if len(self.queues) > QUEUES_MAX:
+            raise InvalidInput(f"there are more than {QUEUES_MAX:,} queues", where=self.source)
+        for queue in self.queues:
+            if queue.path in seen or queue.parent not in seen:
+                what = "defined twice" if queue.path in seen else "without its parent"
+                raise InvalidInput(f"queue {queue.path!r} is {what}", where=self.source)
+            seen.add(queue.path)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """Paths of the queues that jobs can be in."""
+        parents = {queue.parent for queue in self.queues}
+        return tuple(queue.path for queue in self.queues if queue.path not in parents)
+
+    def children(self, path: str) -> Iterator[ConfiguredQueue]:
+        """The queues directly below a path."""
+        return (queue for queue in self.queues if queue.parent == path)
+
+    def containers(self, total: float) -> Mapping[str, tuple[float, float]]:
+        """Guaranteed and maximum containers of each queue, for so many in the cluster.
+
+        Guarantees of siblings that together exceed the parent's are cut in proportion, as
+        percentages of it would be.
+        """
+        found: dict[str, tuple[float, float]] = {ROOT: (total, total)}
+        for parent in [ROOT, *(queue.path for queue in self.queues)]:
+            siblings = list(self.children(parent))
+            if not siblings:
+                continue
+            room, most = found[parent]
+            wanted = _guarantees(siblings, room)
+            asked = math.fsum(wanted)
+            cut = room / asked if asked > room else 1.0
+            for queue, guarantee in zip(siblings, wanted, strict=True):
+                limit = _limit(queue.maximum, most)
+                found[queue.path] = (min(guarantee * cut, limit), limit)
+        return found
+
+
+def _guarantees(siblings: list[ConfiguredQueue], room: float) -> list[float]:
+    fixed = [
+        queue.capacity.value * room / 100
+        if queue.capacity.kind is AmountKind.PERCENT
+        else queue.capacity.value
+        for queue in siblings
+    ]
+    is_weighted = [queue.capacity.kind is AmountKind.WEIGHT for queue in siblings]
+    weights = math.fsum(
+        queue.capacity.value for queue, by in zip(siblings, is_weighted, strict=True) if by
+    )
+    left = room - math.fsum(amount for amount, by in zip(fixed, is_weighted, strict=True) if not by)
+    return [
+        (max(0.0, left) * queue.capacity.value / weights if weights else 0.0) if by else amount
+        for queue, amount, by in zip(siblings, fixed, is_weighted, strict=True)
+    ]
+
+
+def _limit(maximum: QueueAmount | None, most: float) -> float:
+    if maximum is None:
+        return most
+    value = maximum.value
+    return min(most, value * most / 100 if maximum.kind is AmountKind.PERCENT else value)

@@ -1,0 +1,347 @@
+"""A tree of queues with guarantees and maximums, as YARN's and YuniKorn's schedulers have it.
+
+A free container goes down the tree: at each queue to the child that runs the least for its
+guarantee among those with waiting work and room below their maximum. In a leaf the jobs are in the
+order of the queue. With preemption, a queue that waits below its guarantee takes containers back
+from queues above theirs, the youngest attempts first. Nothing is reserved on nodes, because every
+task is one container.
+Sources: the documents of Hadoop's CapacityScheduler (capacity, maximum-capacity, ordering-policy,
+user limits, preemption) and FairScheduler (minimum and weighted shares).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
+from sluice.model.job import SlotKind
+from sluice.model.queue_tree import (
+    ROOT,
+    AmountKind,
+    ConfiguredQueue,
+    LeafOrder,
+    QueueAmount,
+    QueueTree,
+)
+from sluice.model.settings import SettingsGroup, number
+from sluice.policies.queue_tree.queues import TINY, QueueState, next_phase
+
+_CONTAINER = SlotKind.CONTAINER
+_ALL = QueueAmount(AmountKind.PERCENT, 100.0)
+
+
+class CapacityQueues(TaskPolicy):
+    """Elastic queues. tree: None to take the pools and queues of the workload."""
+
+    name: ClassVar[str] = "queue-tree"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(SettingsGroup):
+        """A tree from a configuration file brings its own preemption."""
+
+        preempts_after_s: float | None = number(
+            None, "seconds below its guarantee after which a queue preempts (queue-tree)", above=0.0
+        )
+
+    def __init__(self, settings: Any = None, *, tree: QueueTree | None = None) -> None:  # noqa: ANN401  # the type above
+        super().__init__(settings)
+        self._tree = tree
+        self._preempts_after_s: float | None = (
+            self.settings.preempts_after_s if tree is None else tree.preempts_after_s
+        )
+
+    def attach(self, state: ClusterState) -> None:
+        self._state = state
+        self._nodes_seen = -1
+        self._starved_from_s: dict[str, float] = {}
+        self._to_kill: dict[AttemptKey, None] = {}
+        self._running: dict[str, dict[AttemptKey, Attempt]] = {}
+        self._root = QueueState(ConfiguredQueue(path=ROOT, capacity=_ALL), None, 0)
+        self._queues: dict[str, QueueState] = {ROOT: self._root}
+        self._of_pool: dict[str, QueueState] = {}
+        if self._tree is None:
+            pools = [entry for entry in state.pools.values() if entry.pool.queue is None]
+            for entry in (entry for entry in state.pools.values() if entry.pool.queue):
+                self._add_of_file(entry, state)
+            for entry in pools:
+                self._queue_of(entry)
+        else:
+            for queue in self._tree.queues:
+                added = self._add(queue)
+                self._of_pool.setdefault(queue.path, added)
+        state.observe(self)
+        state.observe_attempts(self)
+
+    # --- the tree ---------------------------------------------------------------------------------
+
+    def _add(self, queue: ConfiguredQueue) -> QueueState:
+        parent = self._queues[queue.parent or ROOT]
+        added = self._queues[queue.path] = QueueState(queue, parent, len(self._queues))
+        self._nodes_seen = -1
+        return added
+
+    def _add_of_file(self, entry: PoolEntry, state: ClusterState) -> QueueState:
+        """A queue of the workload file, below its parent."""
+        known = self._of_pool.get(entry.pool_id)
+        if known is not None:
+            return known
+        given = entry.pool.queue
+        assert given is not None
+        above = self._root
+        if given.parent is not None:
+            above = self._add_of_file(state.pools[given.parent], state)
+        amount = QueueAmount(AmountKind.WEIGHT, given.weight)
+        most = given.share_max
+        added = self._add(
+            ConfiguredQueue(
+                path=f"{above.queue.path}.{len(self._queues)}",
+                capacity=amount,
+                maximum=None if most is None else QueueAmount(AmountKind.CONTAINERS, most),
+                least=given.share_min,
+            )
+        )
+        self._of_pool[entry.pool_id] = added
+        return added
+
+    def _queue_of(self, entry: PoolEntry) -> QueueState:
+        """The leaf of a pool; a pool that no file names gets a queue with its weight."""
+        known = self._of_pool.get(entry.pool_id)
+        if known is None:
+            pool = entry.pool
+            known = self._add(
+                ConfiguredQueue(
+                    path=f"{ROOT}.{len(self._queues)}",
+                    capacity=QueueAmount(AmountKind.WEIGHT, pool.weight),
+                    least=pool.slots_min(_CONTAINER),
+                    order=LeafOrder(pool.order.value),
+                )
+            )
+            self._of_pool[entry.pool_id] = known
+        return known
+
+    def _resize(self) -> None:
+        """Nodes or queues have come or gone."""
+        self._nodes_seen = self._state.node_changes
+        up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
+        total = float(sum(node.slots(_CONTAINER) for node in up))
+        tree = self._tree or QueueTree(
+            queues=tuple(one.queue for path, one in self._queues.items() if path != ROOT)
+        )
+        for path, (guarantee, limit) in tree.containers(total).items():
+            self._queues[path].guarantee = guarantee
+            self._queues[path].limit = limit
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def touch(self, phase: PhaseEntry) -> None:
+        """Keep the queues in step."""
+        self._queue_of(phase.job.pool).leaf.follow(phase.job)
+
+    def began(self, attempt: Attempt) -> None:
+        """Keep the queues in step."""
+        self._count(attempt, attempt.tasks)
+        queue = self._queue_of(attempt.phase.job.pool)
+        self._running.setdefault(queue.queue.path, {})[attempt.key] = attempt
+
+    def progressed(self, attempt: Attempt) -> None:
+        """Progress plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """Keep the queues in step."""
+        self._count(attempt, -attempt.tasks)
+        queue = self._queue_of(attempt.phase.job.pool)
+        self._running[queue.queue.path].pop(attempt.key, None)
+        self._to_kill.pop(attempt.key, None)
+
+    def _count(self, attempt: Attempt, tasks: int) -> None:
+        queue = self._queue_of(attempt.phase.job.pool)
+        queue.leaf.count(attempt.phase.job, tasks)
+        for one in queue.line():
+            one.running += tasks
+
+    # --- what is decided --------------------------------------------------------------------------
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+        if not node.node.slots(_CONTAINER):
+            return  # a node that is limited by its resources alone
+        while node.free[_CONTAINER]:
+            self._settle()
+            found = self._next(self._root)
+            if found is None:
+                return
+            queue, phase = found
+            reason = Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue.queue.path),))
+            yield Assignment(phase, _CONTAINER, reason, 1)
+
+    def _settle(self) -> None:
+        if self._nodes_seen != self._state.node_changes:
+            self._resize()
+
+    def _next(self, queue: QueueState) -> tuple[QueueState, PhaseEntry] | None:
+        """The leaf and the phase that get the next container, below a queue."""
+        if not queue.has_room:
+            return None
+        if not queue.children:
+            phase = self._phase_in(queue)
+            return None if phase is None else (queue, phase)
+        for child in sorted(queue.children, key=_place):
+            found = self._next(child)
+            if found is not None:
+                return found
+        return None
+
+    def _phase_in(self, queue: QueueState) -> PhaseEntry | None:
+        leaf = queue.leaf
+        may_start_early: bool | None = None
+        for job in leaf.waiting.in_order():
+            if not leaf.may_begin(job):
+                continue
+            if not leaf.user_room(job, queue.guarantee, queue.running):
+                continue
+            phase = next_phase(job, may_start_early=False)
+            if phase is None:
+                if may_start_early is None:
+                    may_start_early = self._may_start_early()
+                phase = next_phase(job, may_start_early=True) if may_start_early else None
+            if phase is not None:
+                return phase
+        return None
+
+    def _may_start_early(self) -> bool:
+        """Tasks that wait for other tasks hold at most half of the containers of any queue."""
+        early = sum(
+            phase.running
+            for job in self._state.active.values()
+            for phase in job.phases
+            if phase.running and not phase.has_inputs
+        )
+        rooms = [queue.limit for queue in self._queues.values() if not queue.children]
+        return early < min([self._state.slots[_CONTAINER], *map(int, rooms)]) // 2
+
+    # --- preemption -------------------------------------------------------------------------------
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        after_s = self._preempts_after_s
+        if after_s is None:
+            return
+        self._settle()
+        free = sum(entry.free[_CONTAINER] for entry in state.nodes.values() if entry.is_up)
+        for path in self._starved(now_s):
+            queue = self._queues[path]
+            if now_s < self._starved_from_s[path] + after_s - TINY:
+                continue
+            owed = int(min(queue.guarantee - queue.running + TINY, _waiting_tasks(queue)))
+            for attempt in self._victims(queue, owed - free - len(self._to_kill)):
+                self._to_kill[attempt.key] = None
+                yield attempt.key, Reason(ReasonCode.PREEMPTED, (("queue", path),))
+
+    def _starved(self, now_s: float) -> list[str]:
+        """Leaves below their guarantee with work that waits; since when is kept."""
+        paths = [
+            path
+            for path, queue in self._queues.items()
+            if not queue.children
+            and queue.running + 1 <= queue.guarantee + TINY
+            and self._phase_in(queue) is not None
+        ]
+        known = self._starved_from_s
+        self._starved_from_s = {path: known.get(path, now_s) for path in paths}
+        return paths
+
+    def _victims(self, starved: QueueState, wanted: int) -> Iterator[Attempt]:
+        """Attempts of queues above their guarantee, the youngest first."""
+        left = wanted
+        over = [
+            queue
+            for queue in self._queues.values()
+            if not queue.children and queue is not starved and queue.queue.is_preemptible
+        ]
+        for queue in sorted(
+            over, key=lambda one: (-one.running / (one.guarantee or TINY), one.index)
+        ):
+            spare = int(queue.running - queue.guarantee + TINY)
+            attempts = reversed(list(self._running.get(queue.queue.path, {}).values()))
+            for attempt in attempts:
+                if left <= 0 or spare <= 0:
+                    break
+                if attempt.key not in self._to_kill:
+                    yield attempt
+                    left -= attempt.tasks
+                    spare -= attempt.tasks
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return False
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        after_s = self._preempts_after_s
+        if after_s is None:
+            return None
+        wakes = [from_s + after_s for from_s in self._starved_from_s.values()]
+        return min((at_s for at_s in wakes if at_s > now_s), default=None)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return False
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(node.slots(_CONTAINER) for node in nodes):
+            return None
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        self._settle()
+        leaf = self._queue_of(phase.job.pool)
+        for queue in leaf.line():
+            if queue is not self._root and not queue.has_room:
+                numbers = (("queue", queue.queue.path), ("units", f"{queue.limit:g}"))
+                return Reason(ReasonCode.QUEUE_AT_MAX, numbers)
+        if not leaf.leaf.user_room(phase.job, leaf.guarantee, leaf.running):
+            return Reason(ReasonCode.USER_AT_LIMIT, (("queue", leaf.queue.path),))
+        ahead = _ahead(leaf, phase.job)
+        if ahead:
+            return Reason(ReasonCode.EARLIER_FIRST, (("jobs", ahead), ("queue", leaf.queue.path)))
+        return Reason(
+            ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))
+        )
+
+    def report(self) -> Mapping[str, object]:
+        if self._tree is None:
+            return {}
+        self._settle()
+        return {
+            "queues": {
+                path: {"guaranteed": queue.guarantee, "maximum": queue.limit}
+                for path, queue in self._queues.items()
+                if path != ROOT
+            }
+        }
+
+
+def _place(queue: QueueState) -> tuple[int, float, int, int]:
+    return queue.place
+
+
+def _waiting_tasks(queue: QueueState) -> int:
+    return sum(
+        phase.pending.count
+        for job in queue.leaf.waiting.in_order()
+        for phase in job.phases
+        if phase.is_queued
+    )
+
+
+def _ahead(leaf: QueueState, job: JobEntry) -> int:
+    ahead = 0
+    for other in leaf.leaf.waiting.in_order():
+        if other is job:
+            break
+        ahead += 1
+    return ahead

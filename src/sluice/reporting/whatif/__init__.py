@@ -1,0 +1,1 @@
+"""A history under other queues: figures of each queue, before and after."""

@@ -1,0 +1,118 @@
+"""An admin's way: logs and a configuration, what would change, the file to apply, and the diff."""
+
+import json
+import random
+
+from tests.cli.terminal import sluice
+from tests.ingest.scheduler_configs.configs import FAIR, KUEUE, YUNIKORN
+
+OLD = """<?xml version="1.0"?>
+<configuration>
+  <property><name>yarn.scheduler.capacity.root.queues</name><value>etl,adhoc</value></property>
+  <property><name>yarn.scheduler.capacity.root.etl.capacity</name><value>75</value></property>
+  <property><name>yarn.scheduler.capacity.root.etl.maximum-capacity</name><value>75</value></property>
+  <property><name>yarn.scheduler.capacity.root.adhoc.capacity</name><value>25</value></property>
+  <property><name>yarn.scheduler.capacity.root.adhoc.maximum-capacity</name><value>25</value></property>
+  <property><name>yarn.scheduler.capacity.root.adhoc.acl_submit_applications</name><value>*</value></property>
+</configuration>
+"""  # as the files are
+NEW = OLD.replace(">25<", ">50<").replace(">75<", ">50<")
+
+
+def history():
+    """Sixty small jobs in two queues: `adhoc` asks for more than a quarter of four containers."""
+    rng = random.Random(5)
+    jobs = [
+        {
+            "id": f"{queue}-{number}",
+            "pool": queue,
+            "submitted_at_s": 40 * number + rng.random(),
+            "deadline_s": 120,
+            "maps": {"tasks": tasks, "avg_s": 15 + 10 * rng.random()},
+        }
+        for queue, tasks in (("etl", 2), ("adhoc", 2))
+        for number in range(30)
+    ]
+    return {"version": 1, "cluster": {"containers": 4}, "jobs": jobs}
+
+
+def test_from_a_history_to_a_file_and_its_difference(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    (tmp_path / "old.xml").write_text(OLD)
+    (tmp_path / "new.xml").write_text(NEW)
+    words = ["whatif", "--config", "new.xml", "--against", "old.xml", "--seeds", "4"]
+
+    shown = sluice(*words, "--file", "jobs.json", "--export", "out.xml")
+    assert 0 == shown.code, shown.err
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "wins" in shown.out
+    assert "-root.adhoc.capacity = 25" in shown.out
+    assert "+root.adhoc.capacity = 50" in shown.out
+    assert "acl_submit_applications" in shown.err, "what the model does not read is listed"
+    exported = (tmp_path / "out.xml").read_text()
+    assert "Roll back" in exported
+
+    found = json.loads(sluice(*words, "--file", "jobs.json", "--json").out)
+    adhoc = found["queues"]["root.adhoc"]
+    assert ["root.adhoc"] == found["winners"]
+    assert adhoc["new"]["wait_s"]["p95"] < adhoc["old"]["wait_s"]["p95"]
+    assert adhoc["difference"]["wait_s_p95"]["high"] < 0
+    assert {"jobs", "wait_s", "slowdown"} <= adhoc["old"].keys()
+    assert found["unknown_keys"]
+
+    again = json.loads(
+        sluice("whatif", "--config", "out.xml", "--against", "new.xml", "--seeds", "4",
+               "--file", "jobs.json", "--json").out
+    )  # fmt: skip
+    assert [] == again["winners"] + again["losers"], "the exported file is the same configuration"
+
+
+def test_logs_are_a_history(tmp_path, monkeypatch):
+    """The job's queue is the one that its log names; `default` takes what has no other."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.xml").write_text(OLD.replace("adhoc", "default"))
+    logs = "tests/data/logs/jhist"
+    from tests.test_tidy import HOUSE
+
+    answer = sluice("whatif", "--history", HOUSE / logs, "--config", "one.xml", "--seeds", "1",
+                    "--containers", "8", "--json")  # fmt: skip
+
+    found = json.loads(answer.out)
+    assert {"root.default", "root.etl"} >= found["queues"].keys() > {"root.etl"}
+    assert found["queues"]["root.default"]["old"] is None
+    assert found["queues"]["root.default"]["new"]["jobs"] > 0
+
+
+def test_other_schedulers_files_are_taken(tmp_path):
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    for name, text, more in (
+        ("fair-scheduler.xml", FAIR, []),
+        ("queues.yaml", YUNIKORN, []),
+        ("kueue.yaml", KUEUE, ["--map", "adhoc=adhoc-cq"]),
+    ):
+        (tmp_path / name).write_text(text)
+        answer = sluice("whatif", "--file", tmp_path / "jobs.json", "--config", tmp_path / name,
+                        "--seeds", "1", "--containers", "8", *more, "--json")  # fmt: skip
+        assert 0 == answer.code, answer.err
+        assert 2 == len(json.loads(answer.out)["queues"])
+
+
+def test_what_cannot_be_used_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    (tmp_path / "old.xml").write_text(OLD)
+    config = ["--config", "old.xml"]
+    for words, text in (
+        ([*config], "neither is given"),
+        (["--file", "jobs.json", "--history", "x", *config], "both are given"),
+        (["--file", "jobs.json", *config, "--map", "adhoc"], "POOL=QUEUE"),
+        (["--file", "jobs.json", *config, "--map", "adhoc=none"], "no leaf queue 'none'"),
+        (["--file", "jobs.json", *config, "--containers", "0"], "--containers"),
+        (["--file", "jobs.json", "--config", "missing.xml"], "missing.xml"),
+        (["--file", "jobs.json", "--config", "jobs.json"], "known scheduler"),
+        (["--file", "jobs.json", *config, "--export", "old.xml"], "--export"),
+    ):
+        answer = sluice("whatif", *words)
+        assert (2, "") == (answer.code, answer.out), words
+        assert text in answer.err, answer.err
