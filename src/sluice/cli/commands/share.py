@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,6 +34,11 @@ def number(flag: str) -> Callable[[object], float]:
     return read
 
 
+def _number_option(flag: str, metavar: str, text: str) -> Any:  # noqa: ANN401  # as typer's own
+    """An option that takes a number, and has no default. text: its help."""
+    return typer.Option(metavar=metavar, parser=number(flag), show_default=False, help=text)
+
+
 @app.command()
 def share(
     file: given.File,
@@ -51,11 +56,8 @@ def share(
     ] = "keep",
     discount_price: Annotated[
         float | None,
-        typer.Option(
-            metavar="ETA",
-            parser=number("--discount-price"),
-            show_default=False,
-            help="Price of a borrowed unit, above 0 to 1 (ltrf; default 1).",
+        _number_option(
+            "--discount-price", "ETA", "Price of a borrowed unit, above 0 to 1 (ltrf; default 1)."
         ),
     ] = None,
     par: Annotated[
@@ -64,29 +66,22 @@ def share(
     ] = False,
     alpha: Annotated[
         float | None,
-        typer.Option(
-            metavar="A",
-            parser=number("--alpha"),
-            show_default=False,
-            help="Part of the capacity shared by credits, 0 to 1 (karma; default 1).",
+        _number_option(
+            "--alpha", "A", "Part of the capacity shared by credits, 0 to 1 (karma; default 1)."
         ),
     ] = None,
     initial_credits: Annotated[
         float | None,
-        typer.Option(
-            metavar="N",
-            parser=number("--initial-credits"),
-            show_default=False,
-            help="Credits at the start for each unit of weight (karma; default: enough).",
+        _number_option(
+            "--initial-credits",
+            "N",
+            "Credits at the start for each unit of weight (karma; default: enough).",
         ),
     ] = None,
     half_life_steps: Annotated[
         float | None,
-        typer.Option(
-            metavar="H",
-            parser=number("--half-life-steps"),
-            show_default=False,
-            help="Steps after which use counts half (decay; default 4).",
+        _number_option(
+            "--half-life-steps", "H", "Steps after which use counts half (decay; default 4)."
         ),
     ] = None,
     whole_units: Annotated[

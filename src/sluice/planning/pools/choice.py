@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import Option, PoolJob
 from sluice.planning.pools.slots import Book, Booking, Slot, Windows
-from sluice.planning.pools.vm_aware import VmAwareScheduler
 
 _INFINITE = float("inf")
 
@@ -67,7 +67,7 @@ class ChoiceWatch:
         self._names = names  # by order
         self.choice: VmChoice | None = None
 
-    def note(self, scheduler: VmAwareScheduler, now_s: float) -> None:
+    def note(self, scheduler: PoolScheduler, now_s: float) -> None:
         """Look at the scheduler after it has decided."""
         order = self.job.order
         booking = scheduler.tentative.get(order) or scheduler.running.get(order)
@@ -100,7 +100,7 @@ class ChoiceWatch:
         old = None if self.choice is None else self.choice.slot
         return old is not None and (old.option, old.start_s) == (slot.option, slot.start_s)
 
-    def _freed_by(self, scheduler: VmAwareScheduler, slot: Slot) -> Iterator[str]:
+    def _freed_by(self, scheduler: PoolScheduler, slot: Slot) -> Iterator[str]:
         if slot.start_s <= self.job.arrives_at_s:
             return
         bookings: list[Booking] = [*scheduler.running.values(), *scheduler.tentative.values()]

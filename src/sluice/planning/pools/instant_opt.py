@@ -6,41 +6,15 @@ Nothing is planned again. Source: Cura, spec section 5.5, "instant-opt".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import PoolJob
-from sluice.planning.pools.slots import Book, Booking
+from sluice.planning.pools.slots import Booking
 
 
-class InstantOptScheduler:
-    """The scheduler's state, with the methods of `VmAwareScheduler` that a driver calls."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.book = Book(sizes)
-        self.running: dict[int, Booking] = {}
-        self.tentative: dict[int, Booking] = {}
-        self.waiting: list[PoolJob] = []
-        self.windows: list[float | None] = [None for _ in sizes]
-        self.deciders: list[int | None] = [None for _ in sizes]
-        self._arrived: list[PoolJob] = []
-
-    def arrive(self, job: PoolJob) -> None:
-        """Take a new job; it is reserved at the next `decide`."""
-        self._arrived.append(job)
-
-    def finish(self, order: int, now_s: float) -> None:
-        """A running job has ended; what is left of its reservation is free."""
-        booking = self.running.pop(order)
-        if now_s < booking.slot.end_s:
-            self.book.give_back(booking.slot._replace(start_s=now_s))
-
-    def overrun(self, order: int, now_s: float, until_s: float) -> None:
-        """A running job keeps its VMs; reservations are made again in their old order."""
-        job, slot = self.running[order]
-        self.open_windows()
-        self.book.take(slot._replace(start_s=max(now_s, slot.end_s), end_s=until_s))
-        self.running[order] = Booking(job, slot._replace(end_s=until_s))
+class InstantOptScheduler(PoolScheduler):
+    """The scheduler's state. It has no windows."""
 
     def open_windows(self) -> None:
         """Cancel all tentative reservations; they are made again."""

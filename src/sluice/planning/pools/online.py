@@ -16,6 +16,7 @@ from dataclasses import replace
 from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer
+from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, ticks_up
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.planning.pools.slots import Booking
@@ -81,7 +82,7 @@ class _Replay:
         self,
         problem: PoolProblem,
         policy: str,
-        scheduler: VmAwareScheduler | InstantOptScheduler,
+        scheduler: PoolScheduler,
         resizer: PoolResizer | None,
         actual_s: ActualTime | None,
         watch: ChoiceWatch | None = None,
@@ -140,7 +141,7 @@ class _Replay:
         for booking in scheduler.decide(now_s):
             self._start(booking, now_s)
         self._note_windows(before, now_s)
-        if self._watch is not None and isinstance(scheduler, VmAwareScheduler):
+        if self._watch is not None:
             self._watch.note(scheduler, now_s)
         for job in scheduler.lost(now_s, self._problem.tick_s):
             self._lose(job, now_s)

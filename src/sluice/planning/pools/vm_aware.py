@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import PoolJob
 from sluice.planning.pools.reservation_pass import ReservationPass
 from sluice.planning.pools.slots import Book, Booking, Slot, cost_server_s
@@ -22,7 +23,7 @@ from sluice.planning.pools.slots import Book, Booking, Slot, cost_server_s
 COMPARED_MAX = 20
 
 
-class VmAwareScheduler:
+class VmAwareScheduler(PoolScheduler):
     """The scheduler's state. Call `decide` at each instant at which something happened.
 
     bound_s: a window ends at most this long after now (t_bound).  compared_max: jobs
@@ -36,32 +37,9 @@ class VmAwareScheduler:
         bound_s: float = math.inf,
         compared_max: int = COMPARED_MAX,
     ) -> None:
-        self.book = Book(sizes)
-        self.running: dict[int, Booking] = {}
-        self.tentative: dict[int, Booking] = {}
-        self.waiting: list[PoolJob] = []
-        self.windows: list[float | None] = [None for _ in sizes]
-        self.deciders: list[int | None] = [None for _ in sizes]
-        self._arrived: list[PoolJob] = []
+        super().__init__(sizes)
         self._bound_s = bound_s
         self._compared_max = compared_max
-
-    def arrive(self, job: PoolJob) -> None:
-        """Take a new job; it gets a slot at the next `decide`."""
-        self._arrived.append(job)
-
-    def finish(self, order: int, now_s: float) -> None:
-        """A running job has ended; what is left of its reservation is free."""
-        booking = self.running.pop(order)
-        if now_s < booking.slot.end_s:
-            self.book.give_back(booking.slot._replace(start_s=now_s))
-
-    def overrun(self, order: int, now_s: float, until_s: float) -> None:
-        """A running job keeps its VMs to `until_s`; everything behind it is planned again (E10)."""
-        job, slot = self.running[order]
-        self.open_windows()
-        self.book.take(slot._replace(start_s=max(now_s, slot.end_s), end_s=until_s))
-        self.running[order] = Booking(job, slot._replace(end_s=until_s))
 
     def open_windows(self) -> None:
         """Cancel all tentative reservations, and open all windows."""

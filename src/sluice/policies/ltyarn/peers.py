@@ -5,7 +5,7 @@ Each holds for all queues above the leaves, whatever order the file gives them; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sluice.model.settings import number, share
@@ -34,14 +34,7 @@ class LongTerm(QueueTreePolicy):
     Settings = QuantumSettings
 
     def rules(self) -> ShareRules:
-        return ShareRules(
-            quantum_s=self.settings.quantum_s,
-            is_adaptive=self.settings.adaptive,
-            inner_order="ltrf",
-            charges_apps=False,
-            charges_queues=False,
-            is_dominant=self.settings.shared == "dominant",
-        )
+        return _rules(self.settings, "ltrf")
 
 
 class Karma(QueueTreePolicy):
@@ -60,13 +53,8 @@ class Karma(QueueTreePolicy):
 
     def rules(self) -> ShareRules:
         settings: Any = self.settings
-        return ShareRules(
-            quantum_s=settings.quantum_s,
-            is_adaptive=settings.adaptive,
-            inner_order="karma",
-            charges_apps=False,
-            charges_queues=False,
-            is_dominant=settings.shared == "dominant",
+        return replace(
+            _rules(settings, "karma"),
             alpha=settings.alpha,
             initial_credits=settings.initial_credits,
         )
@@ -87,12 +75,16 @@ class Decay(QueueTreePolicy):
 
     def rules(self) -> ShareRules:
         settings: Any = self.settings
-        return ShareRules(
-            quantum_s=settings.quantum_s,
-            is_adaptive=settings.adaptive,
-            inner_order="decay",
-            charges_apps=False,
-            charges_queues=False,
-            is_dominant=settings.shared == "dominant",
-            half_life_s=settings.half_life_s,
-        )
+        return replace(_rules(settings, "decay"), half_life_s=settings.half_life_s)
+
+
+def _rules(settings: Any, order: str) -> ShareRules:  # noqa: ANN401  # those of any policy here
+    """An order for all queues above the leaves, without charges, rounds and discounts."""
+    return ShareRules(
+        quantum_s=settings.quantum_s,
+        is_adaptive=settings.adaptive,
+        inner_order=order,
+        charges_apps=False,
+        charges_queues=False,
+        is_dominant=settings.shared == "dominant",
+    )

@@ -89,12 +89,11 @@ def schedules(_seeds: int, on_progress: OnProgress) -> Experiment:
              "ours: server-s": made.total_cost_server_s, "above optimum %": above,
              "missed": ", ".join(made.missed) or "none"}
         )  # fmt: skip
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="table-5",
         title="The worked example: 15 jobs on pools of 40 VMs (Table 5)",
         setup="Whole seconds, 12 units in a server; optimum by CP-SAT, proven (spec section 7).",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "As printed no schedule is feasible: job 7 is too long for its deadline, and the times"
             " of jobs 7 and 10 are those of type 4. The published schedule is cheaper than the"
@@ -116,12 +115,11 @@ def first_pairs(_seeds: int, on_progress: OnProgress) -> Experiment:
         {"first": x, "then": y, "spec": cost, "ours": round(costs[x][y], 2)}
         for (x, y), cost in expected.items()
     )
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="pair-costs",
         title="Pair costs on idle pools",
         setup="P(x, y): least total cost of two jobs when x is reserved first; server-seconds.",
-        columns=("first", "then", "spec", "ours"),
-        rows=rows,
         why=(
             "Job 3 goes before job 5, which costs 702 more as the first. The text of the paper"
             " reads the arguments the other way round in one place, which would choose the job"
@@ -155,12 +153,11 @@ def decision(_seeds: int, on_progress: OnProgress) -> Experiment:
              "VM-1": answer.sizes[0], "VM-2": answer.sizes[1], "VM-3": answer.sizes[2],
              "changes": "yes" if answer.pays else "no"}
         )  # fmt: skip
-    return Experiment(
+    return Experiment.of_rows(
+        rows,
         name="reconfiguration",
         title="The decision to change the pools",
         setup="Observed: the schedule of Table 5 as published. Pools of 40, 40 and 40 VMs.",
-        columns=tuple(rows[0]),
-        rows=tuple(rows),
         why=(
             "The saving is 30680000/20349 server-seconds. The printed share counts VM-seconds and"
             " leaves out the units of a VM, so that small VMs get too much: VM-3 falls to 6, below"

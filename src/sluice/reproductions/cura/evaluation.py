@@ -17,6 +17,8 @@ EVALUATION = Evaluation(
         "prediction-error": figures.prediction_error,
         "success": figures.success,
         "sizes": figures.sizes,
+        "heavy-jobs": figures.heavy_jobs,
+        "extra-large": figures.extra_large,
         "distributions": figures.distributions,
     },
     left_out={

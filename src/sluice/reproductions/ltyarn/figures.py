@@ -106,8 +106,8 @@ def sharing_loss(seeds: int, on_progress: OnProgress) -> Experiment:
         why=(
             "The memoryless rule loses because tasks are not preempted: a queue that wakes up waits"
             " for the tasks of others. The long-term rule pays the loss back. With tasks of at most"
-            " 25 s for Purdue and 11 s for Facebook neither loses after the start; -0.5 did not"
-            " appear together with a cured long-term rule."
+            " 25 s for Purdue, and of 11 s on average for Facebook, neither loses after the start;"
+            " -0.5 did not appear together with a cured long-term rule."
         ),
         chart=lines_chart("Sharing loss", "Seed 0.", ("seconds", "loss (Omega)"), lines),
     )

@@ -114,7 +114,7 @@ def four_queues(seed: int) -> FourQueues:
 
 
 def four_queues_of_short_tasks(seed: int) -> FourQueues:
-    """The same work in more and shorter tasks: of at most 25 s for Purdue, 11 s for Facebook."""
+    """The same work in shorter tasks: at most 25 s for Purdue, a mean of 11 s for Facebook."""
     return _four_queues(seed, 1.0, _SHORT_S / _PURDUE_REDUCES_S[1])
 
 
