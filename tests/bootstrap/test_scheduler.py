@@ -46,6 +46,7 @@ def test_names_are_told_by_kind_in_order():
         "ltrf",
         "ltyarn",
         "mlrf",
+        "queue-tree",
         "ras",
         "static",
         "yarn-like",

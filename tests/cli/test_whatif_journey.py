@@ -116,3 +116,30 @@ def test_what_cannot_be_used_is_refused(tmp_path, monkeypatch):
         answer = sluice("whatif", *words)
         assert (2, "") == (answer.code, answer.out), words
         assert text in answer.err, answer.err
+
+
+def test_capacities_are_suggested_for_a_goal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    (tmp_path / "old.xml").write_text(OLD)
+    words = ["whatif", "--file", "jobs.json", "--config", "old.xml", "--seeds", "2"]
+
+    found = sluice(*words, "--suggest", "root.adhoc.wait_s_p95<15", "--export", "out.xml", "--json")
+    document = json.loads(found.out)
+    assert 0 == found.code, found.err
+    assert document["suggestion"]["met"]
+    assert document["suggestion"]["value"] <= 15
+    etl = document["queues"]["root.etl"]
+    before, after = (max(1.0, etl[side]["wait_s"]["p95"]) for side in ("old", "new"))
+    assert after <= 1.1 * before
+    assert "+root.adhoc." in document["diff"]
+    assert "suggested" not in (tmp_path / "out.xml").read_text().split("<configuration>")[1]
+
+    shown = sluice(*words, "--suggest", "root.adhoc.wait_s_p95<15")
+    assert "is met" in shown.out
+    missed = sluice(*words, "--suggest", "root.etl.slowdown_p50 < 0.5")
+    assert (1, True) == (missed.code, "is not met" in missed.out)
+    for goal, text in (("root.adhoc<3", "not a goal"), ("root.x.wait_s_p95<3", "'root.x'")):
+        refused = sluice(*words, "--suggest", goal)
+        assert 2 == refused.code
+        assert text in refused.err

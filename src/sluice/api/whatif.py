@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.simulate import OnMessage
 from sluice.api.sources import GivenSettings, Source, path_of, settings_of, workload_of
 from sluice.bootstrap import chosen_policy
 from sluice.bootstrap.queue_replay import History, capacity_notes
+from sluice.bootstrap.queue_search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
 from sluice.model.errors import InvalidInput
@@ -43,6 +44,11 @@ class QueueConfigs:
         assert trees[0] is not None
         return cls(new=trees[0], old=trees[1], size=container_size(site))
 
+    def suggesting(self, tree: QueueTree) -> QueueConfigs:
+        """A found tree in the place of the new one, which is the old one where there is none."""
+        tree = replace(tree, source="suggested")
+        return replace(self, new=tree, old=self.new if self.old is None else self.old)
+
     def xml(self, comment: str = "") -> str:
         """The new tree as capacity-scheduler.xml."""
         mb, vcores = self.size.mb, self.size.vcores
@@ -65,6 +71,7 @@ def whatif(
     containers: int | None = None,
     seeds: int = 10,
     settings: GivenSettings = (),
+    suggest: str | None = None,
     on_fraction: Callable[[float], None] | None = None,
     on_message: OnMessage | None = None,
 ) -> WhatIf:
@@ -75,6 +82,8 @@ def whatif(
     queues in YAML, or a QueueTree.  yarn_site: for the size of containers and preemption.
     mapping: queues by pattern of pool names, for pools that the queues do not name.
     containers: of the cluster; by default those of the source.
+    suggest: a goal such as `root.a.wait_s_p95<60`. Capacities that meet it are searched for, from
+    those of `config`; the answer is for the tree that was found, against `against` or `config`.
     on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
@@ -97,6 +106,13 @@ def whatif(
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
     history = History.of(workload, resolved, containers)
+    suggestion = None
+    if suggest is not None:
+        goal = QueueGoal.read(suggest, configs.new)
+        suggestion = suggested_queues(
+            history, configs.new, goal, mapping=mapping or {}, seeds=seeds, on_fraction=on_fraction
+        )
+        configs = configs.suggesting(suggestion.tree)
     trees = [tree for tree in (configs.new, configs.old) if tree is not None]
     runs: list[list[Mapping[str, QueueFigures]]] = [[] for _ in trees]
     for seed in range(seeds):
@@ -112,6 +128,8 @@ def whatif(
         is_resampled=history.is_resampled,
         unknown_keys=tuple(sorted({key for tree in trees for key in tree.unknown_keys})),
         notes=_notes(trees, history, seeds),
+        suggestion=None if suggestion is None else suggestion.document(),
+        trees=(configs.new, configs.old),
     )
 
 

@@ -8,11 +8,11 @@ from sluice.cli.application import app
 # In the order of the help, a line each.
 # isort: off
 from sluice.cli.commands import simulate
-from sluice.cli.commands import whatif
 from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
 from sluice.cli.commands import predict
+from sluice.cli.commands import whatif
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity

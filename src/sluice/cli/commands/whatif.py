@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
-from sluice.cli.failures import DONE
+from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.cli.given_workload import GivenWorkload, given_workload
 from sluice.cli.hints import talk_note
@@ -101,6 +102,15 @@ def whatif(
         ),
     ] = 10,
     settings: given.Set = None,
+    suggest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GOAL",
+            show_default=False,
+            help="Search capacities for a goal, such as 'root.a.wait_s_p95<60'.",
+            rich_help_panel=_QUEUES,
+        ),
+    ] = None,
     export: Annotated[
         str | None,
         typer.Option(
@@ -132,20 +142,24 @@ def whatif(
             containers=containers,
             seeds=seeds,
             settings=settings or [],
+            suggest=suggest,
             on_fraction=shown.on_fraction,
             on_message=notes.append,
         )
     for note in notes:
         talk_note(note)
+    if suggest is not None and found.trees[0] is not None:
+        configs = configs.suggesting(found.trees[0])
     diff = configs.diff()
     if export is not None:
         files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
     if as_json:
-        print_document(workload.noted(found.document() | ({"diff": diff} if export else {})))
-        return DONE
-    _print(found, diff if export else "")
-    workload.talk()
-    return DONE
+        shown_diff = {"diff": diff} if export or suggest else {}
+        print_document(workload.noted(found.document() | shown_diff))
+    else:
+        _print(found, diff if export or suggest else "")
+        workload.talk()
+    return NO if found.suggestion is not None and not found.suggestion["met"] else DONE
 
 
 def _workload(
@@ -176,6 +190,13 @@ def _mapping(texts: list[str]) -> dict[str, str]:
     return found
 
 
+def _about(suggestion: Mapping[str, object]) -> str:
+    value = suggestion["value"]
+    reached = f"{value:.3g}" if isinstance(value, float) else "no value"
+    what = "is met" if suggestion["met"] else "is not met without making others over 10 % worse"
+    return f"The goal {suggestion['goal']} {what}: {reached} with the suggested capacities."
+
+
 def _print(found: object, diff: str) -> None:
     from sluice.reporting.whatif.result import WhatIf
     from sluice.reporting.whatif.tables import effects_table, queues_table
@@ -184,6 +205,8 @@ def _print(found: object, diff: str) -> None:
     print_views(queues_table(found))
     if any(queue.differences for queue in found.queues.values()):
         print_views(effects_table(found))
+    if found.suggestion is not None:
+        print_views(_about(found.suggestion))
     if diff:
         print_views(diff)
     for note in found.notes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
+from sluice.model.queue_tree import QueueTree
 from sluice.reporting.compare.result import MeasureSpread, spreads_document
 from sluice.reporting.compare.run_summary import RunSummary, tails
 from sluice.reporting.extras import data_frame
@@ -87,6 +88,8 @@ class WhatIf:
     """The answer of `whatif`. containers: of the cluster.  seeds: simulations of each tree.
 
     is_resampled: whether seeds resampled the history.  unknown_keys: of the files.
+    suggestion: goal, whether it is met, and its value, where a goal was given.
+    trees: the new and the old tree that were simulated.
     """
 
     queues: Mapping[str, QueueEffect]
@@ -95,6 +98,8 @@ class WhatIf:
     is_resampled: bool
     unknown_keys: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    suggestion: Mapping[str, object] | None = None
+    trees: tuple[QueueTree | None, QueueTree | None] = (None, None)
 
     @property
     def winners(self) -> list[str]:
@@ -108,7 +113,7 @@ class WhatIf:
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `whatif`."""
-        return {
+        document: dict[str, object] = {
             "queues": {name: queue.document() for name, queue in self.queues.items()},
             "winners": self.winners,
             "losers": self.losers,
@@ -118,6 +123,7 @@ class WhatIf:
             "unknown_keys": list(self.unknown_keys),
             "remarks": list(self.notes),
         }
+        return document if self.suggestion is None else document | {"suggestion": self.suggestion}
 
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row for each queue and tree. Needs the extra `frame`."""

@@ -36,7 +36,8 @@ def queues_table(found: WhatIf) -> Table:
     has_old = any(queue.old is not None for queue in found.queues.values())
     how = "resampled by blocks of time" if found.is_resampled else "as it was"
     table = plain_table(
-        f"{counted(found.seeds, 'seed')}, history {how}; in use: share of the guarantee"
+        f"{counted(found.containers, 'container')}, {counted(found.seeds, 'seed')}, history {how};"
+        " in use: of the guarantee"
     )
     table.add_column("queue", no_wrap=True)
     for head in ("", "jobs", *(head for head, _, _ in _COLUMNS)):
