@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
@@ -114,7 +115,13 @@ def explain(
         ),
     ] = None,
     log_format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Format of the log.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=completion.log_formats,
+            help="Format of the log.",
+        ),
     ] = "auto",
     settings: Annotated[
         list[str] | None,
