@@ -94,6 +94,14 @@ def test_a_late_executor_is_part_of_the_first_task_on_it():
     assert spans_of(placed[0]) == [(0, 4), (0, 8), (4, 9)]
 
 
+def test_a_task_that_ran_again_for_its_lost_output_keeps_its_length():
+    """Its second run starts after the next stage has begun; it did not hold a slot until then."""
+    first = stage([(0, 4), (0, 4), (10, 12)])
+    placed = on_slots([first, stage([(4, 10), (12, 15)], (0,))], 2)
+
+    assert spans_of(placed[0]) == [(0, 4), (0, 4), (4, 6)]
+
+
 def test_a_log_without_all_tasks_stays_as_it_is():
     whole = stage([(1, 2), (4, 9)])
     partial = PastPhase(name="b", kind="map", tasks=3, avg_s=1, max_s=1)

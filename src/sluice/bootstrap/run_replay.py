@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sluice.estimate.slot_time import on_slots
-from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.logs.phase_order import by_stage_number, in_order
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.history import PastPhase, PastRun
@@ -36,7 +36,8 @@ def replay_workload(
     run: PastRun, slots: Slots, driver_s: float, change: Change | None = None
 ) -> Workload:
     """The run as a workload. change: applied to each phase first."""
-    phases = in_order(run.phases, is_seen=True)
+    ordered = by_stage_number if SlotKind.CONTAINER in slots else in_order
+    phases = ordered(run.phases, is_seen=True)
     if SlotKind.CONTAINER in slots:
         phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
     barriers_s = [_barrier_s(phase, phases) for phase in phases]

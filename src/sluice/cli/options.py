@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.model.errors import InvalidInput
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "Simulated conditions", "Files"
@@ -83,6 +84,7 @@ FromLogFormat = Annotated[
     str | None,
     typer.Option(
         "--from-log-format",
+        autocompletion=completion.log_formats,
         metavar="NAME",
         show_default=False,
         help="Log format (default: detected).",
@@ -104,6 +106,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 Tasks = Annotated[
     str,
     typer.Option(
+        autocompletion=completion.task_policies,
         metavar="NAME",
         help="Task policy: a name, or FILE.py:Class.",
         rich_help_panel=_POLICIES,
@@ -112,6 +115,7 @@ Tasks = Annotated[
 Release = Annotated[
     str,
     typer.Option(
+        autocompletion=completion.release_policies,
         metavar="NAME",
         help="Release policy: order of waiting jobs.",
         rich_help_panel=_POLICIES,
@@ -120,6 +124,7 @@ Release = Annotated[
 Admission = Annotated[
     str,
     typer.Option(
+        autocompletion=completion.admission_policies,
         metavar="NAME",
         help="Admission policy: which jobs are accepted.",
         rich_help_panel=_POLICIES,
@@ -129,6 +134,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
+        autocompletion=completion.setting_values,
         metavar="KEY=VALUE",
         show_default=False,
         help="Change a setting, e.g. jitter=0.15; repeatable.",
@@ -235,7 +241,10 @@ Processes = Annotated[
 Run = Annotated[
     str | None,
     typer.Option(
-        metavar="RUN_ID", show_default=False, help="Run to explain (default: the newest)."
+        autocompletion=completion.run_ids,
+        metavar="RUN_ID",
+        show_default=False,
+        help="Run to explain (default: the newest).",
     ),
 ]
 OfFile = Annotated[
@@ -261,6 +270,7 @@ TasksOrNone = Annotated[
     str | None,
     typer.Option(
         "--tasks",
+        autocompletion=completion.task_policies,
         metavar="NAME",
         show_default=False,
         help="Task policy (default: fifo).",
@@ -271,6 +281,7 @@ ReleaseOrNone = Annotated[
     str | None,
     typer.Option(
         "--release",
+        autocompletion=completion.release_policies,
         metavar="NAME",
         show_default=False,
         help="Release policy (default: input).",
@@ -281,6 +292,7 @@ AdmissionOrNone = Annotated[
     str | None,
     typer.Option(
         "--admission",
+        autocompletion=completion.admission_policies,
         metavar="NAME",
         show_default=False,
         help="Admission policy (default: all).",
@@ -291,6 +303,7 @@ SetOrNone = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
+        autocompletion=completion.setting_values,
         metavar="KEY=VALUE",
         show_default=False,
         help="Change a setting; repeatable.",

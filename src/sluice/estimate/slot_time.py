@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from math import fsum
+from math import fsum, inf
 
 from sluice.estimate.run_anatomy import busy_intervals
 from sluice.model.history import PastPhase, PastTask
@@ -41,6 +41,7 @@ def on_slots(phases: Sequence[PastPhase], slots: int) -> list[PastPhase]:
         for at, phase in enumerate(phases)
         for number, task in enumerate(phase.timeline)
     )
+    followed_at_s = _followed_at_s(phases)
     free_at_s = [0.0] * slots  # a heap
     ended_at_s = [0.0] * len(phases)
     placed: list[list[PastTask]] = [[] for _ in phases]
@@ -49,6 +50,8 @@ def on_slots(phases: Sequence[PastPhase], slots: int) -> list[PastPhase]:
         ready_at_s = max((ended_at_s[one] for one in phases[at].after), default=0.0)
         start_s = max(free_at_s[0], ready_at_s)
         waited_s = max(0.0, clock.at(task.started_at_s) - start_s)
+        if task.started_at_s > followed_at_s[at]:
+            waited_s = 0.0  # its output was lost and it ran again: no slot was kept for it
         end_s = start_s + waited_s + task.length_s
         heapq.heapreplace(free_at_s, end_s)
         ended_at_s[at] = max(ended_at_s[at], end_s)
@@ -56,6 +59,16 @@ def on_slots(phases: Sequence[PastPhase], slots: int) -> list[PastPhase]:
             replace(task, started_at_s=start_s, finished_at_s=end_s, fetched_at_s=None)
         )
     return [_with_timeline(phase, tasks) for phase, tasks in zip(phases, placed, strict=True)]
+
+
+def _followed_at_s(phases: Sequence[PastPhase]) -> list[float]:
+    """For each phase: when the first task of a phase that follows it started."""
+    began_s = [inf] * len(phases)
+    for phase in phases:
+        first_s = min(task.started_at_s for task in phase.timeline)
+        for at in phase.after:
+            began_s[at] = min(began_s[at], first_s)
+    return began_s
 
 
 def _with_timeline(phase: PastPhase, tasks: Sequence[PastTask]) -> PastPhase:

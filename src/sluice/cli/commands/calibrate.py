@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -29,7 +30,12 @@ Store = Annotated[
 def calibrate(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", show_default=False, help="One profile; default: all."),
+        typer.Argument(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.profile_names,
+            help="One profile; default: all.",
+        ),
     ] = None,
     *,
     leave_out: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
@@ -154,7 +155,13 @@ def explain(
         ),
     ] = None,
     log_format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Format of the log.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            autocompletion=completion.log_formats,
+            help="Format of the log.",
+        ),
     ] = "auto",
     settings: Annotated[
         list[str] | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -100,6 +101,7 @@ def import_(
         typer.Option(
             "--format",
             metavar="NAME",
+            autocompletion=completion.log_formats,
             help="Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim or sluice.",
         ),
     ] = "auto",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -23,13 +24,19 @@ def reproduce(
         typer.Argument(
             metavar="NAME",
             show_default=False,
+            autocompletion=completion.evaluations,
             help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura.",
         ),
     ],
     *,
     experiment: Annotated[
         list[str] | None,
-        typer.Option(metavar="E", show_default=False, help="Run only this experiment; repeatable."),
+        typer.Option(
+            metavar="E",
+            show_default=False,
+            autocompletion=completion.experiments,
+            help="Run only this experiment; repeatable.",
+        ),
     ] = None,
     seeds: Annotated[
         int | None,

@@ -25,7 +25,7 @@ from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.names import printable, uniquely_named
 from sluice.ingest.logs.options import options_of, rules_in, settings_in
-from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.logs.phase_order import by_stage_number, in_order
 from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_classes, classes_of
 from sluice.ingest.logs.profile_names import RULE
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
@@ -235,8 +235,9 @@ def _jobs(runs: Sequence[PastRun], options: ReplayOptions) -> list[Job]:
 def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
     name = printable(run.run_id)
     at_s = 0.0 if run.submitted_at_s is None else run.submitted_at_s - began_s
-    phases = in_order(run.phases, is_seen=options.order == "seen")
     has_containers = options.has_containers(run)
+    ordered = by_stage_number if has_containers else in_order
+    phases = ordered(run.phases, is_seen=options.order == "seen")
     if has_containers:
         phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
     kinds = dict.fromkeys(_KINDS, SlotKind.CONTAINER) if has_containers else _KINDS

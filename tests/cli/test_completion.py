@@ -1,0 +1,62 @@
+"""What a shell offers while a user types a value."""
+
+import os
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from sluice.cli import main
+
+
+def offered(words, home):
+    """The completions of the last word, as bash asks for them."""
+    asked = {
+        "_SLUICE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+        "SLUICE_HOME": str(home),
+    }
+    out, err = StringIO(), StringIO()
+    with mock.patch.dict(os.environ, asked), redirect_stdout(out), redirect_stderr(err):
+        main([])
+    assert err.getvalue() == ""
+    return out.getvalue().split()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("sluice simulate --tasks f", ["fair", "fifo"]),
+        ("sluice run --release m", ["mrorder"]),
+        ("sluice simulate --admission c", ["capacity"]),
+        ("sluice simulate --set sepb_", ["sepb_pool=", "sepb_mode="]),
+        ("sluice compare --set mode=", ["mode=pi", "mode=pd"]),
+        ("sluice simulate --from-log-format sw", ["swf", "swim"]),
+        ("sluice import --format sw", ["swf", "swim"]),
+        ("sluice reproduce c", ["capacity", "cura"]),
+        ("sluice reproduce cura --experiment t", ["table-5"]),
+        ("sluice reproduce nothing --experiment t", []),
+        ("sluice init --kind s", ["stages"]),
+        ("sluice calibrate a", []),
+        ("sluice why --run a", []),
+    ],
+)
+def test_values_are_offered_by_what_was_typed(words, wanted, tmp_path):
+    """Also where there is no store yet: then nothing is offered, and nothing is made."""
+    assert offered(words, tmp_path / "none") == wanted
+    assert not (tmp_path / "none").exists()
+
+
+def test_stored_profiles_are_offered(tmp_path):
+    log = Path(__file__).resolve().parents[1] / "data" / "logs" / "spark" / "local-1532512550423"
+    with (
+        mock.patch.dict(os.environ, {"SLUICE_HOME": str(tmp_path)}),
+        redirect_stdout(StringIO()),
+        redirect_stderr(StringIO()),
+    ):
+        assert main(["import", str(log)]) == 0
+
+    assert offered("sluice calibrate ", tmp_path) != []
