@@ -30,6 +30,8 @@ _NO_DEMAND = Demand()
 
 def map_reduce_phases(shape: JobShape) -> tuple[Phase, ...]:
     """The map phase and the reduce phase; those without tasks are left out. Raises Refusal."""
+    if shape.run is not None and shape.maps is None and shape.demand is not None:
+        _check_no_map_demand(shape.demand)
     phases: list[Phase] = []
     for name, kind in (("maps", SlotKind.MAP), ("reduces", SlotKind.REDUCE)):
         phase: PhaseShape | None = getattr(shape, name)
@@ -40,6 +42,16 @@ def map_reduce_phases(shape: JobShape) -> tuple[Phase, ...]:
             after = (0,) if phases else ()
             phases.append(_phase(shape, phase, kind, name, tasks, after))
     return tuple(phases)
+
+
+def _check_no_map_demand(demand: DemandShape) -> None:
+    """Refuse a demand that would be lost: that of maps which the file does not have."""
+    if not resources_of(demand.map).is_zero:
+        raise Refusal(
+            "is given without maps",
+            at=("demand", "map"),
+            hint="add maps, as in maps: {tasks: 8}; the splits still decide how many there are",
+        )
 
 
 def check_total(phases: Sequence[Phase]) -> None:

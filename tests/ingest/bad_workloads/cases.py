@@ -210,6 +210,11 @@ JOBS = (
     phased("demand-negative", "demand: {map: {cpu: -1}}", "demand.map.cpu is -1"),
     phased("demand-resource", "demand: {map: {gpu: 1}}", "unknown key `demand.map.gpu`", "cpu"),
     phased("demand-phase", "demand: {mapp: {cpu: 1}}", "unknown key `demand.mapp`", "map"),
+    job(
+        "demand-no-maps",
+        "demand: {map: {cpu: 9}}\n    run: {input: [in], output: out, mapper: cat}",
+        "demand.map is given without maps",
+    ),
     bad(
         "profile-beside-lengths",
         "version: 1\njobs:\n  - id: a\n    maps: {tasks: 4, avg_s: 3}\n    profile: old\n",
