@@ -10,6 +10,7 @@ from hypothesis import settings
 from tests.conservation import SAMPLED, THOROUGH, conserving
 
 from sluice.core.scheduler import Scheduler
+from sluice.simulation.driver import Simulation
 
 # A machine that is busy is no reason to fail: time is measured in bench/, never in a test.
 settings.register_profile("house", deadline=None)
@@ -73,3 +74,4 @@ def _conservation(request, monkeypatch):
         is_thorough = _THOROUGH & set(request.node.path.parts)
         looks = THOROUGH if is_thorough else SAMPLED
         monkeypatch.setattr(Scheduler, "handle", conserving(looks))
+        monkeypatch.setattr(Simulation, "through_events", True)

@@ -58,13 +58,13 @@ def _lose_a_waiting_task(state):
 
 
 def _forget_an_attempt(state):
-    state.running.pop(running(state).key)
+    state.running.remove(running(state))
 
 
 def _run_one_task_twice(state):
     first, second = [a for a in state.running.values() if a.phase.job_id == "a"][:2]
-    second.key = first.key._replace(attempt=2)
-    second.launch = second.launch._replace(key=second.key)
+    second.task, second.number = first.task, 2
+    second._key = second._launch = None  # named again
 
 
 def _give_a_slot_back_early(state):
@@ -74,8 +74,8 @@ def _give_a_slot_back_early(state):
 
 def _hold_a_slot_twice(state):
     first, second = [a for a in state.running.values() if a.node.node_id == "n1"][:2]
-    second.launch = second.launch._replace(slots=first.launch.slots)
-    second.slots = first.slots
+    second.slots = second.launch_slots = first.slots
+    second._launch = None  # made again
 
 
 def _open_the_reduces_early(state):

@@ -5,6 +5,7 @@ import pytest
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined
+from sluice.core.place_order import Order
 from sluice.core.ranking import Ranking
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Node
@@ -29,13 +30,14 @@ def submitted(scheduler: Scheduler, number: int, pools: int) -> None:
 @pytest.mark.parametrize("tasks", ["fair", "yarn-like", "dynamicmr"])
 def test_the_first_decision_places_few_jobs(tasks, pools, monkeypatch):
     placed: list[object] = []
-    place = Ranking._place
+    for order, method in ((Ranking, "_place"), (Order, "put")):
+        place = getattr(order, method)
 
-    def counted(self, thing, key):
-        placed.append(thing)
-        place(self, thing, key)
+        def counted(self, thing, *where, place=place):
+            placed.append(thing)
+            place(self, thing, *where)
 
-    monkeypatch.setattr(Ranking, "_place", counted)
+        monkeypatch.setattr(order, method, counted)
     settings = resolved_settings({}, ["heartbeat_s=3"])
     scheduler = scheduler_for(tasks=tasks, settings=settings)
     node = Node(node_id=NodeId("a"), rack="r", map_slots=2, reduce_slots=1)

@@ -13,7 +13,6 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 
-from sluice.core.commands import Launch
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey, NodeLost, TaskFinished
 from sluice.core.reasons import Reason, ReasonCode
@@ -346,12 +345,11 @@ class Bench:
         settle_all(self.touched, now_s)
 
     def pass_time(self):
-        heap = self.agenda.heap
         happenings = 0
-        while heap:
-            heap.sort()
-            at_s, _, _, item = heap.pop(0)
+        while len(self.agenda):
+            at_s, item = self.agenda.next_at_s, self.agenda.pop()
             happenings += 1
+            assert callable(item)
             item(at_s)
         return happenings
 
@@ -367,7 +365,7 @@ def test_a_thousand_alike_tasks_cost_as_one():
     bench.settle(0.0)
 
     assert len(bench.node._groups) == 1
-    assert len(bench.agenda.heap) == 1
+    assert len(bench.agenda) == 1
     assert bench.pass_time() == 1
     assert [name for name, _ in bench.ended] == list(range(1000))
     assert len({at_s for _, at_s in bench.ended}) == 1
@@ -444,15 +442,20 @@ def test_an_end_of_this_very_instant_does_not_count_after_a_kill():
     execution, agenda = world._execution, world._agenda
     assert isinstance(execution, SharedNodes)
     world._efforts.add(job)
-    scheduler.state.add_job(job, {}, alike=False)
+    entry = scheduler.state.add_job(job, {}, alike=False)
     key = AttemptKey(JobId("A"), 0, 0, 1)
     reason = Reason(ReasonCode.FIRST_IN_LINE)
-    execution.begin(Launch(key, 1, NodeId("n0"), SlotKind.MAP, ((0, 1),), None, False, reason), 0.0)
-    agenda.heap.sort()
-    at_s, _, _, work_over = next(entry for entry in agenda.heap if callable(entry[3]))
+    node, phase = scheduler.state.nodes[NodeId("n0")], entry.phases[0]
+    slots = ((0, 1),)
+    attempt = Attempt(phase, node, 0.0, 0, 1, 1, SlotKind.MAP, slots, None, False, reason)
+    execution.begin(attempt, 0.0)
+    at_s, work_over = agenda.next_at_s, agenda.pop()
+    while not callable(work_over):
+        at_s, work_over = agenda.next_at_s, agenda.pop()
     work_over(at_s)
 
-    assert any(isinstance(entry[3], TaskFinished) for entry in agenda.heap)
+    left = [agenda.pop() for _ in range(len(agenda))]
+    assert any(isinstance(item, TaskFinished) for item in left)
     execution.abandon(key, at_s)
     assert execution.abandoned == {key}
     assert not execution._nodes[NodeId("n0")]._groups

@@ -1,7 +1,6 @@
 """The discrete-event driver: what happens in which order, how far, and when it is over."""
 
 import gc
-import heapq
 from itertools import pairwise
 
 import pytest
@@ -25,7 +24,7 @@ def test_the_agenda_goes_by_instant_then_rank_then_order_of_adding(things):
     agenda = Agenda()
     for number, (at_s, rank) in enumerate(things):
         agenda.add(at_s, rank, number)
-    popped = [heapq.heappop(agenda.heap)[3] for _ in things]
+    popped = [agenda.pop() for _ in things]
 
     expected = sorted(range(len(things)), key=lambda number: (*things[number], number))
     assert expected == popped
@@ -37,7 +36,7 @@ def test_what_is_on_the_agenda_need_not_be_comparable():
     for item in (object(), None, {}, object()):
         agenda.add(1.0, 0, item)
 
-    assert 4 == len(agenda.heap)
+    assert 4 == len(agenda)
 
 
 def test_at_one_instant_tasks_end_nodes_join_jobs_come_and_nodes_speak():

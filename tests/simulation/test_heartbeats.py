@@ -17,7 +17,7 @@ from sluice.core.events import (
     TaskFailed,
     TaskFinished,
 )
-from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
+from sluice.simulation.agenda import Agenda
 from sluice.simulation.heartbeats import Heartbeats
 
 
@@ -182,10 +182,11 @@ def test_the_next_beat_is_later_and_no_more_than_an_interval(nodes, data, interv
     heartbeats = Heartbeats(even_nodes(nodes, 1, 1), interval_s, agenda)
     node_id = f"n{data.draw(st.integers(0, nodes - 1))}"
     heartbeats.arm(node_id, now_s, at_once=True)
-    first_s = agenda.heap.pop()[0]
+    first_s = agenda.next_at_s
+    agenda.pop()
     heartbeats.take(node_id)
     heartbeats.arm(node_id, first_s)
-    second_s = agenda.heap.pop()[0]
+    second_s = agenda.next_at_s
     hair_s = 1e-6 + 4e-16 * now_s
 
     assert now_s <= first_s <= now_s + interval_s + hair_s
@@ -210,9 +211,8 @@ def test_a_node_is_due_once_however_much_it_has_to_tell():
     heartbeats.keep("n1", report(0, 3.0), 3.0)
     heartbeats.keep("n1", report(1, 5.0), 5.0)
 
-    assert [(6.0, HEARTBEAT_RANK, NodeHeartbeat(6.0, "n1"))] == [
-        (at_s, rank, item) for at_s, rank, _, item in agenda.heap
-    ]
+    assert 1 == len(agenda)
+    assert (6.0, NodeHeartbeat(6.0, "n1")) == (agenda.next_at_s, agenda.pop())
     assert [report(0, 3.0), report(1, 5.0)] == heartbeats.take("n1")
     assert [] == heartbeats.take("n1")
 
@@ -225,6 +225,6 @@ def test_a_dead_node_takes_what_it_had_to_tell_with_it():
 
     assert heartbeats.take("n0") is None
     heartbeats.arm("n0", 5.0)
-    assert 1 == len(agenda.heap), "a dead node is not asked"
+    assert 1 == len(agenda), "a dead node is not asked"
     heartbeats.awaken("n0")
     assert [] == heartbeats.take("n0")

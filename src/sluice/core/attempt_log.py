@@ -22,20 +22,20 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, overload
 
-from sluice.core.commands import Launch, Locality
+from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
 
 # phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
 _ROW: Final = Struct("<IIIIIIddd")
+_PAIRS: Final = Struct("<QQQddd")  # the same bytes: each pair of whole numbers written as one
 _ROW_BYTES: Final = 48
 # Part of every digest, so that it changes with the columns.
 _DIGEST_VERSION: Final = b"columns 1"
 _CHUNK_ROWS: Final = 4096  # so that a growing record is never copied
-_pack_into: Final = _ROW.pack_into
+_pack_into: Final = _PAIRS.pack_into
 _unpack_from: Final = _ROW.unpack_from
 _Fields = tuple[int, int, int, int, int, int, float, float, float]
 
@@ -88,32 +88,56 @@ class AttemptLog:
         place = row % _CHUNK_ROWS
         if not place:
             self._chunks.append(bytearray(_CHUNK_ROWS * _ROW_BYTES))
-        phase, node, launch = attempt.phase, attempt.node, attempt.launch
+        phase, node = attempt.phase, attempt.node
         if phase.log_number < 0:
             phase.log_number = len(self._phases)
             self._phases.append(phase)
         if node.log_number < 0:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
-        key, reason = launch[0], launch[7]
         ended_at_s = attempt.finished_at_s
         _pack_into(
             self._chunks[-1], place * _ROW_BYTES,
-            phase.log_number, key[2], key[3], node.log_number, launch[4][0][0],
-            self._ending_of(attempt, launch), attempt.started_at_s, ended_at_s,
-            attempt.shuffled_at_s,
+            phase.log_number + (attempt.task << 32),
+            attempt.number + (node.log_number << 32),
+            attempt.launch_slots[0][0] + (self._ending_of(attempt) << 32),
+            attempt.started_at_s, ended_at_s, attempt.shuffled_at_s,
         )  # fmt: skip
-        note = self._reason_number(reason) << _REASON_SHIFT
+        note = self._reason_number(attempt.reason) << _REASON_SHIFT
         self._notes.append(note | _MOOT if attempt.is_moot else note)
         if not _is_plain(attempt):
             self._kept[row] = attempt
             self._has_groups = self._has_groups or attempt.tasks > 1
-        self.last_end_s = max(self.last_end_s, ended_at_s)
+        if ended_at_s > self.last_end_s:  # noqa: PLR1730  # max() takes longer
+            self.last_end_s = ended_at_s
         self._tally(attempt, ended_at_s - attempt.started_at_s)
         return row
 
-    def _ending_of(self, attempt: Attempt, launch: Launch) -> int:
-        ending = (attempt.state, attempt.slot_kind, launch[5], launch[6], launch[7][0])
+    def _ending_of(self, attempt: Attempt) -> int:
+        # Nearly all attempts of a phase end alike.
+        phase = attempt.phase
+        if (
+            attempt.state is _DONE
+            and attempt.reason is phase.log_reason
+            and attempt.slot_kind is phase.kind
+            and attempt.locality is None
+            and not attempt.is_copy
+        ):
+            return phase.log_ending
+        number = self._numbered_ending(attempt)
+        if (
+            attempt.state is _DONE
+            and attempt.slot_kind is phase.kind
+            and attempt.locality is None
+            and not attempt.is_copy
+        ):
+            phase.log_reason, phase.log_ending = attempt.reason, number
+        return number
+
+    def _numbered_ending(self, attempt: Attempt) -> int:
+        ending = (
+            attempt.state, attempt.slot_kind, attempt.locality, attempt.is_copy, attempt.reason[0],
+        )  # fmt: skip
         number = self._endings.get(ending)
         if number is None:
             number = self._endings[ending] = len(self._ending_list)
@@ -207,11 +231,11 @@ class AttemptLog:
         phase, node = self._phases[fields[0]], self._nodes[fields[3]]
         state, slot_kind, locality, is_copy, _ = self._ending_list[fields[5]]
         note = self._notes[row]
-        key = AttemptKey(phase.job_id, phase.index, fields[1], fields[2])
-        slots = ((fields[4], 1),)
         reason = self._reason_list[note >> _REASON_SHIFT]
-        launch = Launch(key, 1, node.node_id, slot_kind, slots, locality, is_copy, reason)
-        attempt = Attempt(launch, phase, node, fields[6])
+        attempt = Attempt(
+            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, ((fields[4], 1),),
+            locality, is_copy, reason,
+        )  # fmt: skip
         attempt.state = state
         attempt.finished_at_s = fields[7]
         attempt.shuffled_at_s = fields[8]
@@ -256,7 +280,7 @@ class AttemptLog:
         """A row with the number of its node's name, once for each of its tasks."""
         phase, task, number, node, slot, *rest = self._row(row)
         kept = self._kept.get(row)
-        slots = ((slot, 1),) if kept is None else kept.launch.slots
+        slots = ((slot, 1),) if kept is None else kept.launch_slots
         singles = [one for first, count in slots for one in range(first, first + count)]
         return b"".join(
             _ROW.pack(phase, task + index, number, places[node], one, *rest)
@@ -273,6 +297,6 @@ def _is_plain(attempt: Attempt) -> bool:
         and attempt.kill_reason is None
         and attempt.reserved is None
         and attempt.width == 1.0
-        and attempt.slots is attempt.launch[4]
+        and attempt.slots is attempt.launch_slots
         and not attempt.outputs
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sluice.core.entries import NodeEntry, SlotUnits
-from sluice.core.protocols import Assignment
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import SluiceError
 from sluice.model.job import SlotKind
+from sluice.model.resources import Resources
 
 
 class WrongDecision(SluiceError):
@@ -19,15 +19,22 @@ _CONTAINER: Final = SlotKind.CONTAINER
 _CAN_BE_COPIED = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
 
 
-def check_assignment(assignment: Assignment, node: NodeEntry, units: SlotUnits) -> None:
-    """Raise WrongDecision unless the assignment can start on the node now.
+def check_start(
+    phase: PhaseEntry,
+    slot_kind: SlotKind,
+    tasks: int,
+    copy_of: Attempt | None,
+    reserve: Resources | None,
+    node: NodeEntry,
+    units: SlotUnits,
+) -> None:
+    """Raise WrongDecision unless that work can start on the node now.
 
     units: into how many each kind of slot is divided.
 
     A node never runs more than it has room for, a task is never launched twice but as a declared
     copy, and nothing starts on a lost node or before the phases it waits for.
     """
-    phase, slot_kind, _, tasks, copy_of, reserve = assignment
     if copy_of is None:
         # `is_queued` is kept by the state: the phase may start and has waiting tasks.
         if not phase.is_queued or tasks > phase.pending.count:
@@ -37,7 +44,7 @@ def check_assignment(assignment: Assignment, node: NodeEntry, units: SlotUnits) 
             )
     elif (
         tasks != 1
-        or copy_of.launch.tasks != 1
+        or copy_of.tasks != 1
         or copy_of.phase is not phase
         or copy_of.state not in _CAN_BE_COPIED
     ):

@@ -3,45 +3,53 @@
 * A `PhaseEntry` holds its waiting, running and done tasks. It is *startable* once enough of the
   phases before it are done, and is then in the `Backlog` of its kind while tasks wait.
 * A `Tally` counts waiting and running tasks of one kind for one owner (a pool; the cluster).
-* A `NodeEntry` holds its free slots as intervals: the lowest free slot is always used first.
-  Where slots of one kind are lent to tasks of another that need more or less, a slot is divided
-  into units (see `SlotUnits`), and what is free is counted in those.
+* A `NodeEntry` holds its free slots; it has a module of its own, and is a part like the others.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import Final
 
-from sluice.core.commands import Interval, Launch
+from mypy_extensions import mypyc_attr
+
+from sluice.core.commands import Interval, Launch, Locality
 from sluice.core.events import AttemptKey, Usage
-from sluice.core.open_nodes import OpenNodes
+from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
 from sluice.core.ranking import in_heap_order
 from sluice.core.reasons import Reason
-from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
-from sluice.model.cluster import SLOTS_MAX, Node, Pool
+from sluice.core.transitions import ATTEMPT_ENDS, JOB_ENDS, AttemptState, JobState
+from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
-from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
+from sluice.model.resources import Resources
+
+__all__ = [
+    "WHOLE_SLOTS",
+    "Attempt",
+    "Backlog",
+    "JobEntry",
+    "NodeEntry",
+    "PhaseEntry",
+    "PoolEntry",
+    "SlotUnits",
+]
 
 _NEVER: Final = math.nan
-# A look-up on the Enum itself is slow enough to show in a simulation.
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
-
-# What a task of a kind takes; a slot of that kind is as wide. A reduce of 2 units takes two map
-# slots of 1 unit each, and two maps share a reduce slot. A container is one unit, whatever runs.
-SlotUnits = Mapping[SlotKind, int]
-WHOLE_SLOTS: Final[SlotUnits] = dict.fromkeys(SlotKind, 1)
+_new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
+@mypyc_attr(free_list_len=1)  # as one ends, another starts
 class Attempt:
-    """One try of one task (or of `launch.tasks` alike ones), from launch to end."""
+    """One try of one task (or of `tasks` alike ones), from launch to end.
+
+    slots: what it holds of its node, in units where slots are divided; `launch_slots`: the slots
+    that its launch names. `works_from_s` and `ends_at_s` are for the simulator, which knows ahead
+    when its own work starts and ends; the scheduler never reads them.
+    """
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
     state = AttemptState.LAUNCHED
@@ -57,19 +65,64 @@ class Attempt:
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
     is_undone: bool = False  # it was done, and its output is lost
     reserved: Resources | None = None
+    works_from_s: float = _NEVER
+    ends_at_s: float = _NEVER
+    # Named tuples, made when they are asked for: in most simulations they never are.
+    _key: AttemptKey | None = None
+    _launch: Launch | None = None
 
-    def __init__(
-        self, launch: Launch, phase: PhaseEntry, node: NodeEntry, started_at_s: float
+    # By position: this is called once for each attempt, and names take time.
+    def __init__(  # noqa: PLR0913, PLR0917  # the fields of a launch
+        self,
+        phase: PhaseEntry,
+        node: NodeEntry,
+        started_at_s: float,
+        task: int,
+        number: int,
+        tasks: int,
+        slot_kind: SlotKind,
+        slots: tuple[Interval, ...],
+        locality: Locality | None,
+        is_copy: bool,  # noqa: FBT001  # as above
+        reason: Reason,
     ) -> None:
-        self.launch = launch
-        # What every start and end reads is unpacked once.
-        self.key: AttemptKey = launch[0]
-        self.tasks: int = launch[1]
-        self.slot_kind: SlotKind = launch[3]
-        self.slots: tuple[Interval, ...] = launch[4]
         self.phase = phase
         self.node = node
         self.started_at_s = started_at_s
+        self.task = task
+        self.number = number
+        self.tasks = tasks
+        self.slot_kind = slot_kind
+        self.slots = self.launch_slots = slots
+        self.locality = locality
+        self.is_copy = is_copy
+        self.reason = reason
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more, with whatever outcome."""
+        return self.state in ATTEMPT_ENDS
+
+    @property
+    def key(self) -> AttemptKey:
+        """Its name in events and commands."""
+        if self._key is None:
+            phase = self.phase
+            self._key = _new(AttemptKey, (phase.job_id, phase.index, self.task, self.number))
+        return self._key
+
+    @property
+    def launch(self) -> Launch:
+        """The command that starts it."""
+        if self._launch is None:
+            self._launch = _new(
+                Launch,
+                (
+                    self.key, self.tasks, self.node.node_id, self.slot_kind, self.launch_slots,
+                    self.locality, self.is_copy, self.reason,
+                ),
+            )  # fmt: skip
+        return self._launch
 
 
 class PhaseEntry:
@@ -77,8 +130,8 @@ class PhaseEntry:
 
     __slots__ = (
         "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job",
-        "job_id", "kind", "log_number", "lost", "needed_by", "pending", "phase", "retries",
-        "running", "siblings", "tasks",
+        "job_id", "kind", "log_ending", "log_number", "log_reason", "lost", "needed_by", "pending",
+        "phase", "retries", "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
@@ -103,7 +156,11 @@ class PhaseEntry:
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
         # Rows of done attempts whose output is gone, while nothing needs it.
         self.lost: list[int] = []
-        self.log_number = -1  # in the record of attempts, once one has ended
+        # For the record of attempts, once one has ended: its number there, and the number of the
+        # ending that an attempt started for `log_reason` has if it goes as most do.
+        self.log_number = -1
+        self.log_reason: Reason | None = None
+        self.log_ending = 0
 
     @property
     def name(self) -> str:
@@ -143,7 +200,7 @@ class Backlog:
 
     def add(self, phase: PhaseEntry) -> None:
         self._added += 1
-        heapq.heappush(self._heap, (phase.line_key, self._added, phase))
+        heappush(self._heap, (phase.line_key, self._added, phase))
 
     def phases(self) -> set[PhaseEntry]:
         """All of them, in no order."""
@@ -156,7 +213,7 @@ class Backlog:
             phase = heap[0][2]
             if phase.is_queued:
                 return phase
-            heapq.heappop(heap)
+            heappop(heap)
         return None
 
     def in_order(self) -> Iterator[PhaseEntry]:
@@ -243,156 +300,3 @@ class PoolEntry:
     @property
     def pool_id(self) -> PoolId:
         return self.pool.pool_id
-
-
-class NodeEntry:
-    """One node, as it is now.
-
-    A node serves typed slots or containers at one time, not both: any slot can be a container.
-    """
-
-    __slots__ = (
-        "containers", "done", "fault", "fault_at_s", "faults", "free", "index", "is_up",
-        "log_number", "node", "node_id", "open_nodes", "rack", "reserved", "rests_until_s", "room",
-        "typed", "units",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        node: Node,
-        index: int,
-        units: SlotUnits = WHOLE_SLOTS,
-        open_nodes: OpenNodes | None = None,
-    ) -> None:
-        self.node = node
-        self.open_nodes = open_nodes or OpenNodes()  # where it is entered while it has room
-        self.units = units
-        self.node_id = node.node_id
-        self.rack = node.rack
-        self.index = index
-        self.is_up = True
-        self.faults = 0  # in a row; see `node_faults`
-        self.fault = ""  # the last one, and when it was
-        self.fault_at_s = _NEVER
-        self.rests_until_s = -math.inf  # it is offered no work before
-        self.reserved = NOTHING
-        self.done = array("I")  # rows of attempts whose output is here and may still be needed
-        self.log_number = -1  # in the record of attempts, once one has ended here
-        # A node without any slots is limited by its resources alone.
-        self.containers = node.slots(_CONTAINER) or SLOTS_MAX
-        self.free = {kind: self.all_units(kind) for kind in SlotKind}
-        self.room: dict[SlotKind, list[Interval]] = {
-            kind: [(0, free)] if free else [] for kind, free in self.free.items()
-        }
-        self.typed = self.free[_MAP] + self.free[_REDUCE]  # units of all its typed slots
-        self.enter_room()
-
-    def all_units(self, kind: SlotKind) -> int:
-        """Units of all slots of a kind, free or not."""
-        if kind is _CONTAINER:
-            return self.containers
-        return self.node.slots(kind) * self.units[kind]
-
-    @property
-    def is_set_aside(self) -> bool:
-        """Whether it gets no more work, because of its faults."""
-        return self.rests_until_s == math.inf
-
-    def enter_room(self) -> None:
-        """Enter its free slots in the index of nodes with room; a lost node has none.
-
-        Called only when a kind runs out of free slots or when its first slot is taken or freed:
-        between these instants the entries cannot change, and most starts and ends fall between.
-        """
-        free = self.free
-        containers = free[_CONTAINER]
-        if not self.is_up:
-            self.open_nodes.update(self.index, 0, 0, 0)
-        elif containers != self.containers:
-            self.open_nodes.update(self.index, 0, 0, containers)
-        else:
-            maps, reduces = free[_MAP], free[_REDUCE]
-            in_use = maps + reduces != self.typed
-            self.open_nodes.update(self.index, maps, reduces, 0 if in_use else containers)
-
-    def is_mixed(self, kind: SlotKind) -> bool:
-        """Whether a slot of this kind would be used together with slots of the other manner."""
-        free = self.free
-        if kind is not _CONTAINER:
-            return free[_CONTAINER] != self.containers
-        return free[_MAP] + free[_REDUCE] != self.typed
-
-    def take_slots(self, kind: SlotKind, wanted: int) -> tuple[Interval, ...]:
-        """Take the lowest `wanted` free units; the caller has checked that they are there."""
-        before = self.free[kind]
-        self.free[kind] = before - wanted
-        if before == wanted or self._is_idle(kind, before):
-            self.enter_room()
-        heap = self.room[kind]
-        start, length = heap[0]
-        if length == wanted:
-            return (heapq.heappop(heap),)
-        if length > wanted:
-            heapq.heapreplace(heap, (start + wanted, length - wanted))
-            return ((start, wanted),)
-        return self._take_scattered(heap, wanted)
-
-    def _take_scattered(self, heap: list[Interval], wanted: int) -> tuple[Interval, ...]:
-        taken: list[Interval] = []
-        while wanted:
-            start, length = heapq.heappop(heap)
-            if length > wanted:
-                heapq.heappush(heap, (start + wanted, length - wanted))
-                length = wanted
-            wanted -= length
-            if taken and sum(taken[-1]) == start:
-                # Neighbours join again, so that intervals do not crumble for ever.
-                taken[-1] = (taken[-1][0], taken[-1][1] + length)
-            else:
-                taken.append((start, length))
-        return tuple(taken)
-
-    def give_back(self, kind: SlotKind, slots: tuple[Interval, ...]) -> None:
-        """Units that were taken are free again."""
-        before = after = self.free[kind]
-        for interval in slots:
-            after += interval[1]
-            heapq.heappush(self.room[kind], interval)
-        self.free[kind] = after
-        if not before or self._is_idle(kind, after):
-            self.enter_room()
-
-    def _is_idle(self, kind: SlotKind, free: int) -> bool:
-        """Whether no slot of the manner that a kind belongs to would be taken with so many free."""
-        if kind is _CONTAINER:
-            return free == self.containers
-        return free + self.free[_REDUCE if kind is _MAP else _MAP] == self.typed
-
-    def used(self, kind: SlotKind) -> int:
-        """Units of a kind of slot in use."""
-        return self.all_units(kind) - self.free[kind]
-
-    def fits(self, wanted: Resources) -> bool:
-        """Whether the resources are free; a capacity of 0 throughout means unlimited."""
-        capacity = self.node.capacity
-        return capacity.is_zero or all(
-            taken <= most * (1 + 1e-9)
-            for taken, most in zip(
-                (self.reserved + wanted).amounts(), capacity.amounts(), strict=True
-            )
-        )
-
-    def reserve(self, wanted: Resources) -> None:
-        """Set resources aside."""
-        self.reserved += wanted
-
-    def unreserve(self, held: Resources) -> None:
-        """Resources that were set aside are free again."""
-        left = zip(self.reserved.amounts(), held.amounts(), strict=True)
-        # Rounding may leave a hair below zero.
-        self.reserved = Resources(
-            **{
-                name: max(0.0, amount - gone)
-                for name, (amount, gone) in zip(RESOURCE_NAMES, left, strict=True)
-            }
-        )

@@ -62,6 +62,13 @@ class IndexSet:
                 return
             number = word
 
+    def set_member(self, number: int, *, is_member: bool) -> None:
+        """Whether the number is in the set from now on."""
+        if is_member:
+            self.add(number)
+        else:
+            self.discard(number)
+
     def first_from(self, number: int) -> int:
         """The least member that is at least `number`; -1 if there is none.
 
@@ -109,18 +116,3 @@ class OpenNodes:
         self.maps = IndexSet()
         self.reduces = IndexSet()
         self.containers = IndexSet()
-
-    def update(self, index: int, maps: int, reduces: int, containers: int) -> None:
-        """Set how many slots of each kind are free on a node; 0 for all if it is lost."""
-        if maps:
-            self.maps.add(index)
-        else:
-            self.maps.discard(index)
-        if reduces:
-            self.reduces.add(index)
-        else:
-            self.reduces.discard(index)
-        if containers:
-            self.containers.add(index)
-        else:
-            self.containers.discard(index)

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 
 
 class Assignment(NamedTuple):
@@ -167,8 +172,8 @@ class PoolPolicy(Policy):
 class TaskPolicy(Policy):
     """Decides which tasks start on a node with room, and in which kind of slot.
 
-    Only `assign` is required. At each decision the scheduler calls `kills`, then `assign` for each
-    node with room, then `wake_at_s`.
+    Only `assign` is required. At each decision the scheduler calls `kills`, then `fill` for each
+    node with room, which calls `assign`, then `wake_at_s`.
     """
 
     def attach(self, state: ClusterState) -> None:
@@ -181,6 +186,17 @@ class TaskPolicy(Policy):
         that a generator always reads the current state.
         """
         raise AssertionError("a TaskPolicy defines assign()")
+
+    def fill(self, offer: Offer) -> None:
+        """Start on the node of the offer what `assign` answers.
+
+        A policy may override this in place of `assign` and call `offer.start` itself, which makes
+        no object for each task. A wrong start then raises in the very line that asked for it.
+        """
+        for phase, slot_kind, reason, tasks, copy_of, reserve in self.assign(
+            offer.node, offer.state, offer.now_s
+        ):
+            offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """Why the startable phase has waiting tasks now."""
@@ -210,6 +226,23 @@ class TaskPolicy(Policy):
         this too; the default is always safe.
         """
         return True
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        """The first node from an index on with a free slot that waiting work could use; or -1.
+
+        Asked again after each offer, because the offer may have started all work of one kind.
+        """
+        nodes = state.open_nodes
+        best = nodes.maps.first_from(index)
+        if best >= 0 and not self.could_use(_MAP, state):
+            best = -1
+        other = nodes.reduces.first_from(index)
+        if other >= 0 and (best < 0 or other < best) and self.could_use(_REDUCE, state):
+            best = other
+        other = nodes.containers.first_from(index)
+        if other >= 0 and (best < 0 or other < best) and self.could_use(_CONTAINER, state):
+            best = other
+        return best
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         """When to decide again if nothing else happens before; None for never."""

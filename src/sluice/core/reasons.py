@@ -158,6 +158,8 @@ class ReasonCode(Enum):
     ALL_RUNNING = "no task waits: its last {running:.0f} tasks are running"
     ENDED = "it has ended"
 
+    __hash__ = object.__hash__  # members are singletons; see SlotKind
+
 
 class Reason(NamedTuple):
     """A code and its numbers, in the order of the text."""

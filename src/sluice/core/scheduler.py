@@ -9,6 +9,9 @@ unknown event is ordinary input: it is counted in `state.ignored` and changes no
 
 The same events give the same commands, whichever driver feeds them: the journal of events is the
 recovery log.
+
+There are two ways in, to one set of transitions: `handle` takes an event. `finish_attempt` and
+`complete_instant` are TaskFinished and Tick for a simulation, which has the attempt in hand.
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sluice.core import events as ev
-from sluice.core.checks import WrongDecision, check_assignment
+from sluice.core.checks import WrongDecision
 from sluice.core.commands import Command, Kill, Provision, Reject, Wake
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.events import TaskFinished, Tick
-from sluice.core.launching import launch, next_open
 from sluice.core.node_faults import drop_rested, record_fault, recover
-from sluice.core.overruns import overran, overrun_reason, overruns
+from sluice.core.offers import Decision, Offer
+from sluice.core.overruns import overrun_reason, overruns
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -38,7 +41,7 @@ from sluice.core.protocols import (
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
-from sluice.core.task_failures import failed_alike, failed_too_often, make_again
+from sluice.core.task_failures import gives_up
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
 
@@ -75,7 +78,7 @@ class Scheduler:
             slowstart = 0.0
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
-        self._commands: list[Command] = []
+        self._decisions: list[Decision] = []
         self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
@@ -91,30 +94,53 @@ class Scheduler:
         self._round_wake_s = -math.inf  # the last wake-up requested for a round
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
-        self._assign = self._tasks.assign
         self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Handle one event; returns the commands for the driver, in order."""
-        self.events += 1
-        commands: list[Command] = []
-        self._commands = commands
-        # An event may arrive late, but the scheduler's own clock never runs backwards.
-        at_s = event[0]
-        if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
-            self.state.now_s = at_s
-        # Nearly all events of a simulation are of two kinds, which are not worth a look-up.
+        decisions = self._begin(event[0])
         if type(event) is TaskFinished:
             self._on_finished(event)
         elif type(event) is Tick:
-            self._on_tick(event)
+            self._decide()
         else:
             self._handlers[type(event)](event)
-        return commands
+        return [one.launch if isinstance(one, Attempt) else one for one in decisions]
+
+    def finish_attempt(
+        self, attempt: Attempt, at_s: float, finished_at_s: float, shuffled_at_s: float
+    ) -> list[Decision]:
+        """As `handle` of TaskFinished, for a driver that has the attempt in hand.
+
+        shuffled_at_s: NaN if the attempt fetches nothing.
+        """
+        decisions = self._begin(at_s)
+        if attempt.has_ended:
+            self.state.ignore(attempt.key)
+        else:
+            if shuffled_at_s == shuffled_at_s:  # noqa: PLR0124  # a number; math.isnan is a call
+                attempt.shuffled_at_s = shuffled_at_s
+            self._finish(attempt, finished_at_s)
+        return decisions
+
+    def complete_instant(self, at_s: float) -> list[Decision]:
+        """As `handle` of Tick."""
+        self._begin(at_s)
+        self._decide()
+        return self._decisions
+
+    def _begin(self, at_s: float) -> list[Decision]:
+        """Count an event; returns the list to which its decisions are added."""
+        self.events += 1
+        decisions: list[Decision] = []
+        self._decisions = decisions
+        self.pass_time(at_s)  # the clock never runs backwards, even if an event arrives late
+        return decisions
 
     def pass_time(self, at_s: float) -> None:
         """Set the clock to `at_s` without an event, for questions about that instant."""
-        self.state.now_s = max(self.state.now_s, at_s)
+        if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
+            self.state.now_s = at_s
 
     # --- facts ------------------------------------------------------------------------------
 
@@ -185,12 +211,17 @@ class Scheduler:
             self.state.record_progress(attempt, event.fraction, event.at_s)
 
     def _on_finished(self, event: ev.TaskFinished) -> None:
-        key = event[1]
-        attempt = self.state.running.get(key)
+        attempt = self._find(event.key)
         if attempt is None:
-            self.state.ignore(key)
             return
-        self.state.finish(attempt, event)
+        if event.shuffled_at_s is not None:
+            attempt.shuffled_at_s = event.shuffled_at_s
+        if event.usage is not None:
+            attempt.usage, attempt.outputs = event.usage, event.outputs
+        self._finish(attempt, event.finished_at_s)
+
+    def _finish(self, attempt: Attempt, finished_at_s: float) -> None:
+        self.state.finish(attempt, finished_at_s)
         if attempt.node.faults and not attempt.node.is_set_aside:
             recover(attempt.node)
         phase = attempt.phase
@@ -211,39 +242,21 @@ class Scheduler:
             most = self.rules.node_faults_max
             record_fault(attempt.node, self.state.now_s, event.detail, most)
             self._resting[attempt.node] = None
-        if not attempt.is_moot and not self._fails_job(attempt, event):
-            self.state.run_again(attempt)
-
-    def _fails_job(self, attempt: Attempt, event: ev.TaskFailed) -> bool:
-        """Charge a failure to its task, or to those it blames; whether that ends the job."""
-        phase, job, task = attempt.phase, attempt.phase.job, event.key.task
-        charged = make_again(self.state, job, event.blames)
-        # Blaming others excuses a task only while something that it reads is really missing.
-        if phase.has_inputs:
-            charged = [(phase, task)]
-        if event.kind is ev.FailureKind.PERMANENT:
-            return self._gives_up(phase, f"{phase.name} task {task} failed: {event.detail}")
-        is_failure = attempt.state is AttemptState.FAILED and event.kind.counts
-        if not is_failure and not overran(attempt):
-            return False
-        if self._gives_up(phase, failed_alike(phase, event, self.rules.equal_failures_max)):
-            return True
-        most, why = self.rules.failures_max, event.detail
-        return any(self._gives_up(one, failed_too_often(one, n, why, most)) for one, n in charged)
-
-    def _gives_up(self, phase: PhaseEntry, reason: str) -> bool:
-        """End a job if there is a reason to; whether there was."""
+        if attempt.is_moot:
+            return
+        reason = gives_up(self.state, self.rules, attempt, event)
         if reason:
-            phase.job.reason = reason
-            self._end_job(phase.job, JobInput.TASK_GAVE_UP)
-        return bool(reason)
+            attempt.phase.job.reason = reason
+            self._end_job(attempt.phase.job, JobInput.TASK_GAVE_UP)
+        else:
+            self.state.run_again(attempt)
 
     def _wake_rested(self) -> None:
         """Forget the nodes that have rested, and ask to be woken when the next one has."""
         if self._resting:
             wake_at_s = drop_rested(self._resting, self.state.now_s)
             if wake_at_s is not None:
-                self._commands.append(Wake(wake_at_s))
+                self._decisions.append(Wake(wake_at_s))
 
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
@@ -253,7 +266,7 @@ class Scheduler:
 
     def _settle_copies(self, winner: Attempt) -> None:
         """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
-        for twin in winner.phase.copies.pop(winner.key.task, ()):
+        for twin in winner.phase.copies.pop(winner.task, ()):
             if twin is not winner:
                 twin.is_moot = True
                 self._ask_kill(twin, _TWIN_FINISHED)
@@ -268,7 +281,8 @@ class Scheduler:
 
     # --- decisions --------------------------------------------------------------------------
 
-    def _on_tick(self, event: ev.Tick) -> None:
+    def _decide(self) -> None:
+        """The instant is complete."""
         state = self.state
         if state.waiting or state.deferred:
             self._decide_jobs()
@@ -280,20 +294,20 @@ class Scheduler:
             return
         self._wake_rested()
         # By ascending index, so that equal inputs give equal placements.
-        index = next_open(0, state, self._tasks)
+        index = self._tasks.next_node(0, state)
         while index >= 0:
             node = state.node_at[index]
             if not self._resting or node not in self._resting:
                 self._offer(node)
             if not (state.startable or wants_offer):
                 break
-            index = next_open(index + 1, state, self._tasks)
+            index = self._tasks.next_node(index + 1, state)
         # What has just started may need another look, although nothing ran before.
         if not (state.startable or self._tasks.wants_offer(state)):
             return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
-            self._commands.append(Wake(wake_at_s))
+            self._decisions.append(Wake(wake_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -316,13 +330,10 @@ class Scheduler:
             for entry in answer.order:
                 self._release(entry)
             if answer.wake_at_s is not None:
-                self._commands.append(Wake(answer.wake_at_s))
-        for reservation in self.policies.pools.reserve(
-            tuple(state.waiting.values()), state, state.now_s
-        ):
-            self._commands.append(
-                Provision(reservation.vm_type, reservation.nodes, reservation.reason)
-            )
+                self._decisions.append(Wake(answer.wake_at_s))
+        waiting = tuple(state.waiting.values())
+        for one in self.policies.pools.reserve(waiting, state, state.now_s):
+            self._decisions.append(Provision(one.vm_type, one.nodes, one.reason))
 
     def _ask_deferred(self) -> None:
         """Ask about deferred jobs if a round is due, and request a wake-up for the next round."""
@@ -336,7 +347,7 @@ class Scheduler:
         next_s = admission.round_at_s(state.now_s)
         if next_s is not None and next_s > state.now_s and next_s != self._round_wake_s:
             self._round_wake_s = next_s
-            self._commands.append(Wake(next_s))
+            self._decisions.append(Wake(next_s))
 
     def _ask_admission(self, entry: JobEntry) -> None:
         answer = self.policies.admission.decide(entry.job, self.state)
@@ -352,7 +363,7 @@ class Scheduler:
         entry.reason = answer.reason.text()
         if isinstance(answer, Refuse):
             self._end_job(entry, JobInput.REFUSED)
-            self._commands.append(Reject(entry.job_id, answer.reason))
+            self._decisions.append(Reject(entry.job_id, answer.reason))
 
     def _release(self, entry: JobEntry) -> None:
         if entry.job_id not in self.state.waiting:
@@ -369,25 +380,21 @@ class Scheduler:
             if attempt is None:
                 raise WrongDecision(f"attempt {key} was to be killed but does not run")
             self._ask_kill(attempt, reason)
-        if self.rules.wall_s is not None:
-            self._kill_overruns(self.rules.wall_s)
-
-    def _kill_overruns(self, wall_s: float) -> None:
+        wall_s = self.rules.wall_s
+        if wall_s is None:
+            return
         found, look_at_s = overruns(self.state.running.values(), self.state.now_s, wall_s)
         for attempt in found:
             self._ask_kill(attempt, overrun_reason(wall_s))
         if look_at_s is not None:
-            self._commands.append(Wake(look_at_s))
+            self._decisions.append(Wake(look_at_s))
 
     def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
         if attempt.state is not _KILLING:
             attempt.state = _KILLING
             attempt.kill_reason = reason
-            self._commands.append(Kill(attempt.key, reason))
+            self._decisions.append(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:
         """Let the task policy fill the node; an answer takes effect before the next is read."""
-        state, commands = self.state, self._commands
-        for assignment in self._assign(node, state, state.now_s):
-            check_assignment(assignment, node, self.state.units)
-            commands.append(launch(assignment, node, state))
+        self._tasks.fill(Offer(node, self.state, self.state.now_s, self._decisions))

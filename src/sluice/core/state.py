@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from sluice.core.attempt_log import AttemptLog
-from sluice.core.commands import Interval, Launch
 from sluice.core.entries import (
     WHOLE_SLOTS,
     Attempt,
@@ -23,10 +22,11 @@ from sluice.core.entries import (
     PoolEntry,
     SlotUnits,
 )
-from sluice.core.events import AttemptKey, TaskFinished
+from sluice.core.events import AttemptKey
 from sluice.core.observers import AttemptObserver, Observer
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
+from sluice.core.running import RunningAttempts
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
     JOB_TRANSITIONS,
@@ -69,7 +69,7 @@ class ClusterState:
         self.open_nodes = OpenNodes()
         self.rack_of: dict[NodeId, str] = {}
         self.surroundings = Surroundings(self.rack_of)
-        self.running: dict[AttemptKey, Attempt] = {}
+        self.running = RunningAttempts()
         self.closed = AttemptLog()  # every attempt that ended, in the order of its end
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
@@ -231,26 +231,13 @@ class ClusterState:
 
     # --- writing: attempts --------------------------------------------------------------------
 
-    def start(
-        self,
-        launch: Launch,
-        phase: PhaseEntry,
-        node: NodeEntry,
-        units: tuple[Interval, ...] | None = None,
-    ) -> Attempt:
-        """An attempt begins. Its tasks and slots have been taken already.
-
-        units: what it holds of the node, if slots are divided; else the slots of the launch.
-        """
-        attempt = Attempt(launch, phase, node, self.now_s)
-        if units is not None:
-            attempt.slots = units
-            attempt.width = self.units[phase.kind] / self.units[launch.slot_kind]
-        tasks = attempt.tasks
-        self.running[attempt.key] = attempt
+    def start(self, attempt: Attempt) -> None:
+        """An attempt begins. Its tasks and slots have been taken already."""
+        phase, tasks = attempt.phase, attempt.tasks
+        self.running.add(attempt)
         phase.running += tasks
         self.busy += tasks
-        if not launch[6]:  # it is no copy
+        if not attempt.is_copy:
             self.startable -= tasks
             if not phase.pending.count:
                 phase.is_queued = False
@@ -262,7 +249,6 @@ class ClusterState:
             observer.touch(phase)
         for watcher in self._attempt_observers:
             watcher.began(attempt)
-        return attempt
 
     def record_progress(self, attempt: Attempt, progress: float, at_s: float) -> None:
         """Record the progress of an attempt, 0 to 1."""
@@ -270,14 +256,9 @@ class ClusterState:
         for watcher in self._attempt_observers:
             watcher.progressed(attempt)
 
-    def finish(self, attempt: Attempt, event: TaskFinished) -> None:
+    def finish(self, attempt: Attempt, finished_at_s: float) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
-        _, _, finished_at_s, _, shuffled_at_s, usage, outputs = event
         attempt.state = _FINISHED[attempt.state]
-        if shuffled_at_s is not None:
-            attempt.shuffled_at_s = shuffled_at_s
-        if usage is not None:
-            attempt.usage, attempt.outputs = usage, outputs
         phase, tasks = attempt.phase, attempt.tasks
         if not attempt.is_moot:
             phase.done += tasks
@@ -307,7 +288,7 @@ class ClusterState:
         # Reports of start and end may disagree; no attempt has a negative length.
         attempt.finished_at_s = max(attempt.started_at_s, at_s)
         row = self.closed.add(attempt)
-        del self.running[attempt.key]
+        self.running.remove(attempt)
         node.give_back(attempt.slot_kind, attempt.slots)
         if attempt.reserved is not None:
             node.unreserve(attempt.reserved)
@@ -323,15 +304,15 @@ class ClusterState:
         """The tasks of an attempt that ended without success wait again, where they should."""
         if attempt.is_moot:
             return
-        phase, key = attempt.phase, attempt.launch.key
-        twins = phase.copies.get(key.task)
+        phase, first = attempt.phase, attempt.task
+        twins = phase.copies.get(first)
         if twins is not None:
             twins.remove(attempt)
             if len(twins) == 1:
-                del phase.copies[key.task]
+                del phase.copies[first]
             return
-        for task in range(key.task, key.task + attempt.launch.tasks):
-            self._wait_again(phase, task, key.attempt)
+        for task in range(first, first + attempt.tasks):
+            self._wait_again(phase, task, attempt.number)
         self._notify(phase)
 
     def undo(self, row: int) -> None:

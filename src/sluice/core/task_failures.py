@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
-from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import TaskFailed
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.events import FailureKind, TaskFailed
+from sluice.core.overruns import overran
+from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
+
+
+def gives_up(state: ClusterState, rules: Rules, attempt: Attempt, event: TaskFailed) -> str:
+    """Charge a failure to its task, or to those it blames; why that ends the job, or ""."""
+    phase, task = attempt.phase, event.key.task
+    charged = make_again(state, phase.job, event.blames)
+    # Blaming others excuses a task only while something that it reads is really missing.
+    if phase.has_inputs:
+        charged = [(phase, task)]
+    if event.kind is FailureKind.PERMANENT:
+        return f"{phase.name} task {task} failed: {event.detail}"
+    is_failure = attempt.state is AttemptState.FAILED and event.kind.counts
+    if not is_failure and not overran(attempt):
+        return ""
+    reason = failed_alike(phase, event, rules.equal_failures_max)
+    for one, number in charged:
+        if not reason:
+            reason = failed_too_often(one, number, event.detail, rules.failures_max)
+    return reason
 
 
 def failed_too_often(phase: PhaseEntry, task: int, detail: str, most: int) -> str:

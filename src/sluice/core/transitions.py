@@ -46,6 +46,8 @@ class JobState(Enum):
     KILLED = "killed"
     REFUSED = "refused"
 
+    __hash__ = object.__hash__  # see SlotKind
+
 
 class JobInput(Enum):
     """What can happen to a job."""

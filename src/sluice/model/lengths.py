@@ -68,6 +68,9 @@ class ListedLengths:
             raise InvalidInput(
                 "durations_s is empty", where="durations_s", hint="list one length for each task"
             )
+        # A sum is finite only if all its terms are. The walk, which finds the wrong one, is slow.
+        if min(self.durations_s) > 0 and math.isfinite(sum(self.durations_s)):
+            return
         for index, duration_s in enumerate(self.durations_s):
             if not 0 < duration_s < math.inf:
                 raise InvalidInput(

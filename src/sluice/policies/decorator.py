@@ -8,6 +8,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
@@ -22,6 +23,7 @@ class Decorator(TaskPolicy):
     def __init__(self, inner: TaskPolicy) -> None:
         super().__init__()
         self.inner = inner
+        self._adds_to_assign = type(self).assign is not Decorator.assign
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
@@ -55,6 +57,12 @@ class Decorator(TaskPolicy):
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
         return self.inner.assign(node, state, now_s)
+
+    def fill(self, offer: Offer) -> None:
+        if self._adds_to_assign:
+            super().fill(offer)
+        else:
+            self.inner.fill(offer)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain(phase, state, now_s)

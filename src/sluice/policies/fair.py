@@ -14,6 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -62,7 +63,9 @@ class Fair(JobOrder):
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
         # With waits for data, each offer counts for them.
-        self._fills_own_slots = delay is None and type(self).assign is Fair.assign
+        own = type(self)
+        is_own = own.assign is Fair.assign and own.pick is Fair.pick
+        self._fills_own_slots = delay is None and is_own
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -104,6 +107,30 @@ class Fair(JobOrder):
                 # Half the price of a call of the class.
                 yield _new(Assignment, (pick[0], kind, pick[1], 1, None, None))
         self.end(now_s)
+
+    def fill(self, offer: Offer) -> None:
+        state, node = offer.state, offer.node
+        if not self._fills_own_slots or not state.told_apart:
+            super().fill(offer)
+            return
+        maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
+        containers = self._room(node, _CONTAINER)
+        while containers > 0 and self._start_first(offer, _CONTAINER):
+            containers -= 1
+        while maps > 0 or reduces > 0:
+            if reduces <= 0 or (maps > 0 and self._is_map_next(node)):
+                maps = maps - 1 if self._start_first(offer, _MAP) else 0
+            else:
+                reduces = reduces - 1 if self._start_first(offer, _REDUCE) else 0
+
+    def _start_first(self, offer: Offer, kind: SlotKind) -> bool:
+        """Start the first task in order of a kind; whether there was one."""
+        share = self.order.first(kind)
+        phase = None if share is None else share.first()
+        if share is None or phase is None:
+            return False
+        offer.start(phase, kind, _reason(share))
+        return True
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return not self._fills_own_slots or self.order.has_waiting(slot_kind)

@@ -14,6 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -22,7 +23,6 @@ from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.settings import FifoSettings
 from sluice.policies.speculation import with_copies, with_kills
 
-_new: Final = tuple.__new__
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
 _KINDS: Final = (SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER)
 
@@ -65,8 +65,22 @@ class Fifo(JobOrder):
                     if is_remote and self._by_heartbeat:
                         break
                 else:
-                    # Half the price of a call of the class, and the way of most tasks.
-                    yield _new(Assignment, (phase, kind, _FIRST, 1, None, None))
+                    yield Assignment(phase, kind, _FIRST)
+
+    def fill(self, offer: Offer) -> None:
+        if not self._fills_own_slots:
+            super().fill(offer)
+            return
+        free, backlogs = offer.node.free, offer.state.backlogs
+        for kind in _KINDS:
+            if not free[kind]:
+                continue
+            line = backlogs[kind]
+            while free[kind] and (phase := line.first()) is not None:
+                if phase.job.alike or phase.pending.is_placed:
+                    super().fill(offer)  # the rest of the node, by `assign`
+                    return
+                offer.start(phase, kind, _FIRST)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return not self._fills_own_slots or state.backlogs[slot_kind].first() is not None

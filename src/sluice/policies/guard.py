@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sluice.core.checks import WrongDecision, check_assignment
+from sluice.core.checks import WrongDecision, check_start
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import (
@@ -105,7 +105,8 @@ class GuardedTasks(Decorator):
         for assignment in checker.listed("assign", answer, Assignment):
             checker.is_a("assign", assignment.phase, PhaseEntry)
             try:
-                check_assignment(assignment, node, state.units)
+                phase, slot_kind, _, tasks, copy_of, reserve = assignment
+                check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
             except WrongDecision as error:
                 what = f"gave an assignment that cannot start: {error}"
                 raise checker.wrong("assign", what) from error

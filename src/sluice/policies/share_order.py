@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
-from sluice.core.ranking import Ranking
+from sluice.core.place_order import Order, Ranked
 from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
@@ -22,14 +22,24 @@ from sluice.policies.fair_shares import Claim, fill
 Key = tuple[Any, ...]
 
 
-class PoolShare:
+class PhasePlace(Ranked):
+    """The place of a phase among those of its pool, and what it was last counted for."""
+
+    def __init__(self, phase: PhaseEntry, share: PoolShare) -> None:
+        submitted_at_s, name = phase.job.seniority
+        super().__init__(submitted_at_s, name, phase.index)
+        self.phase = phase
+        self.pool_share = share
+        self.weight = phase.job.weight
+        self.demand = 0
+        self.running = 0
+
+
+class PoolShare(Ranked):
     """One pool's claim on one kind of task, and the order of its jobs."""
 
-    __slots__ = (
-        "cap", "demand", "jobs", "kind", "minimum", "pool", "running", "seniority", "weight",
-    )  # fmt: skip
-
     def __init__(self, pool: PoolEntry, kind: SlotKind) -> None:
+        super().__init__(0.0, str(pool.pool_id), 0)
         self.pool = pool
         self.kind = kind
         self.weight = pool.pool.weight
@@ -38,9 +48,9 @@ class PoolShare:
         self.running = 0
         self.demand = 0
         self.seniority = (0.0, str(pool.pool_id))
-        self.jobs: Ranking[PhaseEntry] | None = None
+        self.jobs: Order[PhasePlace] | None = None
         if pool.pool.order is PoolOrder.FAIR:
-            self.jobs = _JobRanking(_job_key)
+            self.jobs = Order()
 
     @property
     def waiting(self) -> int:
@@ -53,7 +63,7 @@ class PoolShare:
         return min(self.minimum, self.demand) - self.running
 
     def key(self) -> Key | None:
-        """Place among the pools; None if it can start nothing."""
+        """Place among the pools; None if it can start nothing. As `_place_pool`, as a tuple."""
         return self.key_at(self.running)
 
     def key_at(self, running: int) -> Key | None:
@@ -71,17 +81,23 @@ class PoolShare:
             return (0, self.running / max(1, least), self.seniority)
         return (1, self.running / self.weight, self.seniority)
 
-    def refresh_seniority(self) -> None:
-        """Earliest submission of its jobs, then its name: what ties are broken by."""
+    def refresh_seniority(self) -> bool:
+        """Earliest submission of its jobs, then its name: what ties are broken by.
+
+        Returns whether it has changed; its place in an order is then to be brought up to date.
+        """
         first = next(iter(self.pool.jobs.values()), None)
-        if first is not None:
+        if first is not None and first.job.submitted_at_s != self.since_s:
             self.seniority = (first.job.submitted_at_s, str(self.pool.pool_id))
+            self.since_s = first.job.submitted_at_s
+            return True
+        return False
 
     def phases(self) -> Iterator[PhaseEntry]:
         """Its startable phases with waiting tasks, in the order of its jobs."""
         if self.jobs is None or len(self.pool.jobs) == 1:
             return self.pool.backlogs[self.kind].in_order()
-        return self.jobs.in_order()
+        return iter([place.phase for place in self.jobs.in_order()])
 
     def divide(self, slots: int) -> Iterator[tuple[PhaseEntry, int]]:
         """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
@@ -109,39 +125,23 @@ class PoolShare:
         if self.jobs is None or len(self.pool.jobs) == 1:
             first = self.pool.backlogs[self.kind].first()
             return first if first is not None and first.pending.count >= slots else None
-        first, bound = self.jobs.first_and_bound()
+        place, bound = self.jobs.first(), self.jobs.second()
+        first = None if place is None else place.phase
         if first is None or first.pending.count < slots or len(first.siblings) > 1:
             return None
         last = _key_at(first, first.running + slots - 1)
-        return first if bound is None or last < bound else None
+        return first if bound is None or last < _key(bound.phase) else None
 
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is inside the pool."""
         if self.jobs is None or len(self.pool.jobs) == 1:
             return self.pool.backlogs[self.kind].first()
-        return self.jobs.first()
+        place = self.jobs.first()
+        return None if place is None else place.phase
 
 
-def _job_key(phase: PhaseEntry) -> Key | None:
-    return _key_at(phase, _running(phase)) if phase.is_queued else None
-
-
-class _JobRanking(Ranking[PhaseEntry]):
-    """Phases by their jobs' places; asked for so often that the call of a key is worth saving."""
-
-    __slots__ = ()
-
-    def key_of(self, thing: PhaseEntry) -> Key | None:
-        return _job_key(thing)
-
-
-class _PoolRanking(Ranking[PoolShare]):
-    """Pools by share, likewise."""
-
-    __slots__ = ()
-
-    def key_of(self, thing: PoolShare) -> Key | None:
-        return thing.key()
+def _key(phase: PhaseEntry) -> Key:
+    return _key_at(phase, _running(phase))
 
 
 def _running(phase: PhaseEntry) -> int:
@@ -171,15 +171,12 @@ def _claim(job: JobEntry, kind: SlotKind) -> Claim:
     return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)
 
 
-class _Count:
-    """What a phase counted for when it was last looked at."""
-
-    __slots__ = ("demand", "running", "share")
-
-    def __init__(self, share: PoolShare) -> None:
-        self.share = share
-        self.demand = 0
-        self.running = 0
+def _place_phase(place: PhasePlace, jobs: Order[PhasePlace]) -> None:
+    phase = place.phase
+    if phase.is_queued:
+        jobs.put(place, 0, _running(phase) / place.weight)
+    else:
+        jobs.remove(place)
 
 
 class ShareOrder:
@@ -188,34 +185,22 @@ class ShareOrder:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._shares: dict[tuple[PoolEntry, SlotKind], PoolShare] = {}
-        self._rankings: dict[SlotKind, Ranking[PoolShare]] = {
-            kind: _PoolRanking(PoolShare.key) for kind in SlotKind
-        }
+        self._pools: dict[SlotKind, Order[PoolShare]] = {kind: Order() for kind in SlotKind}
         self.demand: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
-        self._counts: dict[PhaseEntry, _Count] = {}
-        state.observe(self, self.settle_all)
+        self._places: dict[PhaseEntry, PhasePlace] = {}
+        state.observe(self, self.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
         """The phase changed; it is counted at the next question."""
         self._touched[phase] = None
 
     def settle(self) -> None:
-        """Count what has changed."""
+        """Count what has changed, and place the pools and jobs that are concerned."""
         for phase in self._touched:
             self._count(phase)
         self._touched.clear()
-
-    def settle_all(self) -> None:
-        """Count what has changed, and place the pools and jobs that are concerned."""
-        shares = {self.share(phase.job.pool, phase.kind): None for phase in self._touched}
-        self.settle()
-        for ranking in self._rankings.values():
-            ranking.settle()
-        for share in shares:
-            if share.jobs is not None:
-                share.jobs.settle()
 
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
@@ -223,34 +208,51 @@ class ShareOrder:
         # Also while killed attempts of the job still run, so that this count may not change.
         if not phase.is_open and phase.job.has_ended:
             self._refresh_seniority(phase.job.pool)
-        count = self._counts.get(phase)
-        if count is None:
-            count = self._counts[phase] = _Count(self.share(phase.job.pool, phase.kind))
-            count.share.refresh_seniority()
-        elif count.demand == demand and count.running == running:
+        place = self._places.get(phase)
+        if place is None:
+            place = self._places[phase] = PhasePlace(phase, self.share(phase.job.pool, phase.kind))
+            if place.pool_share.refresh_seniority():
+                self._pools[phase.kind].replace(place.pool_share)
+        elif place.demand == demand and place.running == running:
             return
-        share, kind = count.share, phase.kind
-        if demand != count.demand:
-            share.demand += demand - count.demand
-            self.demand[kind] += demand - count.demand
-        share.running += running - count.running
-        self.running[kind] += running - count.running
-        if demand:
-            count.demand, count.running = demand, running
+        share, kind = place.pool_share, phase.kind
+        if demand != place.demand:
+            share.demand += demand - place.demand
+            self.demand[kind] += demand - place.demand
+        share.running += running - place.running
+        self.running[kind] += running - place.running
+        place.demand, place.running = demand, running
+        self._place_pool(share, self._pools[kind])
+        jobs = share.jobs
+        if jobs is not None:
+            _place_phase(place, jobs)
+            if len(phase.siblings) > 1:
+                self._place_siblings(phase, jobs)
+        if not demand:
+            del self._places[phase]
+
+    def _place_pool(self, share: PoolShare, pools: Order[PoolShare]) -> None:
+        running = share.running
+        if running >= share.demand or running >= share.cap:
+            pools.remove(share)
+        elif running < share.minimum:
+            pools.put(share, 0, running / max(1, min(share.minimum, share.demand)))
         else:
-            del self._counts[phase]
-        self._rankings[kind].touch(share)
-        if share.jobs is not None:
-            for sibling in phase.siblings:
-                share.jobs.touch(sibling)
+            pools.put(share, 1, running / share.weight)
+
+    def _place_siblings(self, phase: PhaseEntry, jobs: Order[PhasePlace]) -> None:
+        """A job's place counts all its running tasks of a kind, so its other phases move too."""
+        for sibling in phase.siblings:
+            place = None if sibling is phase else self._places.get(sibling)
+            if place is not None:
+                _place_phase(place, jobs)
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
-        for kind, ranking in self._rankings.items():
+        for kind, pools in self._pools.items():
             share = self._shares.get((pool, kind))
-            if share is not None:
-                share.refresh_seniority()
-                ranking.touch(share)
+            if share is not None and share.refresh_seniority():
+                pools.replace(share)
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
@@ -269,24 +271,25 @@ class ShareOrder:
         """The pool whose turn it is."""
         if self._touched:
             self.settle()
-        return self._rankings[kind].first()
+        return self._pools[kind].first()
 
     def first_alone(self, kind: SlotKind, slots: int) -> PoolShare | None:
         """The pool that gets all of these slots, if one is that far behind the others."""
         if self._touched:
             self.settle()
-        first, bound = self._rankings[kind].first_and_bound()
+        first, bound = self._pools[kind].first(), self._pools[kind].second()
         if first is None or first.waiting < slots:
             return None
         last = first.key_at(first.running + slots - 1)
         assert last is not None, "it has work for all of them"
-        return first if bound is None or last < bound else None
+        after = None if bound is None else bound.key()
+        return first if after is None or last < after else None
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
         """All pools that can start something, in their order at the call."""
         if self._touched:
             self.settle()
-        return self._rankings[kind].in_order()
+        return self._pools[kind].in_order()
 
     def load(self, kind: SlotKind, more: int = 0) -> float:
         """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""

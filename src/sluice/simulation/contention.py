@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sluice.core.commands import Launch
-from sluice.core.entries import PhaseEntry
+from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
@@ -50,9 +49,9 @@ class SharedNodes:
         self.abandoned: set[AttemptKey] = set()
         self._shuffle = Shuffle(efforts, settings, self._work, gate)
 
-    def begin(self, launch: Launch, now_s: float) -> None:
+    def begin(self, attempt: Attempt, now_s: float) -> None:
+        launch, phase = attempt.launch, attempt.phase
         key = launch.key
-        phase = self._state.jobs[key.job_id].phases[key.phase]
         run = self._runs[key] = Run(launch, phase, self._node(launch.node_id))
         if phase.needed_by:
             self._shuffle.placed(phase, launch.tasks, now_s)

@@ -9,14 +9,14 @@ heartbeat while no task waits, because such a heartbeat would change nothing.
 from __future__ import annotations
 
 import gc
-import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from typing import ClassVar
 
-from sluice.core.commands import Command, Kill, Launch, Wake
+from sluice.core.commands import Kill, Launch, Wake
+from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import (
     AttemptKey,
     FailureKind,
@@ -28,6 +28,7 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
+from sluice.core.offers import Decision
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
@@ -44,7 +45,6 @@ from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
-_new: Final = tuple.__new__
 
 OnProgress = Callable[[float, int], None]  # now_s, tasks ended
 
@@ -53,7 +53,12 @@ class Simulation:
     """One run of a workload under a scheduler, in virtual time.
 
     The scheduler must be fresh. Same arguments, same seed: the same run, event by event.
+
+    through_events: speak to the scheduler in events and commands alone, as live engines do. That
+    takes longer and gives the same run; tests that watch the events set it.
     """
+
+    through_events: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -78,19 +83,25 @@ class Simulation:
         self._unreported: set[AttemptKey] = set()  # ended, but not yet reported to the scheduler
         self._tasks = scheduler.policies.tasks
         gate = self._may_begin_work if self._tasks.gates_work else None
-        self._execution: Execution = OwnSpeed(
-            self._agenda, self._efforts, settings, self._state, gate
-        )
+        # The same as `_execution` where attempts have their own speed: calls of it are direct.
+        self._own_speed: OwnSpeed | None = None
+        self._execution: Execution
         if settings.contention == "shared":
             from sluice.simulation.contention import SharedNodes
 
             self._execution = SharedNodes(self._agenda, self._efforts, settings, self._state, gate)
+        else:
+            self._own_speed = OwnSpeed(self._agenda, self._efforts, settings, self._state, gate)
+            self._execution = self._own_speed
+        self._abandoned = self._execution.abandoned
         self._has_gate = gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
             self._progress = ProgressReports(self._state, self._execution, self._unreported)
         self._wakes = 0  # that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
+        self._by_heartbeat = settings.heartbeat_s > 0
+        self._hears_each_task = self._execution.hears_each_task
         for node in cluster.nodes:
             self.report_node(NodeJoined(0.0, node))
         self._loss_limit = LossLimit(settings, len(cluster.nodes))
@@ -111,25 +122,25 @@ class Simulation:
 
         until_s: seconds since the start of the workload; what happens at that very instant counts.
         """
-        heap, pop = self._agenda.heap, heapq.heappop
-        by_heartbeat = self._heartbeats.interval_s > 0
+        agenda = self._agenda
+        by_heartbeat = self._by_heartbeat
         end_s = math.inf if until_s is None else until_s
         instants = 0
         with _paused_collector():
-            while heap and heap[0][0] <= end_s:
-                now_s = heap[0][0]
-                while heap and heap[0][0] == now_s:
-                    item = pop(heap)[3]
+            while len(agenda) and agenda.next_at_s <= end_s:
+                now_s = agenda.next_at_s
+                while agenda.next_at_s == now_s:
+                    item = agenda.pop()
                     # Nearly everything that happens is the end of a task.
-                    if type(item) is TaskFinished:
-                        self._end(item, now_s)
+                    if type(item) is Attempt:
+                        self._end_attempt(item, now_s)
                     else:
                         self._happen(item, now_s)
                 if self._has_gate:
                     self._resume_all(now_s)
-                commands = self._scheduler.handle(_new(Tick, (now_s,)))
-                if commands:
-                    self._carry_out(commands, now_s)
+                decisions = self._complete(now_s)
+                if decisions:
+                    self._carry_out(decisions, now_s)
                 if by_heartbeat and self._asks_for_work:
                     self._heartbeats.arm_all(self._state, now_s)
                 if (by_heartbeat or self._wakes) and self._is_stuck(now_s):
@@ -154,7 +165,7 @@ class Simulation:
 
     def _is_stuck(self, now_s: float) -> bool:
         """Whether no work will ever start: all slots are held by attempts that never end."""
-        if self._heartbeats.has_more(len(self._agenda.heap) - self._wakes):
+        if self._heartbeats.has_more(len(self._agenda) - self._wakes):
             self._quiet_from_s = math.inf
             return False
         self._quiet_from_s = min(self._quiet_from_s, now_s)
@@ -165,7 +176,7 @@ class Simulation:
     # --- what happens -------------------------------------------------------------------------
 
     def _happen(self, item: object, now_s: float) -> None:
-        if isinstance(item, TaskFailed):
+        if isinstance(item, TaskFinished | TaskFailed):
             self._end(item, now_s)
         elif isinstance(item, Job):
             self._submit(item, now_s)
@@ -177,6 +188,39 @@ class Simulation:
         else:
             self._wakes -= 1
             self._report_all_progress(now_s)
+
+    def _end_attempt(self, attempt: Attempt, now_s: float) -> None:
+        """An attempt that was on the agenda itself ends well."""
+        if self._abandoned and attempt.key in self._abandoned:
+            self._abandoned.discard(attempt.key)
+        elif self._by_heartbeat:
+            self._unreported.add(attempt.key)
+            self._heartbeats.keep(attempt.node.node_id, attempt, now_s)
+        else:
+            self._deliver_attempt(attempt, now_s)
+
+    def _deliver_attempt(self, attempt: Attempt, now_s: float) -> None:
+        if self._unreported:
+            self._unreported.discard(attempt.key)
+        ends_at_s, fetched_at_s = attempt.ends_at_s, attempt.works_from_s
+        decisions: Sequence[Decision]
+        if self.through_events:
+            shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
+            key, tasks = attempt.key, attempt.tasks
+            decisions = self._scheduler.handle(
+                TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s)
+            )
+        else:
+            decisions = self._scheduler.finish_attempt(attempt, now_s, ends_at_s, fetched_at_s)
+        if decisions:
+            self._carry_out(decisions, now_s)
+        self._note_done(attempt.phase, now_s)
+
+    def _complete(self, now_s: float) -> Sequence[Decision]:
+        """End the instant; returns what the scheduler decides."""
+        if self.through_events:
+            return self._scheduler.handle(Tick(now_s))
+        return self._scheduler.complete_instant(now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         abandoned = self._execution.abandoned
@@ -200,8 +244,11 @@ class Simulation:
         if commands:
             self._carry_out(commands, now_s)
         # To look among the running attempts would hash the whole key.
-        phase = self._state.jobs[key[0]].phases[key[1]]
-        if phase.needed_by and (phase.done == phase.tasks or self._execution.hears_each_task):
+        self._note_done(self._state.jobs[key[0]].phases[key[1]], now_s)
+
+    def _note_done(self, phase: PhaseEntry, now_s: float) -> None:
+        """A task of the phase has ended; attempts that wait for it may go on."""
+        if phase.needed_by and (phase.done == phase.tasks or self._hears_each_task):
             self._execution.task_done(phase, now_s)
 
     def _submit(self, job: Job, now_s: float) -> None:
@@ -219,7 +266,10 @@ class Simulation:
         if reports is None or not node.is_up:
             return
         for report in reports:
-            self._deliver(report._replace(at_s=now_s), now_s)
+            if isinstance(report, Attempt):
+                self._deliver_attempt(report, now_s)
+            else:
+                self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
             for progress in self._progress.of_node(beat.node_id, now_s):
                 self._scheduler.handle(progress)
@@ -242,10 +292,15 @@ class Simulation:
         if commands:
             self._carry_out(commands, event.at_s)
 
-    def _carry_out(self, commands: list[Command], now_s: float) -> None:
-        for command in commands:
-            if type(command) is Launch:
-                self._execution.begin(command, now_s)
+    def _carry_out(self, decisions: Sequence[Decision], now_s: float) -> None:
+        for command in decisions:
+            if type(command) is Attempt:
+                if self._own_speed is not None:
+                    self._own_speed.begin(command, now_s)
+                else:
+                    self._execution.begin(command, now_s)
+            elif type(command) is Launch:
+                self._execution.begin(self._state.running[command.key], now_s)
             elif type(command) is Kill:
                 self._kill(command.key, now_s)
             elif type(command) is Wake and command.at_s > now_s:

@@ -11,7 +11,6 @@ import math
 import random
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.core.commands import Launch, Locality
@@ -40,15 +39,28 @@ _FINE = Mishap()
 _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
-@dataclass(slots=True)
 class PhaseEffort:
-    """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed."""
+    """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed.
 
-    fetch_s: float
-    work_s: float
-    each_s: Sequence[float] | None  # instead of work_s
-    fetches: bool  # its work starts after fetching, once the earlier phases are done
-    stream: int  # of the random numbers for its attempts; 0 where there are no mishaps
+    each_s: instead of work_s.  fetches: its work starts after fetching, once the earlier phases are
+    done.  stream: of the random numbers for its attempts; 0 where there are no mishaps.
+    """
+
+    # No dataclass: compiled, its fields are read as fast as local names.
+    def __init__(
+        self,
+        fetch_s: float,
+        work_s: float,
+        each_s: Sequence[float] | None,
+        *,
+        fetches: bool,
+        stream: int,
+    ) -> None:
+        self.fetch_s = fetch_s
+        self.work_s = work_s
+        self.each_s = each_s
+        self.fetches = fetches
+        self.stream = stream
 
     def of(self, task: int) -> float:
         """Work of a task, without its fetching."""
@@ -153,17 +165,18 @@ class Efforts:
         stream = 0
         if self.has_mishaps:
             stream = stream_of(f"{self._seed}/mishap/{job.job_id}/{phase.name}")
-        return PhaseEffort(fetch_s, mean_s, each_s, bool(phase.after or fetch_s), stream)
+        fetches = bool(phase.after or fetch_s)
+        return PhaseEffort(fetch_s, mean_s, each_s, fetches=fetches, stream=stream)
 
     def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
         """A generator of factors with mean 1; None where lengths are fixed."""
         settings = self._settings
+        if not settings.jitter and settings.spread == "fixed":
+            return None  # to seed a generator takes longer than all else about a small job
         draw = random.Random(f"{self._seed}/lengths/{job.job_id}/{phase.name}")
         if settings.jitter:
             low, width = 1 - settings.jitter, 2 * settings.jitter
             return lambda: low + width * draw.random()
-        if settings.spread == "fixed":
-            return None
         cv = settings.spread_cv
         if settings.spread == "exponential":
             return lambda: draw.expovariate(1.0)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from sluice.core.entries import Attempt
 from sluice.core.events import NodeHeartbeat, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
+
+# What a heartbeat reports; an attempt is one that ended well.
+Report = TaskFinished | TaskFailed | Attempt
 
 _HAIR = 1e-9  # of an interval: an end this soon after a heartbeat is reported with it
 
@@ -21,14 +25,14 @@ class Heartbeats:
         self._offset_s = {node.node_id: i * share for i, node in enumerate(cluster.nodes)}
         self._armed: set[NodeId] = set()
         self._silent: set[NodeId] = set()
-        self._reports: dict[NodeId, list[TaskFinished | TaskFailed]] = {}
+        self._reports: dict[NodeId, list[Report]] = {}
 
-    def keep(self, node_id: NodeId, report: TaskFinished | TaskFailed, now_s: float) -> None:
+    def keep(self, node_id: NodeId, report: Report, now_s: float) -> None:
         """Keep a report for the node's next heartbeat."""
         self._reports.setdefault(node_id, []).append(report)
         self.arm(node_id, now_s, at_once=True)
 
-    def take(self, node_id: NodeId) -> list[TaskFinished | TaskFailed] | None:
+    def take(self, node_id: NodeId) -> list[Report] | None:
         """The node's reports at its heartbeat; None if the node is down."""
         self._armed.discard(node_id)
         return None if node_id in self._silent else self._reports.pop(node_id, [])

@@ -54,7 +54,10 @@ def attempts(draw):
         draw(st.booleans()),
         Reason(draw(st.sampled_from(ReasonCode))),
     )
-    attempt = Attempt(launch, phase, node, draw(instants_s))
+    attempt = Attempt(
+        phase, node, draw(instants_s), launch.key.task, launch.key.attempt, launch.tasks,
+        launch.slot_kind, slots, launch.locality, launch.is_copy, launch.reason,
+    )  # fmt: skip
     attempt.finished_at_s = draw(instants_s)
     attempt.shuffled_at_s = draw(st.one_of(st.just(float("nan")), instants_s))
     attempt.state = draw(st.sampled_from(sorted(ATTEMPT_ENDS, key=lambda state: state.value)))

@@ -1,0 +1,93 @@
+"""The offer of a node to a task policy: each start is checked and takes effect at once.
+
+Where slots are divided (see `SlotUnits`) an attempt holds units. Its launch still names one slot
+for each task: the slot in which the task's units begin.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sluice.core.checks import check_start
+from sluice.core.commands import Command
+from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
+from sluice.core.reasons import Reason
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.model.resources import Resources
+
+_CONTAINER: Final = SlotKind.CONTAINER
+
+# What the scheduler decided: a command for the driver, or an attempt that starts.
+Decision = Command | Attempt
+
+
+class Offer:
+    """A node with room, in one decision. decisions: where its starts are added, in order."""
+
+    def __init__(
+        self, node: NodeEntry, state: ClusterState, now_s: float, decisions: list[Decision]
+    ) -> None:
+        self.node = node
+        self.state = state
+        self.now_s = now_s
+        self._decisions = decisions
+
+    def free(self, slot_kind: SlotKind) -> int:
+        """Free units of a kind of slot on the node; a slot is one unit unless slots are divided."""
+        return self.node.free[slot_kind]
+
+    def used(self, slot_kind: SlotKind) -> int:
+        """Units of a kind of slot in use on the node."""
+        return self.node.used(slot_kind)
+
+    def start(
+        self,
+        phase: PhaseEntry,
+        slot_kind: SlotKind,
+        reason: Reason,
+        tasks: int = 1,
+        copy_of: Attempt | None = None,
+        reserve: Resources | None = None,
+    ) -> None:
+        """Start work of a phase on the node; the arguments are those of an `Assignment`.
+
+        The counts of the state are right again when this returns. Raises WrongDecision if the work
+        cannot start here now.
+        """
+        node, state = self.node, self.state
+        check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
+        locality, pending = None, phase.pending
+        if copy_of is not None:
+            task = copy_of.task
+            locality = pending.locality_of(task, node.node_id, node.rack)
+        elif phase.job.alike:
+            task, tasks = pending.take_run(tasks)
+        elif pending.is_placed:
+            task, locality = pending.take_nearest(node.node_id, node.rack)
+        else:
+            task = pending.take_one()
+        number = _number_of(phase, task, copy_of) if phase.retries or copy_of is not None else 1
+        is_divided = state.units is not WHOLE_SLOTS and slot_kind is not _CONTAINER
+        slots = node.take_slots(slot_kind, state.units[phase.kind] if is_divided else tasks)
+        attempt = Attempt(
+            phase, node, state.now_s, task, number, tasks, slot_kind, slots, locality,
+            copy_of is not None, reason,
+        )  # fmt: skip
+        if is_divided:
+            attempt.launch_slots = ((slots[0][0] // state.units[slot_kind], 1),)
+            attempt.width = state.units[phase.kind] / state.units[slot_kind]
+        state.start(attempt)
+        if reserve is not None:
+            state.reserve(attempt, reserve)
+        if copy_of is not None:
+            phase.copies.setdefault(task, [copy_of]).append(attempt)
+        self._decisions.append(attempt)
+
+
+def _number_of(phase: PhaseEntry, task: int, copy_of: Attempt | None) -> int:
+    """The number of a task's next attempt, which is noted for the one after it."""
+    number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
+    if number > 1:
+        phase.retries[task] = number
+    return number
