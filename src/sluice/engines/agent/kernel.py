@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
@@ -79,9 +79,10 @@ def fork_sibling() -> int:
 
 
 def _python_call(name: str) -> Callable[[], None]:
-    call = getattr(ctypes.pythonapi, name)
+    call: Any = getattr(ctypes.pythonapi, name)
     call.argtypes, call.restype = (), None
-    return call  # type: ignore[no-any-return]
+    found: Callable[[], None] = call
+    return found
 
 
 # What `os.fork` does before and after the kernel's call. The call itself keeps the interpreter's
