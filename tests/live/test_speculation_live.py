@@ -5,7 +5,6 @@ judged after a minute would each leave it hanging.
 """
 
 import json
-import time
 
 import pytest
 from tests.live.command_line import Place, awaited
@@ -173,7 +172,7 @@ def test_why_names_the_hanging_attempt_and_the_rule_while_the_run_is_driven(plac
     write(place, FUNCTIONS.format(line=WHERE["amid"]), {"python": "work.py"})
     process = place.started("run", str(place.file), "--tasks", "dynamicmr", *settings)
     awaited(lambda: "7 of 8 tasks done" in why(place)[0], "seven maps")
-    time.sleep(2.0)
+    awaited(lambda: silent_s(why(place)[1]) > 1.5, "silence of the eighth map")
     text, document = why(place)
     process.terminate()
 
@@ -186,6 +185,12 @@ def test_why_names_the_hanging_attempt_and_the_rule_while_the_run_is_driven(plac
 
 
 WHERE_SHARE = 0.5  # of the lines are done with when the next one hangs
+
+
+def silent_s(document):
+    """Seconds since the last report of the slowest attempt; 0 before its first."""
+    (hung,) = document["phases"][0]["slowest"]
+    return hung["reported_s"] or 0.0
 
 
 def why(place):

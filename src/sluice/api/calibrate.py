@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
+from sluice import estimate
 from sluice.bootstrap.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
+from sluice.estimate.fit_memory import FitMemory, FitRecords
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.reporting.calibration.result import CalibrationReport
+from sluice.store.fit_store import FitStore
 from sluice.store.profiles import Profiles
 
 LEVEL_MAX = 0.999
@@ -33,19 +37,22 @@ def calibrate(
     level: how often the intervals are to hold, above 0 and below 1.
     on_progress: called with a short text before each profile is calibrated.
     on_fraction: called with the share of runs that were compared, 0 to 1.
+    The state folder keeps the fits, so that another call costs only those of new runs.
     Raises InvalidInput for an unknown name or option.
     """
     with Profiles.existing(store) as profiles:
         name = known_profile(name, profiles)
         histories = {known: profiles.runs(known) for known in profiles.names()}
-    return calibrate_runs(
-        histories,
-        name=name,
-        leave_out=leave_out,
-        level=level,
-        on_progress=on_progress,
-        on_fraction=on_fraction,
-    )
+    with FitStore(Path(estimate.__file__).parent) as fits:
+        return calibrate_runs(
+            histories,
+            name=name,
+            leave_out=leave_out,
+            level=level,
+            fits=fits,
+            on_progress=on_progress,
+            on_fraction=on_fraction,
+        )
 
 
 def calibrate_runs(
@@ -54,10 +61,14 @@ def calibrate_runs(
     name: str | None = None,
     leave_out: str = LeaveOut.RUN.value,
     level: float = LEVEL,
+    fits: FitRecords | None = None,
     on_progress: Callable[[str], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> CalibrationReport:
-    """As `calibrate`, of past runs by profile, wherever they come from."""
+    """As `calibrate`, of past runs by profile, wherever they come from.
+
+    fits: keeps the fits for later calls; by default nothing is kept.
+    """
     if name is not None and name not in histories:
         hint = nearest_profile(name, list(histories))
         raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
@@ -84,6 +95,7 @@ def calibrate_runs(
             leave_out=_leave_out(leave_out),
             level=level,
             names=chosen,
+            fits=FitMemory(fits),
             on_progress=report,
         )
     )

@@ -37,6 +37,7 @@ _FORMS: dict[Any, tuple[type, ...]] = {
 _NAMED_FORMS = frozenset(form for forms in _FORMS.values() for form in forms)
 _WHICH = "is"
 _ABSENT = object()
+_SCALARS = frozenset({types.NoneType, str, float, int, bool})
 
 _Reader = Callable[[Any], Any]
 
@@ -95,8 +96,11 @@ def _is_reason(part: object) -> bool:
     return isinstance(part, Reason)
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
 def _line(plain: object) -> str:
-    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(plain)
 
 
 # --- writing: by value ------------------------------------------------------------------------
@@ -104,27 +108,43 @@ def _line(plain: object) -> str:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  # values of every type go in
     kind: Any = type(value)
-    if value is None or kind in {str, float, int, bool}:
+    if kind in _SCALARS:
         return value
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return [[_plain(key), _plain(held)] for key, held in value.items()]
     if kind is tuple:
         return [_plain(part) for part in value]
-    fields: dict[str, Any] = {_WHICH: kind.__name__} if kind in _NAMED_FORMS else {}
-    for name, default in _fields(kind):
-        held = getattr(value, name)
-        if not _is_same(held, default):
-            fields[name] = _plain(held)
-    return fields
+    return _writer(kind)(value)
+
+
+@cache
+def _writer(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # two sorts of class
+    """How values of a class are written. Which sort of class it is costs more than the writing."""
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, Mapping):
+        return lambda value: [[_plain(key), _plain(held)] for key, held in value.items()]
+    start = {_WHICH: kind.__name__} if kind in _NAMED_FORMS else {}
+    fields = _fields(kind)
+
+    def write(value: object) -> dict[str, Any]:
+        written: dict[str, Any] = start.copy()
+        for name, default in fields:
+            held = getattr(value, name)
+            if not _is_same(held, default):
+                written[name] = _plain(held)
+        return written
+
+    return write
 
 
 def _is_same(held: object, default: object) -> bool:
     """Whether a field may be left out. 0 and 0.0 are equal but not the same."""
-    if isinstance(held, str | float | int | tuple):
-        return type(held) is type(default) and held == default
-    return held is default
+    if held is default:
+        return True
+    return (
+        type(held) is type(default)
+        and isinstance(default, (str, float, int, tuple))
+        and held == default
+    )
 
 
 @cache

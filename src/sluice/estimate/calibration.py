@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cached_property
 from statistics import fmean, median
 
+from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.outliers import Outlier
 from sluice.estimate.prediction import Prediction, Predictor
@@ -147,14 +148,16 @@ def calibration(
     leave_out: LeaveOut = LeaveOut.RUN,
     level: float = LEVEL,
     names: Iterable[str] | None = None,
+    fits: FitMemory = EVERY_FIT,
     on_progress: OnProgress = lambda _name, _done, _all: None,
 ) -> Calibration:
     """Predict every run of these profiles and compare it with its actual time.
 
     names: compare only these profiles; the intervals still use the errors of the others.
+    fits: recalls the fits of earlier calibrations.
     on_progress: called before each profile is compared.
     """
-    forecaster = Forecaster(histories)
+    forecaster = Forecaster(histories, fits)
     compared: list[ProfileCalibration] = []
     wanted = list(histories if names is None else names)
     for name in wanted:

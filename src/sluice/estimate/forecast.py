@@ -15,14 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
+from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
 from sluice.estimate.future_setting import future_setting
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
 from sluice.estimate.uncertainty import (
     LEVEL,
+    Fitter,
     HeldOut,
     LogTimes,
     PredictionInterval,
@@ -84,10 +87,12 @@ class Forecaster:
     """Forecasts jobs from the runs of their own profile and of all others.
 
     Leave-one-out errors and predictors are computed when first needed, and cached.
-    histories: runs by profile, oldest first.
+    histories: runs by profile, oldest first.  fits: recalls fits of earlier forecasts.
     """
 
-    def __init__(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
+    def __init__(
+        self, histories: Mapping[str, Iterable[PastRun]], fits: FitMemory = EVERY_FIT
+    ) -> None:
         self._histories = {name: tuple(runs) for name, runs in histories.items()}
         self.runs: Mapping[str, Sequence[MeasuredRun]] = {
             name: comparable(timed_runs(runs)) for name, runs in self._histories.items()
@@ -95,7 +100,8 @@ class Forecaster:
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
         self._outliers: dict[str, tuple[Outlier, ...]] = {}
-        self._fits = _FitCache()
+        self._fit: Fitter = partial(predictor_of, fits=fits)
+        self._fits = _FitCache(self._fit)
 
     def estimate(
         self,
@@ -193,7 +199,7 @@ class Forecaster:
             units = self._held_out(profile, known_setting=True)
         else:
             recent = comparable(timed_runs(succeeded[-RUNS_JUDGED:]))
-            units = held_out(recent, known_setting=True)
+            units = held_out(recent, known_setting=True, fit=self._fit)
         return {run_id: unit.log_ratios[0] for unit in units for run_id in unit.runs}
 
     def _borrowed(self, profile: str, *, known_setting: bool) -> Iterator[Sequence[float]]:
@@ -252,14 +258,14 @@ class Forecaster:
 
     def _usual_model(self, profile: str) -> Predictor | NotEnoughData:
         unusual = {found.run_id for found in self.outliers(profile)}
-        model = predictor_of([one for one in self.runs[profile] if one.run.run_id not in unusual])
+        model = self._fit([one for one in self.runs[profile] if one.run.run_id not in unusual])
         if isinstance(model, NotEnoughData) or not unusual:
             return model
         return replace(model, left_aside=tuple(sorted(unusual.union(model.left_aside))))
 
     def _model_of(self, profile: str, kept: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
         if kept or not self.runs[profile]:
-            return predictor_of(kept)
+            return self._fit(kept)
         if len(self.runs[profile]) == 1:
             return NotEnoughData("one run only; a prediction needs two")
         return NotEnoughData("all runs have one setting; no run at another setting is left")
@@ -267,7 +273,9 @@ class Forecaster:
     def _held_out(self, profile: str, *, known_setting: bool) -> tuple[HeldOut, ...]:
         key = profile, known_setting
         if key not in self._held:
-            self._held[key] = held_out(self.runs[profile], known_setting=known_setting)
+            self._held[key] = held_out(
+                self.runs[profile], known_setting=known_setting, fit=self._fit
+            )
         return self._held[key]
 
 
@@ -278,7 +286,8 @@ class _FitCache:
     the fits halves the work. Those of other profiles are dropped, because predictors are large.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fit: Fitter) -> None:
+        self._fit = fit
         self._profile: str | None = None
         self._by_runs: dict[frozenset[str], Predictor | NotEnoughData] = {}
 
@@ -292,7 +301,7 @@ class _FitCache:
         """The predictor of these runs of the profile."""
         key = frozenset(one.run.run_id for one in runs)
         if key not in self._by_runs:
-            self._by_runs[key] = predictor_of(runs)
+            self._by_runs[key] = self._fit(runs)
         return self._by_runs[key]
 
 

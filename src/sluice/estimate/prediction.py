@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sluice.estimate.fits import ModelFit, fitted_curve
+from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
+from sluice.estimate.fits import ModelFit
 from sluice.estimate.length_curves import LengthCurve, Sample
 from sluice.estimate.list_scheduling import LengthSpread, mean_concurrency, phase_s
 from sluice.estimate.outliers import outliers
-from sluice.estimate.overhead import Overhead, UnexplainedTime, fitted_overhead
+from sluice.estimate.overhead import Overhead, UnexplainedTime
 from sluice.estimate.run_setting import (
     MeasuredRun,
     NotEnoughData,
@@ -183,14 +184,16 @@ def _shape(one: MeasuredRun) -> tuple[tuple[str, ...], str | None]:
     return one.setting.names, one.run.configuration.get("work")
 
 
-def predictor_of(runs: Sequence[MeasuredRun]) -> Predictor | NotEnoughData:
+def predictor_of(
+    runs: Sequence[MeasuredRun], fits: FitMemory = EVERY_FIT
+) -> Predictor | NotEnoughData:
     """Fit a predictor to measured runs that have the same phases."""
     if not runs:
         return NotEnoughData("no successful run has a time")
-    first = _fitted(runs)
+    first = _fitted(runs, fits)
     unlike = {found.run_id for found in outliers(_log_ratios(first, runs))}
     kept = [one for one in runs if one.run.run_id not in unlike]
-    return replace(_fitted(kept), left_aside=tuple(sorted(unlike))) if unlike else first
+    return replace(_fitted(kept, fits), left_aside=tuple(sorted(unlike))) if unlike else first
 
 
 def _log_ratios(model: Predictor, runs: Sequence[MeasuredRun]) -> dict[str, float]:
@@ -210,11 +213,11 @@ def _usual_s(model: Predictor, setting: RunSetting) -> float:
     return model.composed(setting).elapsed_s
 
 
-def _fitted(runs: Sequence[MeasuredRun]) -> Predictor:
-    models = tuple(_phase_model(runs, index) for index in range(len(runs[0].phases)))
+def _fitted(runs: Sequence[MeasuredRun], fits: FitMemory) -> Predictor:
+    models = tuple(_phase_model(runs, index, fits) for index in range(len(runs[0].phases)))
     return Predictor(
         phases=models,
-        overhead=fitted_overhead(_unexplained(runs, models)),
+        overhead=fits.overhead(_unexplained(runs, models)),
         settings=_repetitions(runs),
         runs=len(runs),
     )
@@ -227,7 +230,7 @@ def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[float, .
     return {setting: tuple(found) for setting, found in took_s.items()}
 
 
-def _phase_model(runs: Sequence[MeasuredRun], index: int) -> PhaseModel:
+def _phase_model(runs: Sequence[MeasuredRun], index: int, fits: FitMemory) -> PhaseModel:
     pairs = [(one.setting, one.phases[index], one.setting.phases[index]) for one in runs]
     samples = (
         Sample(
@@ -240,7 +243,7 @@ def _phase_model(runs: Sequence[MeasuredRun], index: int) -> PhaseModel:
     )
     return PhaseModel(
         name=pairs[0][2].name,
-        average=fitted_curve(samples),
+        average=fits.curve(samples),
         spread=LengthSpread.of(phase for _, phase, _ in pairs),
     )
 

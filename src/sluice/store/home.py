@@ -19,9 +19,10 @@ from sluice.store.private import OPEN_TO_OTHERS, make_private, make_private_fold
 
 RUNS_FOLDER = "runs"
 PROFILES_FILE = "profiles.db"
-_SIDE_FILES = ("-wal", "-shm", "-journal")
-_PROFILES = (PROFILES_FILE, *(PROFILES_FILE + side for side in _SIDE_FILES))
-_STATE = frozenset({RUNS_FOLDER, *_PROFILES})
+FITS_FILE = "fits.db"
+SIDE_FILES = ("-wal", "-shm", "-journal")
+_DATABASES = tuple(name + side for name in (PROFILES_FILE, FITS_FILE) for side in ("", *SIDE_FILES))
+_STATE = frozenset({RUNS_FOLDER, *_DATABASES})
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _HINT = "set SLUICE_HOME to a folder of your own"
 
@@ -72,7 +73,7 @@ def _check(folder: Path) -> None:
     # The folder has other uses too, and keeps its mode. What Sluice keeps in it is private.
     if (runs := folder / RUNS_FOLDER).is_dir():
         _tighten(runs, _checked_mode(runs))
-    for name in _PROFILES:
+    for name in _DATABASES:
         if (folder / name).is_file():
             _checked_mode(folder / name)
             make_private(folder / name)

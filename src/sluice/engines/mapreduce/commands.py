@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO
 
@@ -67,13 +68,13 @@ def _write_part(context: TaskContext) -> None:
 
 def _spill_straight(context: TaskContext) -> None:
     """One partition, nothing to combine: the mapper writes into `sort`, and that is the spill."""
-    with context.spill_path.open("w+b") as file:
+    with context.open_spill() as file:
         mapper, feed = _start_mapper(context, PIPE)
         context.start_sort(stdin=mapper.stdout, stdout=file)
         feed.finish()
         context.processes.finish()
         size_bytes = file.seek(0, os.SEEK_END)
-        lines = checked_lines(context.spill_path)
+        lines = checked_lines(Path(file.name))
         context.hand_over_spill(file, [Segment(0, size_bytes, lines.total, lines.crc)])
 
 

@@ -33,6 +33,7 @@ from sluice.model.errors import InvalidInput
 NAME_BYTES_MAX = 100
 SUCCESS = "_SUCCESS"
 MARK = ".sluice"
+ATTEMPTS = "attempts"
 STAGING_MODE = 0o700
 
 
@@ -57,7 +58,7 @@ class Staging:
     @property
     def attempts(self) -> Path:
         """Where attempts put their part files."""
-        return self.folder / "attempts"
+        return self.folder / ATTEMPTS
 
     @property
     def committed(self) -> Path:

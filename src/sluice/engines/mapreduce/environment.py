@@ -23,7 +23,8 @@ def inherited(*, inherits_env: bool) -> dict[str, str]:
 def enter(folder: str, env: dict[str, str], *, inherits_env: bool) -> None:
     """Give this interpreter the working folder and the environment of a task."""
     os.chdir(folder)
-    wanted = inherited(inherits_env=inherits_env) | env
-    for name in os.environ.keys() - wanted.keys():
-        del os.environ[name]
-    os.environ.update(wanted)
+    if not inherits_env:
+        wanted = inherited(inherits_env=False) | env
+        for name in os.environ.keys() - wanted.keys():
+            del os.environ[name]
+    os.environ.update(env)  # the inherited ones are there already

@@ -71,7 +71,7 @@ class Grouping:
             assert merge.stdout is not None
             sorted_segments(self._context, blocks_of(merge.stdout), mark=b"\t")
             return
-        with self._context.spill_path.open("w+b") as file:
+        with self._context.open_spill() as file:
             segments = []
             for data in self._sorted_partitions():
                 records = data.count(b"\t")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.core.codec import as_plain, from_plain
-from sluice.engines.mapreduce.commit import Staging, output_exists
+from sluice.engines.mapreduce.commit import ATTEMPTS, Staging, output_exists
 from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.fingerprints import (
     CodeVersion,
@@ -83,8 +83,8 @@ class PreparedJob:
             side=side,
             step=step,
             reduces=self.reduces if step.has_reducer else 0,
-            folder=str(Path(run.folder).absolute()),
-            staging=str(self.staging.attempts),
+            folder=_absolute(run.folder),
+            staging=os.path.join(self.staging.folder, ATTEMPTS),  # noqa: PTH118  # for each task
             env=dict(self.env),
             inherits_env=run.inherit_env,
             split=self._split(phase, task, inputs) if side == "map" else None,
@@ -309,6 +309,10 @@ def _found(
             else "give a program on PATH",
         )
     return (found, *argv[1:])
+
+
+def _absolute(folder: str) -> str:
+    return folder if folder.startswith("/") else str(Path(folder).absolute())
 
 
 def _roles(steps: Sequence[Step]) -> list[tuple[str, int]]:

@@ -44,7 +44,7 @@ def sorted_segments(
     mark: bytes = b"\n",
 ) -> None:
     """Sorted, prefixed lines into a spill that is handed over; a record is one `mark`."""
-    with context.spill_path.open("w+b") as file:
+    with context.open_spill() as file:
         segments = [Segment(0, 0, 0)] * context.spec.reduces
         for number, run in partitions(whole_lines(blocks), context.spec.reduces):
             lines = run if combine is None else _combined(context, run, combine)

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from subprocess import Popen
 from typing import IO, Any, BinaryIO
@@ -42,11 +43,9 @@ class TaskContext:
         self.spec = spec
         self.attempt_id: str = place["attempt_id"]
         self.scratch = Path(place["scratch"]).absolute()
-        self.folder = self.scratch / f"{self.attempt_id}.tmp"
-        self.watch = Watch(place, self.folder)
+        self._folder_path = self.scratch / f"{self.attempt_id}.tmp"
+        self.watch = Watch(place, self._folder_path)
         self.processes = ProcessGroup(self.watch)
-        environment = inherited(inherits_env=spec.inherits_env)
-        self.env = environment | spec.user_env(self.attempt_id)
         self.outputs: list[str] = []
         self.counters = dict.fromkeys(
             ("input_bytes", "output_bytes", "shuffle_bytes", "input_records", "output_records"), 0
@@ -56,6 +55,7 @@ class TaskContext:
         self._read_bytes = 0  # of the split, after decompression
         self._read_share = 0.0  # of the split's file, which may be compressed
         self._meter: Meter | None = None
+        self._has_folder = False
         memory_bytes = (place.get("limits") or {}).get("memory_bytes")
         self._sort_bytes = min(SORT_BYTES, memory_bytes // 4) if memory_bytes else SORT_BYTES
 
@@ -63,16 +63,33 @@ class TaskContext:
     def at_work(self) -> Iterator[TaskContext]:
         """Open the context; at its end, remove every unfinished process, thread and file."""
         try:
-            self.folder.mkdir(parents=True)
-        except OSError as error:
-            raise NodeFault(f"no folder in {str(self.scratch)!r}: {error.strerror}") from error
-        try:
             self.watch.start()
             with self.processes:
                 yield self
         finally:
             self.watch.stop()
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._writing_path.unlink(missing_ok=True)
+            if self._has_folder:
+                shutil.rmtree(self._folder_path, ignore_errors=True)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The attempt's folder for temporary files, made at the first use.
+
+        Most short tasks need none, and some file systems take milliseconds to remove a folder.
+        """
+        self._has_folder = True
+        try:
+            self._folder_path.mkdir(parents=True)
+        except OSError as error:
+            raise NodeFault(f"no folder in {str(self.scratch)!r}: {error.strerror}") from error
+        return self._folder_path
+
+    @cached_property
+    def env(self) -> dict[str, str]:
+        """The environment of the user's commands."""
+        environment = inherited(inherits_env=self.spec.inherits_env)
+        return environment | self.spec.user_env(self.attempt_id)
 
     def result(self) -> dict[str, Any]:
         """The result of an attempt that succeeded, for the engine."""
@@ -195,15 +212,22 @@ class TaskContext:
         file.close()
         target = self.scratch / f"{self.attempt_id}.spill"
         self.watch.last_look()
-        os.replace(self.spill_path, target)  # noqa: PTH105  # a rename that may overwrite
+        os.replace(file.name, target)  # noqa: PTH105  # a rename that may overwrite
         self.counters["output_bytes"] = sum(segment.length for segment in segments)
         self.counters["output_records"] = sum(segment.records for segment in segments)
         self.outputs = [str(target)]
 
+    def open_spill(self) -> BinaryIO:
+        """The map's output, to be written and then handed over."""
+        self.watch.add_file(self._writing_path)
+        try:
+            return self._writing_path.open("w+b")
+        except OSError as error:
+            raise NodeFault(f"no file in {str(self.scratch)!r}: {error.strerror}") from error
+
     @property
-    def spill_path(self) -> Path:
-        """The map's output while it is being written."""
-        return self.folder / "spill"
+    def _writing_path(self) -> Path:
+        return self.scratch / f"{self.attempt_id}.writing"
 
     @contextmanager
     def part_file(self) -> Iterator[IO[bytes]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 from sluice.engines.mapreduce.fingerprints import CodeVersion
@@ -53,6 +54,17 @@ class Step:
         return cls(**{**record, **commands})
 
 
+@cache
+def _plain_step(step: Step) -> dict[str, Any]:
+    """The same for all tasks of a job."""
+    return asdict(step)
+
+
+def _shallow(value: Split | Source) -> dict[str, Any]:
+    """The fields of a value whose fields are plain, without the deep copy of `asdict`."""
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
     """One task of a real job.
@@ -84,7 +96,11 @@ class TaskSpec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `kind` names the runner for an agent."""
-        return {"kind": "mapreduce", **asdict(self)}
+        plain: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        plain["step"] = _plain_step(self.step)
+        plain["split"] = self.split and _shallow(self.split)
+        plain["sources"] = [_shallow(source) for source in self.sources]
+        return {"kind": "mapreduce", **plain}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:

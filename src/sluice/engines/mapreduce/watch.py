@@ -83,11 +83,13 @@ class Watch:
             raise WorkFailed(self.broken)
 
     def last_look(self) -> None:
-        """Measure once more, at the end of all work; raises WorkFailed as `check` does."""
+        """Measure once more, at the end of all work; raises WorkFailed as `check` does.
+
+        Nothing is reported: the result follows at once and says the same.
+        """
         self._measure()
         self.check()
         self.fraction = 1.0
-        self._report()
 
     def _look_on(self) -> None:
         looks = 0
