@@ -136,14 +136,14 @@ def schedulers(_: int, on_progress: OnProgress) -> Experiment:
     return Experiment(
         name="settings",
         title="Experiment 1 under other settings of the schedulers",
-        setup=f"{SETUP} One seed.",
+        setup=f"{SETUP} One seed. A row names what differs.",
         columns=("scheduler", "makespan s", "over RAS"),
         rows=tuple(rows),
         why=(
             "The control period and the number of rounds change the makespan of RAS by"
-            f" {max(changed):.1%} at most. At its best, Fair takes {two:.2f} times as long as RAS"
-            f" with {REDUCE_SLOTS} reduce slots on each node, and {one:.2f} times with one; the"
-            " paper does not say how many it had."
+            f" {100 * max(changed):.1f} % at most. At its best, Fair takes {two:.2f} times"
+            f" as long as RAS with {REDUCE_SLOTS} reduce slots on each node, and {one:.2f} times"
+            " with one; the paper does not say how many it had."
         ),
     )
 
