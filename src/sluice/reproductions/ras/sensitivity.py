@@ -141,9 +141,9 @@ def schedulers(_: int, on_progress: OnProgress) -> Experiment:
         rows=tuple(rows),
         why=(
             "The control period and the number of rounds change the makespan of RAS by"
-            f" {100 * max(changed):.1f} % at most. At its best, Fair takes {two:.2f} times as long as RAS"
-            f" with {REDUCE_SLOTS} reduce slots on each node, and {one:.2f} times with one; the"
-            " paper does not say how many it had."
+            f" {100 * max(changed):.1f} % at most. At its best, Fair takes {two:.2f} times"
+            f" as long as RAS with {REDUCE_SLOTS} reduce slots on each node, and {one:.2f} times"
+            " with one; the paper does not say how many it had."
         ),
     )
 
