@@ -23,9 +23,8 @@ def answers(host, count):
 
 @pytest.fixture
 def host_of(tmp_path, monkeypatch):
-    """A host, as one with threads, whose middle children do what a test says."""
+    """A host whose middle children do what a test says."""
     made = []
-    monkeypatch.setattr(hosts.kernel, "can_fork_sibling", lambda: False)
 
     def make(hand_over):
         monkeypatch.setattr(hosts, "_hand_over", hand_over)

@@ -87,19 +87,18 @@ def obey(limits: dict[str, Any]) -> None:
 
 
 def become_attempt(
-    order: dict[str, Any], agent_pid: int, gate_fd: int, middle_pid: int | None = None
+    order: dict[str, Any], agent_pid: int, middle_pid: int, gate_fd: int
 ) -> NoReturn:
-    """Do the work of `order` in this process that a host has forked, report the result, and exit.
+    """Do the work of `order` in this child of a host, report the result, and exit.
 
     Begins only once announced (a byte through the gate) and handed over to the agent. Raises
     nothing: what goes wrong is written to the attempt's log and shown by the exit code.
     """
     code = 1
     try:
-        # Until it is announced it is in the host's session, which shows the agent what it is.
+        os.setsid()
         if not os.read(gate_fd, 1):
             os._exit(0)
-        os.setsid()
         os.close(gate_fd)
         while os.getppid() == middle_pid:  # it exits at once; then the agent is the parent
             time.sleep(0.0001)

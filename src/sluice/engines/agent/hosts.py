@@ -1,11 +1,10 @@
 """Interpreter hosts: processes that have imported the user's code and fork an attempt at a time.
 
 A host is a fork of the agent that imports what the work asks for and then reads orders. For each
-it forks the attempt as a child of the agent (engines spec, section 1: usage of one attempt needs
-`wait4` on its own process), and announces its process id. An attempt begins when it is announced.
-
-A host with threads forks a middle child instead, which forks the attempt, announces it and exits
-at once, so that the attempt is handed to the agent. That costs a second fork.
+it forks a middle child, which forks the attempt, announces its process id and exits at once, so
+that the attempt is handed to the agent (engines spec, section 1: usage of one attempt needs
+`wait4` on its own process). The announcement is written before the middle child ends: when
+the attempt is a child of the agent, its announcement is in the pipe.
 
 The attempt opens its *door*, a named pipe that the agent reads: progress and result go through
 it. A launch is taken back by removing the door; an attempt that finds none exits at once.
@@ -143,41 +142,19 @@ def _serve(agent_pid: int) -> None:
         for line in orders:
             order = json.loads(line)
             try:
-                if kernel.can_fork_sibling():
-                    _fork_for_agent(order, agent_pid)
-                else:
-                    _fork_through_middle(order, agent_pid)
+                middle_pid = os.fork()
             except OSError as error:
                 _announce(order, {"error": f"no room to fork: {error}"})
-
-
-def _fork_for_agent(order: dict[str, Any], agent_pid: int) -> None:
-    """Fork an attempt as a child of the agent. It begins once it is announced."""
-    gate = os.pipe()
-    try:
-        pid = kernel.fork_sibling()
-        if pid == 0:
-            for descriptor in (ORDERS_FD, ANNOUNCEMENTS_FD, gate[1]):
-                os.close(descriptor)
-            become_attempt(order, agent_pid, gate[0])
-        _announce(order, {"pid": pid})
-        os.write(gate[1], b"\n")
-    finally:
-        os.close(gate[0])
-        os.close(gate[1])
-
-
-def _fork_through_middle(order: dict[str, Any], agent_pid: int) -> None:
-    middle_pid = os.fork()
-    if middle_pid == 0:
-        _hand_over(order, agent_pid)
-    with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
-        _, status = os.waitpid(middle_pid, 0)
-        if status:
-            # Whatever ended it, its attempt has not begun. If it was announced all the same,
-            # this second word is not heeded, and the attempt ends without a result.
-            code = os.waitstatus_to_exitcode(status)
-            _announce(order, {"error": f"its process was ended as it came to be ({code})"})
+                continue
+            if middle_pid == 0:
+                _hand_over(order, agent_pid)
+            with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
+                _, status = os.waitpid(middle_pid, 0)
+                if status:
+                    # Whatever ended it, its attempt has not begun. If it was announced all the
+                    # same, this second word is not heeded, and the attempt ends without a result.
+                    code = os.waitstatus_to_exitcode(status)
+                    _announce(order, {"error": f"its process was ended as it came to be ({code})"})
 
 
 def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
@@ -188,7 +165,7 @@ def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
         if pid == 0:
             for descriptor in (ORDERS_FD, ANNOUNCEMENTS_FD, gate[1]):
                 os.close(descriptor)
-            become_attempt(order, agent_pid, gate[0], middle_pid)
+            become_attempt(order, agent_pid, middle_pid, gate[0])
         _announce(order, {"pid": pid})
         os.write(gate[1], b"\n")
         code = 0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
@@ -24,9 +22,6 @@ _STATE, _MEMORY, _CODE, _ENVIRONMENT = 0, 20, 23, slice(47, 49)
 _ENDED = {b"Z", b"X"}
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-_CLONE_PARENT = 0x8000
-_CLONE_NUMBER = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -44,54 +39,6 @@ def adopt_orphans() -> None:
     if _prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
-
-
-def can_fork_sibling() -> bool:
-    """Whether `fork_sibling` works here: a known kernel call, and a process with a single thread.
-
-    A library with threads of its own prepares them for a fork in handlers of the C library, which
-    `fork_sibling` does not run.
-    """
-    if _CLONE_NUMBER is None or sys.implementation.name != "cpython":
-        return False
-    try:
-        return len(os.listdir(PROC / "self/task")) == 1  # noqa: PTH208  # names do
-    except OSError:
-        return False
-
-
-def fork_sibling() -> int:
-    """Like `os.fork`, but the new process is a child of this process's own parent.
-
-    Raises OSError where there is no room for a process. Call it where `can_fork_sibling`.
-    """
-    assert _CLONE_NUMBER is not None
-    _before_fork()
-    pid: int = _syscall(_CLONE_NUMBER, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
-    if pid == 0:
-        _after_fork_in_child()
-        return 0
-    error = ctypes.get_errno()
-    _after_fork_in_parent()
-    if pid < 0:
-        raise OSError(error, os.strerror(error))
-    return pid
-
-
-def _python_call(name: str) -> Callable[[], None]:
-    call: Any = getattr(ctypes.pythonapi, name)
-    call.argtypes, call.restype = (), None
-    found: Callable[[], None] = call
-    return found
-
-
-# What `os.fork` does before and after the kernel's call. The call itself keeps the interpreter's
-# lock, as `os.fork` does.
-_before_fork = _python_call("PyOS_BeforeFork")
-_after_fork_in_child = _python_call("PyOS_AfterFork_Child")
-_after_fork_in_parent = _python_call("PyOS_AfterFork_Parent")
-_syscall = ctypes.PyDLL(None, use_errno=True).syscall
-_syscall.argtypes, _syscall.restype = [ctypes.c_long] * 6, ctypes.c_long
 
 
 def name_process(name: str) -> None:

@@ -42,8 +42,6 @@ class NodeAgent:
         self._hosts: dict[HostKey, Host] = {}
         self._hosts_by_pid: dict[int, Host] = {}
         self._hosts_started = 0
-        # Children that ended unknown while a host had yet to announce one: it may be that one.
-        self._early: dict[int, Exit] = {}
         self._is_stopping = False
         self._beat_every_s = math.inf  # until the engine asks for heartbeats
         self._beat_at_s = math.inf
@@ -200,13 +198,8 @@ class NodeAgent:
             log = self._scratch / "log" / f".host-{self._hosts_started}.log"
             host = self._hosts[key] = start_host(key, work, log)
             self._hosts_by_pid[host.pid] = host
-            self._board.watch(host.channel, lambda: self._host_spoke(host))
+            self._board.watch(host.channel, lambda: self._hear_host(host))
         return self._hosts[key]
-
-    def _host_spoke(self, host: Host) -> None:
-        self._hear_host(host)
-        if any(attempt.exit is not None for attempt in self._attempts.values()):
-            self._settle()
 
     def _hear_hosts(self) -> None:
         for host in list(self._hosts_by_pid.values()):
@@ -224,22 +217,12 @@ class NodeAgent:
                 self._begun(attempt, message["pid"], message["at"])
         if host.channel.is_at_end:
             self._board.mute(host.channel)
-        if self._early and not any(each.waiting for each in self._hosts_by_pid.values()):
-            self._early.clear()
 
     def _dismiss(self, host: Host) -> None:
         """Part with a host. What it has yet to bring forth fails when it is reaped."""
         if self._hosts.get(host.key) is host:
             del self._hosts[host.key]
-        # An attempt that was announced this instant may not have left the host's session yet.
-        give_up_at_s = time.monotonic() + PATIENCE_S
-        while self._has_attempt_in(host) and time.monotonic() < give_up_at_s:
-            time.sleep(0.0005)
         host.end()
-
-    def _has_attempt_in(self, host: Host) -> bool:
-        found = map(kernel.process, self._by_pid)
-        return any(one is not None and one.session == host.pid for one in found)
 
     def _host_ended(self, host: Host, exit_: Exit) -> None:
         self._hear_host(host)
@@ -257,11 +240,7 @@ class NodeAgent:
     def _begun(self, attempt: Running, pid: int, at_s: float) -> None:
         attempt.pid = pid
         attempt.started_at_s = attempt.active_at_s = at_s
-        attempt.exit = self._early.pop(pid, None)
-        if attempt.exit is None:
-            self._by_pid[pid] = attempt
-        else:
-            attempt.started_at_s = min(at_s, attempt.exit.at_s)
+        self._by_pid[pid] = attempt
         self._engine.send(reports.started(attempt), within_s=STARTED_S)
 
     def _hear(self, attempt: Running) -> None:
@@ -328,8 +307,6 @@ class NodeAgent:
             attempt.exit = Exit(status, rusage, at_s)
         elif pid in self._hosts_by_pid:
             self._host_ended(self._hosts_by_pid.pop(pid), Exit(status, rusage, at_s))
-        elif any(host.waiting for host in self._hosts_by_pid.values()):
-            self._early[pid] = Exit(status, rusage, at_s)
 
     def _settle(self) -> None:
         """Report each ended attempt whose processes are gone; kill what is left of the others."""
@@ -357,14 +334,9 @@ class NodeAgent:
     def _strays(self) -> list[kernel.Process]:
         pids = kernel.children() - self._by_pid.keys() - self._hosts_by_pid.keys()
         if pids:
-            self._hear_hosts()
+            self._hear_hosts()  # a child not yet announced is no stray
         found = (kernel.process(pid) for pid in pids - self._by_pid.keys())
-        return [stray for stray in found if stray is not None and not self._is_to_come(stray)]
-
-    def _is_to_come(self, child: kernel.Process) -> bool:
-        """Whether a child may be an attempt that its host has forked and not yet announced."""
-        host = self._hosts_by_pid.get(child.session)
-        return host is not None and bool(host.waiting)
+        return [stray for stray in found if stray is not None]
 
     # --- the end ----------------------------------------------------------------------------------
 
