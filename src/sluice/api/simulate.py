@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
+from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 from sluice.bootstrap.checks import check_simulable
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
+from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.logs.trace import recorded_lengths
 from sluice.ingest.settings import Settings
@@ -92,16 +93,22 @@ def simulated(
     until_s: float | None = None,
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before."""
-    workload = workload_of(source)
-    chosen = how.chosen()
+    # Recorded lengths are those of a run that is over: nothing of it is left to predict.
+    predicted = (
+        with_predictions(read_workload(source))
+        if lengths_from is None
+        else PredictedWorkload(workload_of(source), {})
+    )
+    workload, chosen = predicted.workload, how.chosen()
     resolved = settings_of(workload, how.settings, chosen)
     if how.on_message is not None:
         for note in bootstrap.settings_notes(resolved, chosen):
             how.on_message(note)
-    return _simulated(
+    scheduler, result = _simulated(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
     )  # fmt: skip
+    return scheduler, result.forecasted(predicted.forecasts)
 
 
 def _simulated(
@@ -183,7 +190,7 @@ def compare(
     if seeds < 1:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
     _check_list(schedulers)
-    workload = workload_of(source)
+    workload = with_predictions(read_workload(source)).workload
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)

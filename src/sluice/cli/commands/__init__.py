@@ -12,6 +12,7 @@ from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
 from sluice.cli.commands import predict
+from sluice.cli.commands import size
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
 from sluice.cli.commands import capacity
@@ -40,5 +41,6 @@ __all__ = [
     "runs",
     "share",
     "simulate",
+    "size",
     "workload",
 ]
