@@ -52,6 +52,7 @@ _HOMES = {
     "share": "sluice.api.share",
     "show_run": "sluice.api.runs",
     "simulate": "sluice.api.simulate",
+    "size": "sluice.api.size",
     "story": "sluice.api.explain",
     "validate": "sluice.api.workload",
     "vm_choice": "sluice.api.pools",

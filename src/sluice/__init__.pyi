@@ -26,6 +26,7 @@ from sluice.api.runs import show_run as show_run
 from sluice.api.share import share as share
 from sluice.api.simulate import compare as compare
 from sluice.api.simulate import simulate as simulate
+from sluice.api.size import size as size
 from sluice.api.sources import load_workload as load_workload
 from sluice.api.sources import parse_workload as parse_workload
 from sluice.api.whatif import whatif as whatif

@@ -92,15 +92,15 @@ def test_what_a_run_took_is_what_the_next_plan_reckons_with(file):
     assert found.off == ()
 
 
-def test_the_last_run_is_foretold_from_those_before_it(file):
+def test_the_last_run_is_predicted_from_those_before_it(file):
     """Ten seconds a map were known when it took twelve, with two slots of each kind."""
     remember(file, "first", 10.0, submitted_at_s=0.0)
     remember(file, "second", 12.0, slots=2, submitted_at_s=100.0)
     (one,) = last_prediction_error(laid_out(load_workload(str(file)), on_message), on_message)
 
     assert one.measured_s == 2 * 12.0 + 6.0
-    assert one.predicted_s == (2 * 10 + (10 + 10)) / 2 + (5 + (5 + 5)) / 2
-    assert one.error == pytest.approx(27.5 / 30 - 1)
+    assert one.predicted_s == pytest.approx(2 * 10.0 + 5.0)
+    assert one.error == pytest.approx(25 / 30 - 1)
     assert plan.plan(file).document()["predictions_off"] == {"words": one.error}
 
 

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from sluice import bootstrap
 from sluice.api.sources import Source, path_of
 from sluice.bootstrap.kernel_loader import BackgroundLoader
-from sluice.bootstrap.plan_inputs import laid_out
+from sluice.bootstrap.plan_inputs import forecast_on_slots, laid_out
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_text
@@ -20,7 +21,7 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.planning.ordering.objectives import Objective
-from sluice.planning.ordering.problem import problem_of
+from sluice.planning.ordering.problem import OrderingProblem, problem_of
 from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
@@ -92,8 +93,16 @@ def order(
         search_s=budget.elapsed_s,
         evaluations=budget.evaluations,
         raw=raw,
+        forecasts=_forecasts(workload, problem),
         notes=tuple(_notes(workload, is_given=None not in (map_slots, reduce_slots))),
     )
+
+
+def _forecasts(workload: Workload, problem: OrderingProblem) -> dict[str, JobForecast]:
+    forecast = forecast_on_slots(workload)
+    slots = problem.map_slots, problem.reduce_slots
+    found = {str(job.job_id): forecast(str(job.job_id), *slots, 1.0) for job in workload.jobs}
+    return {job: one for job, one in found.items() if one is not None}
 
 
 def _known(flag: str, name: str, kind: type[_Named]) -> _Named:

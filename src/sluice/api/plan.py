@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sluice import bootstrap
 from sluice.api.sources import Source, path_of
-from sluice.bootstrap.plan_inputs import laid_out, last_prediction_error
+from sluice.bootstrap.plan_inputs import forecast_on_slots, laid_out, last_prediction_error
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
@@ -102,6 +102,7 @@ def plan(
             Off(one.job_id, one.predicted_s, one.measured_s, one.error)
             for one in last_prediction_error(workload, on_message)
         ),
+        forecast_on_slots=forecast_on_slots(workload),
     )
 
 

@@ -80,7 +80,7 @@ def run(
         seed=RunOptions.of(left.header).seed if left else seed,
         events=assembly.scheduler.events,
         uncommitted=done.uncommitted,
-    )
+    ).forecasted(assembly.forecasts)
     committed = _committed(workload, done)
     missing = {job: path for job, path in committed.items() if not _is_there(Path(path))}
     extra = {

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
+from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
+from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster, Node
@@ -88,8 +89,13 @@ def simulated(
     until_s: float | None = None,
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before."""
-    workload = workload_of(source)
-    chosen = how.chosen()
+    # Recorded lengths are those of a run that is over: nothing of it is left to predict.
+    predicted = (
+        with_predictions(read_workload(source))
+        if lengths_from is None
+        else PredictedWorkload(workload_of(source), {})
+    )
+    workload, chosen = predicted.workload, how.chosen()
     resolved = settings_of(workload, how.settings, chosen)
     if how.on_message is not None:
         for note in bootstrap.settings_notes(resolved, chosen):
@@ -98,6 +104,7 @@ def simulated(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
     )  # fmt: skip
+    result = result.forecasted(predicted.forecasts)
     if workload.is_from_logs:
         result = replace(result, replays=_replays(workload))
     return scheduler, result
@@ -156,7 +163,7 @@ def compare(
     """
     _check_counts(seeds, processes)
     _check_list(schedulers)
-    workload = workload_of(source)
+    workload = with_predictions(read_workload(source)).workload
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)

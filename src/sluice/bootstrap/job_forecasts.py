@@ -6,18 +6,20 @@ runs, and those with most runs lend best, so at most PROFILES_LENDING of them ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.estimate.forecast import RUNS_JUDGED
-from sluice.estimate.job_forecasts import JobForecasts
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.ingest.logs.formats import AUTO, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.model.cluster import Cluster
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
-from sluice.model.job import SlotKind
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
+from sluice.reporting.history.past_runs import profile_name
 
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
@@ -82,3 +84,29 @@ def cluster_slots(cluster: Cluster) -> dict[str, int]:
     if not any(kinds.values()):
         return dict.fromkeys(kinds, everything)
     return {kind: slots for kind, slots in kinds.items() if slots}
+
+
+def live_forecasts(
+    jobs: Iterable[Job], cluster: Cluster, on_message: Callable[[str], None]
+) -> dict[JobId, JobForecast]:
+    """Forecasts of jobs that are about to run, from the past runs of their profiles.
+
+    A job without past runs has none. on_message: called with a note if the store cannot be read.
+    """
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            names = {job.job_id: _profile_of(job, profiles) for job in jobs}
+            forecasts = stored_forecasts(names.values(), profiles)
+    except SluiceError as error:
+        on_message(f"jobs have no forecasts, for the profile store cannot be read: {error}")
+        return {}
+    slots = cluster_slots(cluster)
+    found = {job_id: forecasts.of(name, slots=slots) for job_id, name in names.items()}
+    return {job_id: one for job_id, one in found.items() if one.predicted_s is not None}
+
+
+def _profile_of(job: Job, profiles: Profiles) -> str:
+    name = profile_name(job)
+    return profiles.profile_named(name) or name

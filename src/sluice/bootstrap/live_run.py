@@ -16,6 +16,7 @@ from typing import Any
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
+from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
@@ -38,6 +39,7 @@ from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
@@ -62,6 +64,7 @@ class LiveSetup:
 
     header: of its journal.  predicted_makespan_s: None if task lengths are unknown.
     predicted: jobs with the task lengths of former runs.
+    forecasts: of jobs with enough former runs, made before anything has run.
     """
 
     run_id: str
@@ -73,6 +76,7 @@ class LiveSetup:
     settings: Settings
     predicted_makespan_s: float | None
     predicted: Mapping[JobId, Job] = field(default_factory=dict)
+    forecasts: Mapping[JobId, JobForecast] = field(default_factory=dict)
     watcher: Watcher | None = None
 
     def run(self) -> LiveRun:
@@ -152,6 +156,7 @@ class LiveSetup:
             run_id=self.run_id,
             header=self.header,
             cluster=self.cluster,
+            forecasts=self.forecasts,
             on_message=(self.watcher or Unwatched()).on_message,
         )
 
@@ -175,7 +180,7 @@ def begin(
     """
     _check_engine(options)
     settings = settings_of(workload, options)
-    on_message = (watcher or Unwatched()).on_message
+    on_message = _on_message(watcher)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
@@ -204,6 +209,7 @@ def begin(
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
+        forecasts=live_forecasts(jobs, cluster, on_message),
         watcher=watcher,
     )
 
@@ -244,8 +250,13 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
         workshop=workshop,
         settings=settings,
         predicted_makespan_s=None,
+        forecasts=live_forecasts(workload.jobs, options.cluster(workload), _on_message(watcher)),
         watcher=watcher,
     )
+
+
+def _on_message(watcher: Watcher | None) -> OnMessage:
+    return (watcher or Unwatched()).on_message
 
 
 def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:

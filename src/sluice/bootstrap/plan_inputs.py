@@ -2,23 +2,26 @@
 how far the prediction of the last run was off.
 
 A job's tasks are laid out as `run` would lay them out, and nothing is written. Its lengths come
-from its former runs. The last run is then foretold once more, from what was known before it and on
-the slots that it really had, and held against what it took.
+from its former runs. The estimator then predicts the last run from the runs before it, on the slots
+that it really had. The prediction is compared with the run's time from submission to end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
+from sluice.bootstrap.job_forecasts import stored_forecasts
 from sluice.bootstrap.profiles import RUNS_RECALLED, OnMessage, same_work, with_past_lengths
 from sluice.engines.mapreduce.layout import prepare
-from sluice.estimate.bounds import planned_job
-from sluice.estimate.past_phases import with_lengths_from_runs
-from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.history import PastPhase, PastRun
-from sluice.model.job import Job, Phase
+from sluice.estimate.forecast import Forecaster
+from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.level_changes import current_runs
+from sluice.estimate.run_setting import NotEnoughData, timed_runs
+from sluice.model.errors import SluiceError
+from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 
@@ -28,9 +31,15 @@ if TYPE_CHECKING:
 _NO_OUTPUT = ".not-yet-run"  # planning again after a run is no reason to complain about its output
 
 
+ForecastOnSlots = Callable[[str, int, int, float], JobForecast | None]  # job, slots, speed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastPredictionError:
-    """The last run of a job: what would have been foretold of it, and what it took, seconds."""
+    """The last run of a job: what would have been predicted, and what it took, seconds.
+
+    Both count from submission to end.
+    """
 
     job_id: str
     predicted_s: float
@@ -68,6 +77,35 @@ def _laid_out(job: Job) -> Job:
     return replace(prepared, phases=phases, run=replace(prepared.run, output=run.output))
 
 
+def forecast_on_slots(workload: Workload) -> ForecastOnSlots:
+    """A function from a job and its slots to the job's forecast; None without a profile.
+
+    The store is read at once. The function remembers what it was asked.
+    """
+    wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
+    if not wanted:
+        return lambda _job, _maps, _reduces, _speed: None
+    from sluice.store.profiles import Profiles
+
+    with Profiles.open() as profiles:
+        names = {one: profiles.profile_named(one) or one for one in set(wanted.values())}
+        forecasts = stored_forecasts(names.values(), profiles)
+
+    @cache
+    def of_profile(name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
+        return forecasts.of(
+            names[name], slots={"map": map_slots, "reduce": reduce_slots}, speed=speed
+        )
+
+    def of_job(job_id: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast | None:
+        if job_id not in wanted:
+            return None
+        found = of_profile(wanted[job_id], map_slots, reduce_slots, speed)
+        return None if found.predicted_s is None else found
+
+    return of_job
+
+
 def last_prediction_error(
     workload: Workload, on_message: OnMessage
 ) -> tuple[LastPredictionError, ...]:
@@ -95,50 +133,16 @@ def _hindsight(job: Job, profiles: Profiles) -> LastPredictionError | None:
         runs = same_work(job, runs)
     if len(runs) <= 1:
         return None
-    last, before = runs[0], runs[1:]
-    measured_s = _took_s(last)
-    try:
-        phases = with_lengths_from_runs(_open(job.phases, last), before)
-    except InvalidInput:
-        return None  # its runs had other phases
-    if not measured_s:
+    (last, *_), before = runs, runs[:0:-1]
+    measured = timed_runs([last])
+    if not measured:
         return None
-    slots = [_slots(last, phase) for phase in last.phases]
-    predicted_s = planned_job(zip(phases, slots, strict=True)).mean_s
+    current, _ = current_runs({"": before})
+    found = Forecaster(current).forecast("", measured[0].setting).prediction
+    if isinstance(found, NotEnoughData):
+        return None  # its runs had other phases
     return LastPredictionError(
-        job_id=str(job.job_id), predicted_s=predicted_s, measured_s=measured_s
+        job_id=str(job.job_id),
+        predicted_s=found.elapsed_s,
+        measured_s=measured[0].elapsed_s,
     )
-
-
-def _open(phases: Sequence[Phase], run: PastRun) -> Sequence[Phase]:
-    """The phases with as many tasks as the run had, and without lengths."""
-    known = {phase.name: phase.tasks for phase in run.phases}
-    if [phase.name for phase in phases] != list(known):
-        raise InvalidInput("the run had other phases", where=run.run_id, hint="leave it out")
-    return [replace(phase, tasks=known[phase.name], lengths=None, fetch=None) for phase in phases]
-
-
-def _took_s(run: PastRun) -> float | None:
-    """From its first task to its last, if the run has a timeline; without waiting for slots."""
-    tasks = [task for phase in run.phases for task in phase.timeline]
-    if not tasks:
-        return run.elapsed_s
-    return max(task.finished_at_s for task in tasks) - min(task.started_at_s for task in tasks)
-
-
-def _slots(run: PastRun, phase: PastPhase) -> int:
-    """How many of its tasks ran side by side; without a timeline as many as the cluster had."""
-    if not phase.timeline:
-        return max(1, run.slots.get(phase.kind, phase.tasks))
-    most = busy = 0
-    for _, change in sorted(_changes(phase)):
-        busy += change
-        most = max(most, busy)
-    return most
-
-
-def _changes(phase: PastPhase) -> Iterator[tuple[float, int]]:
-    """An end comes before a begin at the same instant."""
-    for task in phase.timeline:
-        yield task.started_at_s, 1
-        yield task.finished_at_s, -1

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
 from sluice.core.state import ClusterState
 from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
+from sluice.estimate.forecast_record import with_forecast
 from sluice.estimate.gaps import Gaps, gaps
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.estimate.past_phases import (
     phases_from_runs,
     with_demand_from_runs,
@@ -27,6 +29,7 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
+from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import (
@@ -248,13 +251,22 @@ def past_gaps(jobs: Iterable[Job], on_message: OnMessage) -> Gaps:
 
 
 def learn(
-    state: ClusterState, *, run_id: str, header: RunHeader, cluster: Cluster, on_message: OnMessage
+    state: ClusterState,
+    *,
+    run_id: str,
+    header: RunHeader,
+    cluster: Cluster,
+    on_message: OnMessage,
+    forecasts: Mapping[JobId, JobForecast] | None = None,
 ) -> None:
     """Keep what the jobs of a real run took. A second time changes nothing.
 
+    forecasts: made before the run; they are stored with it, and compared by `calibrate`.
     on_message: called with a note if the store cannot be written; the run itself is unaffected.
     """
     runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster)
+    by_run = {f"{run_id}/{job_id}": found for job_id, found in (forecasts or {}).items()}
+    runs = [with_forecast(run, by_run.get(run.run_id)) for run in runs]
     if not runs:
         return
     try:

@@ -20,7 +20,7 @@ from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.workload import Workload
 
-_LEAST_S = 0.001  # a task takes some time, also if the log's clock did not see it
+LEAST_S = 0.001  # a task takes some time, also if the log's clock did not see it
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
 Slots = Mapping[SlotKind, int]
@@ -40,7 +40,7 @@ def replay_workload(
     phases = ordered(run.phases, is_seen=True)
     if SlotKind.CONTAINER in slots:
         phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
-    barriers_s = [_barrier_s(phase, phases) for phase in phases]
+    barriers_s = [barrier_s_of(phase, phases) for phase in phases]
     if change is not None:
         phases = [change(phase) for phase in phases]
     node = Node(
@@ -61,7 +61,7 @@ def replay_workload(
     return Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=(job,), source=run.run_id)
 
 
-def _barrier_s(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
+def barrier_s_of(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
     """When all that the phase reads had ended: a reduce that starts earlier waits until then."""
     before = (task.finished_at_s for at in phase.after for task in phases[at].timeline)
     return max(before, default=0.0)
@@ -80,13 +80,13 @@ def _phase(phase: PastPhase, index: int, barrier_s: float, slots: Slots) -> Phas
 
 def _lengths(phase: PastPhase, barrier_s: float) -> TaskLengths:
     if len(phase.timeline) != phase.tasks:
-        avg_s = max(phase.avg_s, _LEAST_S)
+        avg_s = max(phase.avg_s, LEAST_S)
         return ConstantLengths(avg_s, max(phase.max_s, avg_s))
     # In the order in which they started: list scheduling then starts them in that order again.
     tasks = sorted(phase.timeline, key=lambda task: task.started_at_s)
     return ListedLengths(
         tuple(
-            max(_LEAST_S, task.finished_at_s - max(task.started_at_s, barrier_s)) for task in tasks
+            max(LEAST_S, task.finished_at_s - max(task.started_at_s, barrier_s)) for task in tasks
         )
     )
 

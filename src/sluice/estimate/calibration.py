@@ -16,6 +16,8 @@ from statistics import fmean, median
 
 from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
 from sluice.estimate.forecast import Forecast, Forecaster
+from sluice.estimate.forecast_record import RecordedForecast, recorded_forecasts
+from sluice.estimate.level_changes import LevelChange, level_change
 from sluice.estimate.outliers import Outlier
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
@@ -109,6 +111,8 @@ class ProfileCalibration:
     passed_over: ids of runs that failed, have no timing, or have other phases or commands.
     outliers: runs that took far longer or shorter than expected; planning leaves them out.
     model: the predictor fitted to all other runs of the profile.
+    recorded: forecasts that were made before the runs, and stored with them.
+    change: the change of level since which runs count for the next prediction.
     """
 
     name: str
@@ -116,6 +120,8 @@ class ProfileCalibration:
     passed_over: tuple[str, ...]
     outliers: tuple[Outlier, ...]
     model: Predictor | NotEnoughData
+    recorded: tuple[RecordedForecast, ...] = ()
+    change: LevelChange | None = None
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -171,6 +177,8 @@ def calibration(
                 passed_over=tuple(run.run_id for run in histories[name] if run.run_id not in used),
                 outliers=forecaster.outliers(name),
                 model=forecaster.model(name),
+                recorded=recorded_forecasts(histories[name]),
+                change=level_change(histories[name]),
             )
         )
     return Calibration(profiles=tuple(compared), leave_out=leave_out, level=level)

@@ -12,6 +12,7 @@ from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
 from sluice.cli.commands import predict
+from sluice.cli.commands import size
 from sluice.cli.commands import whatif
 from sluice.cli.commands import plan
 from sluice.cli.commands import order
@@ -43,6 +44,7 @@ __all__ = [
     "runs",
     "share",
     "simulate",
+    "size",
     "whatif",
     "workload",
 ]

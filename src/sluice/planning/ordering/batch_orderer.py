@@ -70,8 +70,11 @@ class BatchOrderer:
 
 
 def _measured(job: Job) -> Job:
-    """Return the job with a default length for unmeasured tasks."""
+    """Return the job with a default length for unmeasured tasks.
+
+    A job that waits for its release has done the work of its driver before the first task.
+    """
     if all(phase.lengths is not None for phase in job.phases):
-        return job
+        return replace(job, driver_s=0.0) if job.driver_s else job
     phases = (replace(phase, lengths=phase.lengths or _UNKNOWN) for phase in job.phases)
-    return replace(job, phases=tuple(phases))
+    return replace(job, phases=tuple(phases), driver_s=0.0)

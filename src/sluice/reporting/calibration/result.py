@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
 from sluice.estimate.fits import ModelFit
+from sluice.estimate.forecast_record import ForecastHistory, forecast_history
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import PredictionInterval
@@ -29,6 +30,13 @@ class CalibrationReport:
         """Of all compared runs together."""
         return self.calibration.accuracy
 
+    @property
+    def recorded(self) -> ForecastHistory:
+        """Of the forecasts that were made before runs, and stored with them."""
+        return forecast_history(
+            one for profile in self.calibration.profiles for one in profile.recorded
+        )
+
     def document(self) -> dict[str, object]:
         """The one JSON document of `calibrate`. Errors are shares of the actual time."""
         calibration = self.calibration
@@ -36,6 +44,7 @@ class CalibrationReport:
             "leave_out": calibration.leave_out.value,
             "level": calibration.level,
             "overall": asdict(calibration.accuracy),
+            "recorded": asdict(self.recorded),
             "profiles": {profile.name: _profile(profile) for profile in calibration.profiles},
         }
 
@@ -53,6 +62,10 @@ def _profile(profile: ProfileCalibration) -> dict[str, object]:
     return {
         **asdict(profile.accuracy),
         "model": _model(profile.model),
+        "level_change": None if profile.change is None else asdict(profile.change),
+        "recorded": [
+            asdict(one) | {"error": one.error, "inside": one.is_inside} for one in profile.recorded
+        ],
         "outliers": [asdict(found) for found in profile.outliers],
         "passed_over": list(profile.passed_over),
         "runs": [_flat(one) | {"phases": _phases(one)} for one in profile.comparisons],

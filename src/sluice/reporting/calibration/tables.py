@@ -19,6 +19,7 @@ from sluice.reporting.formatting import (
     signed,
     size,
 )
+from sluice.reporting.prediction.tables import change_text
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -34,7 +35,22 @@ def views(report: CalibrationReport) -> Iterator[RenderableType]:
     """A row for each profile and one for all, then remarks on single runs."""
     calibration = report.calibration
     yield _profiles_table(calibration)
+    yield from map(plain_text, _recorded(report))
     yield from map(plain_text, _remarks(calibration))
+
+
+def _recorded(report: CalibrationReport) -> Iterator[str]:
+    """How good the forecasts were that users saw before the runs."""
+    history = report.recorded
+    if history.runs:
+        inside = ""
+        if history.coverage is not None:
+            intervals = counted(history.intervals, "interval")
+            inside = f", {share(history.coverage)} of {intervals} held"
+        yield (
+            f"forecast before they ran: {counted(history.runs, 'run')}, median error"
+            f" {share(history.error_median)}, bias {signed(history.bias)}{inside}"
+        )
 
 
 def profile_views(report: CalibrationReport) -> Iterator[RenderableType]:
@@ -85,6 +101,8 @@ def _accuracy_cells(accuracy: Accuracy) -> list[str]:
 def _remarks(calibration: Calibration) -> Iterator[str]:
     for profile in calibration.profiles:
         name = profile.name
+        if profile.change is not None:
+            yield f"{name}: {change_text(profile.change)} of new predictions"
         for found in profile.outliers[:_OUTLIERS_MAX]:
             yield f"{name}: outlier, not used by plans: {found.text()}"
         if len(profile.outliers) > _OUTLIERS_MAX:

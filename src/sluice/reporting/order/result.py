@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder
@@ -21,6 +22,7 @@ from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import count, duration
 from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
+from sluice.reporting.run.outcomes import ResponseForecast
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,6 +37,7 @@ class OrderResult:
     search_s: wall time of the search alone.  evaluations: orders and nodes that were evaluated.
     raw: the plain value of the workload's file; None if there is no file.
     notes: parts of this workload that the model ignores.
+    forecasts: by job, of those that name a profile.
     """
 
     workload: Workload
@@ -46,6 +49,7 @@ class OrderResult:
     evaluations: int
     raw: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -134,9 +138,25 @@ class OrderResult:
             "seed": self.seed,
             "search_s": self.search_s,
         }
+        if self.forecasts:
+            document["jobs"] = {
+                name: asdict(self._forecast(place, name))
+                for place, name in enumerate(names)
+                if name in self.forecasts
+            }
         if answer.frontier is not None:
             document["frontier"] = [self._point(point) for point in answer.frontier]
         return document | ({"notes": list(self.notes)} if self.notes else {})
+
+    def _forecast(self, place: int, name: str) -> ResponseForecast:
+        """When a job may end. The model of an order has no overhead, so it is added here."""
+        job, found = self.workload.jobs[place], self.forecasts[name]
+        deadline_at_s = job.deadline_at_s
+        return ResponseForecast.of(
+            found,
+            self.outcome.ended_s[place] + (found.overhead_s or 0.0),
+            None if deadline_at_s is None else deadline_at_s - job.submitted_at_s,
+        )
 
     def gain(self) -> dict[str, float]:
         """By how many percent the order of the file takes longer than this one."""

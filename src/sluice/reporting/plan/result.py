@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.errors import InvalidInput
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
@@ -31,6 +32,7 @@ from sluice.reporting.plan.chart import (
     drawn_places,
     pareto_chart,
 )
+from sluice.reporting.run.outcomes import ResponseForecast
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -63,6 +65,8 @@ class PlanResult:
 
     raw: the document that the workload was read from; None if it was not read.
     off: for jobs that ran before, the error of their last prediction.
+    forecast_on_slots: from a job, its map slots, its reduce slots and the speed of its VMs to its
+    forecast; None for a job that names no profile.
     """
 
     problem: ParetoProblem
@@ -71,6 +75,9 @@ class PlanResult:
     workload: Workload
     raw: Mapping[str, Any] | None = None
     off: tuple[Off, ...] = field(default=())
+    forecast_on_slots: Callable[[str, int, int, float], JobForecast | None] = field(
+        default=lambda _job, _maps, _reduces, _speed: None
+    )
 
     def __len__(self) -> int:
         return len(self.answer.plans) + len(self.answer.below_budget_min)
@@ -171,8 +178,27 @@ class PlanResult:
     def _jobs(self, plan: Plan) -> dict[str, object]:
         waves = {job: wave for wave, jobs in enumerate(plan.waves or ()) for job in jobs}
         return {
-            str(job.job_id): self._job(entry, waves.get(place))
+            str(job.job_id): self._job(entry, waves.get(place)) | self._forecast(job, entry)
             for place, (job, entry) in enumerate(zip(self.problem.jobs, plan.entries, strict=True))
+        }
+
+    def _forecast(self, job: PlannedJob, entry: PlanEntry) -> dict[str, object]:
+        """What the estimator expects on these slots; nothing for a job without a profile."""
+        choice = entry.choice
+        found = self.forecast_on_slots(
+            str(job.job_id), choice.map_slots, choice.reduce_slots, choice.offer.speed
+        )
+        if found is None:
+            return {}
+        return asdict(ResponseForecast.of(found, None, self._deadlines_s.get(str(job.job_id))))
+
+    @cached_property
+    def _deadlines_s(self) -> Mapping[str, float]:
+        """Deadlines of single jobs, after their submission."""
+        return {
+            str(job.job_id): job.deadline_at_s - job.submitted_at_s
+            for job in self.workload.jobs
+            if job.deadline_at_s is not None
         }
 
     def _job(self, entry: PlanEntry, wave: int | None) -> dict[str, object]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.reporting.run import trace
@@ -86,6 +87,13 @@ class RunFigures:
             ignored=dict(sorted(state.ignored.items())),
             extra=dict(extra or {}),
         )
+
+    def forecasted(self, forecasts: Mapping[JobId, JobForecast]) -> Self:
+        """The result, with a forecast of each of these jobs."""
+        if not forecasts:
+            return self
+        jobs = tuple(job.forecasted(forecasts.get(job.job_id)) for job in self.jobs)
+        return replace(self, jobs=jobs)
 
     # --- numbers ----------------------------------------------------------------------------
 

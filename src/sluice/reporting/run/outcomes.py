@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import Attempt, JobEntry
 from sluice.core.transitions import JobState
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
@@ -19,12 +20,48 @@ UNCOMMITTED = "uncommitted"  # all tasks are done, but the output is not in its 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseForecast:
+    """When a job may end, in seconds after its submission; None where it is not known.
+
+    predicted_s: its own time, if it waits for no other job.  low_s, high_s: interval of its whole
+    response, for its own time as uncertain as its profile, and the waiting as it was.
+    deadline_probability: None without a deadline.
+    """
+
+    predicted_s: float | None
+    low_s: float | None
+    high_s: float | None
+    deadline_probability: float | None
+
+    @classmethod
+    def of(
+        cls, forecast: JobForecast, response_s: float | None, deadline_s: float | None
+    ) -> ResponseForecast:
+        """response_s: with the waiting for other jobs; None counts as no waiting.
+
+        deadline_s: after submission.
+        """
+        own_s = forecast.predicted_s or 0.0
+        waited_s = 0.0 if response_s is None else max(0.0, response_s - own_s)
+        low_s, high_s = forecast.low_s, forecast.high_s
+        return cls(
+            predicted_s=forecast.predicted_s,
+            low_s=None if low_s is None else waited_s + low_s,
+            high_s=None if high_s is None else waited_s + high_s,
+            deadline_probability=None
+            if deadline_s is None
+            else forecast.probability_within(deadline_s - waited_s),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
     """The outcome of one job. Instants are seconds; None if they were not reached.
 
     deadline_met: None without a deadline, or if the job may still meet it.
     state: that of the scheduler, or UNCOMMITTED; `reason` then says why.
     failure: why it failed; None if it did not fail.
+    forecast: of a job that names a profile, where its past runs give one.
     """
 
     job_id: JobId
@@ -38,6 +75,7 @@ class JobOutcome:
     state: str
     reason: str
     failure: JobFailure | None = None
+    forecast: ResponseForecast | None = None
 
     @classmethod
     def of(
@@ -67,6 +105,15 @@ class JobOutcome:
             failure=failure,
         )
 
+    def forecasted(self, forecast: JobForecast | None) -> JobOutcome:
+        """The outcome with a forecast of it, if there is one."""
+        if forecast is None:
+            return self
+        deadline_at_s = self.deadline_at_s
+        deadline_s = None if deadline_at_s is None else deadline_at_s - self.submitted_at_s
+        found = ResponseForecast.of(forecast, self.response_s, deadline_s)
+        return replace(self, forecast=found)
+
     @property
     def ran_to_an_end(self) -> bool:
         """Whether it was admitted and has ended. Only such jobs count in makespan and sums."""
@@ -90,8 +137,10 @@ class JobOutcome:
         return None if self.finished_at_s is None else self.finished_at_s - self.submitted_at_s
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values, without the id."""
-        return {name: value for name, value in asdict(self).items() if name != "job_id"}
+        """As plain JSON values, without the id. Fields of the forecast only where there is one."""
+        left_out = ("job_id", "forecast")
+        document = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return document if self.forecast is None else document | asdict(self.forecast)
 
 
 def _deadline_met(entry: JobEntry, now_s: float, *, is_uncommitted: bool) -> bool | None:

@@ -49,10 +49,24 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
     for name in ("submitted", "waited", "ran", "finished"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
+    has_forecasts = any(job.forecast is not None for job in shown)
+    if has_forecasts:
+        table.add_column("may end", justify="right", no_wrap=True)
     for job in shown:
         pool = [plain_text(job.pool)] if has_pools else []
-        table.add_row(name_cell(job.job_id), *pool, *_job_cells(job))
+        likely = [plain_text(_may_end(job))] if has_forecasts else []
+        table.add_row(name_cell(job.job_id), *pool, *_job_cells(job), *likely)
     return table
+
+
+def _may_end(job: JobOutcome) -> str:
+    """The interval in which it ends, and the probability to meet its deadline."""
+    found = job.forecast
+    if found is None or found.low_s is None or found.high_s is None:
+        return NOTHING
+    ends = [duration_tight(job.submitted_at_s + at_s) for at_s in (found.low_s, found.high_s)]
+    met = found.deadline_probability
+    return "–".join(ends) + ("" if met is None else f", {share(met)}")
 
 
 def _job_cells(job: JobOutcome) -> list[Text]:

@@ -1,0 +1,144 @@
+"""A drawn night in the simulator: the jobs of past runs, together on a shared cluster.
+
+Each job has the tasks and stages of its run, and the run's time outside tasks as `driver_s`. The
+lengths of a stage's tasks are drawn again, with replacement, from those that the run had: which
+tasks are slow changes from night to night.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.run_replay import LEAST_S, barrier_s_of
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.estimate.nights import NightJob
+from sluice.ingest.logs.names import printable
+from sluice.ingest.logs.phase_order import in_order
+from sluice.ingest.settings import Settings
+from sluice.model.cluster import Cluster, Node
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+_KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeShape:
+    """Slots of one node: for maps and reduces, or containers for any task."""
+
+    map_slots: int = 0
+    reduce_slots: int = 0
+    containers: int = 0
+    speed: float = 1.0
+
+    @property
+    def slots(self) -> int:
+        """Most tasks of one kind at once."""
+        return self.containers or max(self.map_slots, self.reduce_slots)
+
+    def cluster(self, nodes: int) -> Cluster:
+        """That many such nodes, as totals."""
+        node = Node(
+            node_id=NodeId("node-1"),
+            map_slots=nodes * self.map_slots,
+            reduce_slots=nodes * self.reduce_slots,
+            containers=nodes * self.containers,
+        )
+        return Cluster(nodes=(node,), is_totals=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedNight:
+    """How a night went. span_s: from the first submission to the last end.
+
+    late: jobs that missed their own deadline.
+    """
+
+    span_s: float
+    late: int
+
+
+def drawn_jobs(night: Iterable[NightJob], rng: random.Random, speed: float) -> tuple[Job, ...]:
+    """The jobs of a night, with task lengths drawn from those of each run."""
+    return tuple(_job(one, rng, speed) for one in night)
+
+
+def simulated_night(
+    jobs: Sequence[Job], cluster: Cluster, tasks: ChosenPolicy, settings: Settings
+) -> SimulatedNight:
+    """Simulate the jobs on a cluster under a task policy."""
+    scheduler = scheduler_for(settings=settings, tasks=tasks)
+    kinds = with_slot_kinds(tuple(jobs), cluster, scheduler.policies.tasks)
+    world = settings.of(SimulationSettings, tasks.name)
+    Simulation(scheduler, cluster, kinds, settings=world, seed=0).run()
+    entries = scheduler.state.jobs.values()
+    return SimulatedNight(
+        span_s=max(entry.finished_at_s for entry in entries)
+        - min(job.submitted_at_s for job in jobs),
+        late=sum(
+            entry.job.deadline_at_s is not None and entry.finished_at_s > entry.job.deadline_at_s
+            for entry in entries
+        ),
+    )
+
+
+def _job(one: NightJob, rng: random.Random, speed: float) -> Job:
+    phases = in_order(one.run.phases, is_seen=True)
+    name = printable(one.name)
+    return Job(
+        job_id=JobId(name),
+        pool=PoolId(name),
+        submitted_at_s=one.at_s,
+        deadline_at_s=None if one.deadline_s is None else one.at_s + one.deadline_s,
+        driver_s=_outside_s(one.run),
+        phases=tuple(
+            _phase(phase, place, barrier_s_of(phase, phases), rng, speed)
+            for place, phase in enumerate(phases)
+        ),
+    )
+
+
+def _outside_s(run: PastRun) -> float:
+    """Time of the run in which none of its tasks ran; 0 if its log does not list single tasks."""
+    tasks = sorted(
+        (task.started_at_s, task.finished_at_s) for phase in run.phases for task in phase.timeline
+    )
+    if not tasks:
+        return 0.0
+    busy_s, until_s = 0.0, tasks[0][0]
+    for started_at_s, finished_at_s in tasks:
+        busy_s += max(0.0, finished_at_s - max(started_at_s, until_s))
+        until_s = max(until_s, finished_at_s)
+    return max(0.0, max(until_s, run.elapsed_s or 0.0) - busy_s)
+
+
+def _phase(
+    phase: PastPhase, place: int, barrier_s: float, rng: random.Random, speed: float
+) -> Phase:
+    return Phase(
+        name=f"{place}: {printable(phase.name)}",
+        kind=_KINDS.get(phase.kind, SlotKind.MAP),
+        tasks=phase.tasks,
+        lengths=_lengths(phase, barrier_s, rng, speed),
+        after=phase.after,
+    )
+
+
+def _lengths(phase: PastPhase, barrier_s: float, rng: random.Random, speed: float) -> TaskLengths:
+    if len(phase.timeline) != phase.tasks:
+        avg_s = max(phase.avg_s / speed, LEAST_S)
+        return ConstantLengths(avg_s, max(phase.max_s / speed, avg_s))
+    # A reduce that starts early waits for the maps; its own work begins then.
+    known_s = [
+        max((task.finished_at_s - max(task.started_at_s, barrier_s)) / speed, LEAST_S)
+        for task in phase.timeline
+    ]
+    return ListedLengths(tuple(rng.choices(known_s, k=phase.tasks)))

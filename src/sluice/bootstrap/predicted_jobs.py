@@ -1,0 +1,141 @@
+"""Jobs that name profiles, made to take as long as the estimator predicts.
+
+A profile gives task lengths; the estimator also knows the overhead of start-up, driver and commit,
+and how uneven the lengths are. A job alone on the cluster is therefore simulated once. What the
+prediction is longer becomes the job's `driver_s`. If it is shorter, for example because stages
+overlapped, the task lengths are shortened in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.job_forecasts import cluster_slots, stored_forecasts
+from sluice.bootstrap.policy_classes import chosen_policy
+from sluice.bootstrap.profiles import with_profiles
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
+from sluice.model.job import Job, Phase
+from sluice.model.lengths import (
+    ConstantLengths,
+    ListedLengths,
+    TableLengths,
+    TaskLengths,
+    WorkLengths,
+)
+from sluice.model.workload import Workload
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedWorkload:
+    """A workload with the times of its profiles, and the forecasts of those jobs."""
+
+    workload: Workload
+    forecasts: Mapping[JobId, JobForecast]
+
+
+def with_predictions(workload: Workload) -> PredictedWorkload:
+    """The workload as predicted on its own cluster; each job that names a profile has a forecast.
+
+    A job whose file gives phases or `driver_s` keeps them. Raises InvalidInput as `with_profiles`.
+    """
+    known = with_profiles(workload)
+    forecasts = forecasts_of(workload)
+    if known is workload or workload.cluster is None:
+        return PredictedWorkload(known, forecasts)
+    cluster, made = workload.cluster, dict[tuple[str, int], Job]()
+    jobs = []
+    for given, job in zip(workload.jobs, known.jobs, strict=True):
+        found = forecasts.get(job.job_id)
+        if found is None or given.phases or given.driver_s or not found.predicted_s:
+            jobs.append(job)
+            continue
+        key = found.profile, len(job.phases)
+        if key not in made:  # many jobs of a workload may share a profile
+            made[key] = _as_predicted(job, found.predicted_s, cluster)
+        jobs.append(replace(job, phases=made[key].phases, driver_s=made[key].driver_s))
+    return PredictedWorkload(replace(known, jobs=tuple(jobs)), forecasts)
+
+
+def forecasts_of(workload: Workload) -> dict[JobId, JobForecast]:
+    """A forecast of each job that names a profile and can be predicted, on the file's cluster."""
+    wanted = [job for job in workload.jobs if job.profile is not None]
+    if not wanted:
+        return {}
+    from sluice.store.profiles import Profiles
+
+    with Profiles.open() as profiles:
+        names = {str(job.profile): str(job.profile) for job in wanted}
+        names = {name: profiles.profile_named(name) or name for name in names}
+        forecasts = stored_forecasts(names.values(), profiles)
+    slots = None if workload.cluster is None else cluster_slots(workload.cluster)
+    return _by_job(wanted, names, forecasts, slots)
+
+
+def _by_job(
+    jobs: list[Job],
+    names: Mapping[str, str],
+    forecasts: JobForecasts,
+    slots: Mapping[str, int] | None,
+) -> dict[JobId, JobForecast]:
+    by_name = {name: forecasts.of(profile, slots=slots) for name, profile in names.items()}
+    found = {job.job_id: by_name[str(job.profile)] for job in jobs}
+    return {job: each for job, each in found.items() if each.predicted_s is not None}
+
+
+def _as_predicted(job: Job, predicted_s: float, cluster: Cluster) -> Job:
+    alone_s = _alone_s(job, cluster)
+    if alone_s is None:
+        return job
+    if alone_s <= predicted_s:
+        return replace(job, driver_s=predicted_s - alone_s)
+    factor = predicted_s / alone_s
+    return replace(job, phases=tuple(_scaled_phase(phase, factor) for phase in job.phases))
+
+
+def _alone_s(job: Job, cluster: Cluster) -> float | None:
+    """Time of the job alone on the cluster, in the simulator; None if it cannot run there."""
+    tasks = chosen_policy("tasks", "fifo")
+    settings = resolved_settings({}, (), (tasks,))
+    scheduler = scheduler_for(settings=settings, tasks=tasks)
+    plain = replace(job, submitted_at_s=0.0, deadline_at_s=None, driver_s=0.0)
+    jobs = with_slot_kinds((plain,), cluster, scheduler.policies.tasks)
+    if any(not cluster.slots(phase.kind) for one in jobs for phase in one.phases):
+        return None  # the simulation itself will say which slots are missing
+    world = replace(settings.of(SimulationSettings), heartbeat_s=0.0)
+    try:
+        Simulation(scheduler, cluster, jobs, settings=world, seed=0).run()
+    except InvalidInput:
+        return None
+    (entry,) = scheduler.state.jobs.values()
+    return entry.finished_at_s
+
+
+def _scaled_phase(phase: Phase, factor: float) -> Phase:
+    return replace(
+        phase,
+        lengths=None if phase.lengths is None else _scaled(phase.lengths, factor),
+        fetch=None if phase.fetch is None else _scaled(phase.fetch, factor),
+    )
+
+
+def _scaled(lengths: TaskLengths, factor: float) -> TaskLengths:
+    """The lengths times a factor; an unknown form is returned unchanged."""
+    if isinstance(lengths, ConstantLengths):
+        return ConstantLengths(lengths.average_s * factor, lengths.longest_s * factor)
+    if isinstance(lengths, TableLengths):
+        rows = ((tasks, avg * factor, top * factor) for tasks, avg, top in lengths.rows)
+        return TableLengths(tuple(rows))
+    if isinstance(lengths, ListedLengths):
+        return ListedLengths(tuple(length_s * factor for length_s in lengths.durations_s))
+    if isinstance(lengths, WorkLengths):
+        return replace(lengths, fixed_s=lengths.fixed_s * factor, work_s=lengths.work_s * factor)
+    return lengths

@@ -1,0 +1,151 @@
+"""`size`: the smallest cluster that meets the deadlines."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views
+from sluice.cli.application import app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.files import Files
+
+_MACHINES = "Machines and prices"
+_HISTORY = "History"
+_NODES_MAX = 10**5
+_DRAWS_MAX = 10**5
+
+
+@app.command()
+def size(
+    file: given.FileOrLog = None,
+    *,
+    from_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from-log",
+            metavar="PATH",
+            show_default=False,
+            help="Make a night of the runs in this log, or folder of logs; repeatable.",
+            rich_help_panel="Instead of FILE",
+        ),
+    ] = None,
+    from_log_format: given.FromLogFormat = None,
+    from_log_set: given.FromLogSet = None,
+    deadline_s: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            show_default=False,
+            help="Seconds from the first submission to the last end of a night.",
+        ),
+    ] = None,
+    probability: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of nights that meet all deadlines.")
+    ] = 0.95,
+    one_night: Annotated[
+        str,
+        typer.Option(
+            metavar="WHICH",
+            help="Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
+            rich_help_panel=_HISTORY,
+        ),
+    ] = "newest",
+    cut_gaps_days: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DAYS",
+            show_default=False,
+            help="Leave out runs before the last gap of that many days.",
+            rich_help_panel=_HISTORY,
+        ),
+    ] = None,
+    vm_type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            show_default=False,
+            help="Type of the nodes, from the price list (default: the node or VM of FILE).",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRICES",
+            show_default=False,
+            help='Price list of VM types (default with --vm-type: "example").',
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
+    rent: Annotated[
+        str,
+        typer.Option(
+            metavar="TERM",
+            help="Rental term: reserved, on-demand or spot.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = "on-demand",
+    nodes_max: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--nodes-max", low=1, high=_NODES_MAX),
+            help="The largest size to try.",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = 1000,
+    tasks: given.Tasks = "fifo",
+    draws: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--draws", low=1, high=_DRAWS_MAX),
+            help="Nights to simulate for each size.",
+        ),
+    ] = 100,
+    seed: given.Seed = 0,
+    plot: given.Plot = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Find the smallest cluster that meets the deadlines with a probability.
+
+    Nights are drawn from history and simulated on clusters of different sizes.
+
+    Example: sluice size --from-log history/ --deadline-s 7200 --vm-type medium-4
+
+    Example: sluice size jobs.yaml --probability 0.99
+    """
+    from sluice.api import size as api
+    from sluice.cli.progress import spinner
+    from sluice.reporting.size.tables import views
+
+    files = Files.checked("-" if file is None else file, plot=plot)
+    with spinner("sizing") as on_progress:
+        result = api.size(
+            file,
+            from_log=from_log or (),
+            deadline_s=deadline_s,
+            probability=probability,
+            one_night=one_night,
+            vm_type=vm_type,
+            prices=prices,
+            rent=rent,
+            nodes_max=nodes_max,
+            cut_gaps_days=cut_gaps_days,
+            tasks=tasks,
+            draws=draws,
+            seed=seed,
+            format=from_log_format or "auto",
+            settings=from_log_set or (),
+            on_progress=on_progress,
+        )
+    if plot is not None:
+        files.save(result.plot())
+    if as_json:
+        print_document(result.document())
+    else:
+        print_views(*views(result))
+    return NO if result.is_no else DONE

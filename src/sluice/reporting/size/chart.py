@@ -1,0 +1,56 @@
+"""Probability to meet all deadlines by the number of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import BAD, BLUE, SKY, WIDTH, finished, heading
+
+_HEIGHT = 320
+
+
+def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
+    """points: fields of `SizePoint`.  wanted: the probability that was asked for."""
+    title = heading(
+        "Probability to meet all deadlines",
+        [f"Line: {wanted:.0%} was asked for. Bars: 95 % intervals for the number of draws."],
+    )
+    nodes = {"field": "nodes", "type": "quantitative", "axis": {"title": "nodes", "tickMinStep": 1}}
+    view = {
+        "data": {"values": [dict(point) for point in points]},
+        "width": WIDTH,
+        "height": _HEIGHT,
+        "encoding": {
+            "x": nodes,
+            "tooltip": [
+                {"field": name, "type": "quantitative"}
+                for name in ("nodes", "slots", "probability", "low", "high", "cost_usd")
+            ],
+        },
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": SKY, "strokeWidth": 6},
+                "encoding": {"y": _share("low"), "y2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "line", "color": BLUE, "point": {"color": BLUE, "size": 60}},
+                "encoding": {"y": _share("probability")},
+            },
+            {
+                "mark": {"type": "rule", "color": BAD, "strokeDash": [4, 4]},
+                "encoding": {"y": {"datum": wanted}, "x": {}},
+            },
+        ],
+    }
+    return Chart(finished({"title": title, **view}))
+
+
+def _share(field: str) -> dict[str, Any]:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [0, 1]},
+        "axis": {"title": "probability", "format": ".0%"},
+    }

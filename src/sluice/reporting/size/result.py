@@ -1,0 +1,124 @@
+"""The size of a cluster that meets the deadlines: the document, the frame and the chart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.extras import data_frame
+from sluice.reporting.size.chart import size_chart
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_DEVIATIONS = 1.96  # of a 95 % interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizePoint:
+    """A size that was simulated. probability: share of the drawn nights that met all deadlines.
+
+    low, high: 95 % interval of the probability, for the number of draws.
+    cost_usd, span_s: mean rent and mean length of a night; no cost without prices.
+    """
+
+    nodes: int
+    slots: int
+    probability: float
+    low: float
+    high: float
+    cost_usd: float | None
+    span_s: float
+    draws: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSize:
+    """The result of `size`. points: the sizes that were tried, the smallest first.
+
+    one_night: how the night was made from history; None if a file gives its jobs.
+    """
+
+    probability_wanted: float
+    points: tuple[SizePoint, ...]
+    vm_type: str | None = None
+    one_night: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def answer(self) -> SizePoint | None:
+        """The smallest size from which on all sizes do; None if none does."""
+        found = None
+        for point in reversed(self.points):
+            if point.probability < self.probability_wanted:
+                break
+            found = point
+        return found
+
+    @property
+    def is_no(self) -> bool:
+        """Whether no size that was allowed does."""
+        return self.answer is None
+
+    @property
+    def next_node_usd(self) -> float | None:
+        """What one more node costs a night; None without prices, or if it was not simulated."""
+        answer = self.answer
+        if answer is None or answer.cost_usd is None:
+            return None
+        larger = (point for point in self.points if point.nodes == answer.nodes + 1)
+        following = next(larger, None)
+        if following is None or following.cost_usd is None:
+            return None
+        return following.cost_usd - answer.cost_usd
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `size`; absent values are None."""
+        answer = self.answer
+        names = ("nodes", "slots", "probability", "low", "high", "cost_usd", "span_s", "draws")
+        found = dict.fromkeys(names) if answer is None else asdict(answer)
+        return {
+            **found,
+            "probability_wanted": self.probability_wanted,
+            "vm_type": self.vm_type,
+            "one_night": self.one_night,
+            "next_node_usd": self.next_node_usd,
+            "curve": [asdict(point) for point in self.points],
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each size. Raises MissingExtra without pandas."""
+        return data_frame([asdict(point) for point in self.points])
+
+    def plot(self) -> Chart:
+        """Probability by size, with its interval and the wanted probability."""
+        return size_chart([asdict(point) for point in self.points], self.probability_wanted)
+
+    def __repr__(self) -> str:
+        if self.answer is None:
+            return f"<ClusterSize: none of {len(self.points)} sizes does>"
+        return f"<ClusterSize: {self.answer.nodes} nodes, {self.answer.slots} slots>"
+
+
+def wilson_interval(
+    met: int, draws: int, *, deviations: float = _DEVIATIONS
+) -> tuple[float, float]:
+    """Interval of a probability of which `met` of `draws` trials are known. draws: at least 1.
+
+    Source: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+
+    >>> [round(end, 3) for end in wilson_interval(95, 100)]
+    [0.888, 0.978]
+    """
+    share, square = met / draws, deviations**2
+    middle = (share + square / (2 * draws)) / (1 + square / draws)
+    half = (
+        deviations
+        / (1 + square / draws)
+        * math.sqrt(share * (1 - share) / draws + square / (4 * draws**2))
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
