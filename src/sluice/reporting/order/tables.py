@@ -105,6 +105,7 @@ def order_panel(result: OrderResult) -> Panel:
         ("total completion", _measure(result, "total_completion")),
         ("at least", _bounds(result)),
         ("method", _method(result)),
+        ("search", _search(result)),
     ]
     return framed("order", rows)
 
@@ -143,8 +144,12 @@ def _method(result: OrderResult) -> str:
     method = answer.method.value
     if answer.picked is not answer.method:
         method += f" picked {answer.picked.value}"
-    looked = f"{count(result.evaluations)} evaluated in {duration(result.search_s)}"
-    return f"{method}, {'proved optimal' if answer.is_proved else 'not proved optimal'}; {looked}"
+    return f"{method}, {'proved optimal' if answer.is_proved else 'not proved optimal'}"
+
+
+def _search(result: OrderResult) -> str:
+    orders = "order" if result.evaluations == 1 else "orders"
+    return f"{count(result.evaluations)} {orders} evaluated in {duration(result.search_s)}"
 
 
 def frontier_table(
