@@ -92,6 +92,7 @@ class AttemptLog:
         if phase.log_number < 0:
             phase.log_number = len(self._phases)
             self._phases.append(phase)
+            phase.log_reason = None  # the number of its usual ending is one of this record
         if node.log_number < 0:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
