@@ -20,6 +20,8 @@ from sluice.reporting.run.result import RunResult
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+MOSTLY_IDLE = 0.5  # a cluster this idle hardly has waits that schedulers could shorten
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureSpread:
@@ -118,9 +120,9 @@ class SchedulerComparison:
             notes.append("1 seed: differences have no interval; use --seeds 10 to get one")
         if not any(_differs(row) for row in others):
             idle = first.spreads.get("idle_share")
-            because = (
-                "" if idle is None else f": the cluster is idle {share(idle.mean)} of the time"
-            )
+            because = ""
+            if idle is not None and idle.mean >= MOSTLY_IDLE:
+                because = f": the cluster is idle {share(idle.mean)} of the time"
             notes.append(f"no difference{because}")
         return tuple(notes)
 
