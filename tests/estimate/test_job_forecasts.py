@@ -75,3 +75,12 @@ def test_what_cannot_be_predicted_has_a_reason():
         assert found.predicted_s is None
         assert found.probability_within(1.0) is None
         assert found.why_not
+
+
+def test_a_cluster_without_a_number_of_slots_has_no_forecast():
+    """As where a policy places tasks by their resources."""
+    forecasts = JobForecasts(nights_of(nightly_jobs(0, jobs=1), nights=3))
+    found = forecast(forecasts, "nightly-00", slots={"map": 0, "reduce": 0})
+
+    assert found.predicted_s is None
+    assert found.why_not == "the cluster has no fixed number of slots for it"

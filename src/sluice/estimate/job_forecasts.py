@@ -85,6 +85,9 @@ class JobForecasts:
             why = "no successful run has a time"
             return JobForecast(profile=profile, level=level, why_not=why)
         setting = future_setting(runs, _shared(slots, runs[-1].run), input_bytes)
+        if any(phase.tasks and phase.slots < 1 for phase in setting.phases):
+            why = "the cluster has no fixed number of slots for it"
+            return JobForecast(profile=profile, level=level, why_not=why)
         found = self._forecaster.transferred(profile, setting, level=level)
         most = max(phase.slots for phase in setting.phases)
         if isinstance(found.prediction, NotEnoughData):

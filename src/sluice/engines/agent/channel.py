@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import time
 from collections.abc import Mapping
 from typing import Any
 
 CHUNK_BYTES = 1 << 16
 LINE_BYTES_MAX = 1 << 26  # one line holds all outputs of an attempt, and no more than that
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 class Channel:
     """Both ends of a talk: lines in from `read_fd`, messages out to `write_fd`.
 
     A message waits for the next `flush`, so that many travel, and wake their reader, at once; a
-    poller flushes at each turn where `flush_at_s` (by CLOCK_MONOTONIC) is over. Either descriptor
-    may be None. They belong to the channel.
+    poller flushes at each turn. Either descriptor may be None. They belong to the channel.
     """
 
     def __init__(self, read_fd: int | None, write_fd: int | None) -> None:
         self.read_fd = read_fd
         self.write_fd = write_fd
         self.is_at_end = read_fd is None
-        self.flush_at_s = math.inf
         self._arrived = bytearray()
         self._unsent = bytearray()
         for descriptor in (read_fd, write_fd):
@@ -47,15 +42,10 @@ class Channel:
             self._arrived = rest
         return [bytes(line) for line in whole]
 
-    def send(self, message: Mapping[str, Any], *, within_s: float = 0.0) -> None:
-        """Hand over a message. If the reader is gone, it is dropped.
-
-        within_s: seconds that it may wait for other messages, to travel with them.
-        """
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Hand over a message. If the reader is gone, it is dropped."""
         if self.write_fd is not None:
-            self._unsent += _ENCODER.encode(message).encode() + b"\n"
-            flush_at_s = time.monotonic() + within_s if within_s else 0.0
-            self.flush_at_s = min(self.flush_at_s, flush_at_s)
+            self._unsent += json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
     def flush(self) -> None:
         """Send on as much as the other side takes now; the rest stays."""
@@ -66,9 +56,8 @@ class Channel:
                 return
             except OSError:  # the reader is gone; `is_at_end` shows that
                 self._unsent.clear()
-                break
+                return
             del self._unsent[:sent]
-        self.flush_at_s = math.inf
 
     def close(self) -> None:
         """Give both descriptors back; may be called again."""
@@ -78,7 +67,6 @@ class Channel:
         self.read_fd = self.write_fd = None
         self.is_at_end = True
         self._unsent.clear()
-        self.flush_at_s = math.inf
 
     def _read_chunk(self) -> bool:
         assert self.read_fd is not None

@@ -22,7 +22,6 @@ from sluice.engines.agent.signals import Signals
 WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 PROGRESS_EVERY_S = 0.25
-STARTED_S = 0.02  # that an attempt has started may wait so long for its end, to travel with it
 FOLDER_MODE = 0o700  # logs, pipes and data are for the user of the run only
 PATIENCE_S = 10.0  # for processes that SIGKILL does not end at once, when the agent ends
 
@@ -241,7 +240,7 @@ class NodeAgent:
         attempt.pid = pid
         attempt.started_at_s = attempt.active_at_s = at_s
         self._by_pid[pid] = attempt
-        self._engine.send(reports.started(attempt), within_s=STARTED_S)
+        self._engine.send(reports.started(attempt))
 
     def _hear(self, attempt: Running) -> None:
         """Read the reports of the attempt from its door: progress, and at last its result."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import selectors
-import time
 from collections.abc import Callable
 
 from sluice.engines.agent.channel import Channel
@@ -44,12 +42,7 @@ class Poller:
         """Send what is to be sent, wait at most `wait_s` (None: for ever) for something to happen,
         and call it back.
         """
-        now_s = time.monotonic()
-        self._send(now_s)
-        for channel in self._writers:
-            if now_s < channel.flush_at_s < math.inf:
-                left_s = channel.flush_at_s - now_s
-                wait_s = left_s if wait_s is None else min(wait_s, left_s)
+        self._send()
         for key, _ in self._selector.select(wait_s):
             # An earlier call of this turn may have closed it, or even reused its number.
             if self._selector.get_map().get(key.fd) is key:
@@ -63,16 +56,15 @@ class Poller:
         if descriptor is not None and descriptor in self._selector.get_map():
             self._selector.unregister(descriptor)
 
-    def _send(self, now_s: float) -> None:
-        """Flush what is due, and wait for room to write only where something of it is left."""
+    def _send(self) -> None:
+        """Flush, and wait for room to write only where something is left."""
         watched = self._selector.get_map()
         for channel in self._writers:
-            if channel.flush_at_s <= now_s:
-                channel.flush()
-            fd, is_blocked = channel.write_fd, channel.flush_at_s <= now_s
-            if fd is None or is_blocked == (fd in watched):
+            channel.flush()
+            fd = channel.write_fd
+            if fd is None or channel.has_unsent == (fd in watched):
                 continue
-            if is_blocked:
+            if channel.has_unsent:
                 self._selector.register(fd, selectors.EVENT_WRITE, channel.flush)
             else:
                 self._selector.unregister(fd)
