@@ -1,10 +1,13 @@
 """`sluice run FILE --resume`, as the contract has it, through the command line."""
 
+import shutil
 import signal
 
 import pytest
 from tests.live.command_line import Place, awaited
 from tests.live.recorded_lives import lives_of
+
+from sluice.store.rows import header_and_end
 
 # Waits for a file named `go` wherever a line says "wait"; everything else passes at once.
 PATIENT_SH = """\
@@ -87,6 +90,30 @@ def test_a_finished_run_is_told_so_and_nothing_changes(place):
     assert document["run_id"] == first["run_id"]
     assert document["digest"] == first["digest"]
     assert everything(place) == before
+
+
+def test_a_resumed_run_keeps_the_forecasts_of_its_start(place):
+    """What it measured itself, or others meanwhile, does not become a forecast of it."""
+    let_go(place)
+    for _ in range(3):
+        place.document("--overwrite")
+    _, started = place.document("--overwrite")
+    finished_run = place.document("--resume")[1]
+    (place.folder / "go").unlink()
+    shutil.rmtree(place.folder / "out")
+    killed(place)
+    let_go(place)
+    resumed = place.document("--resume")[1]
+
+    predicted_s = started["jobs"]["patient"]["predicted_s"]
+    assert predicted_s > 0
+    assert finished_run["jobs"]["patient"]["predicted_s"] == predicted_s
+    assert resumed["jobs"]["patient"]["predicted_s"] == recorded_s(place.runs[-1])
+
+
+def recorded_s(folder):
+    """The forecast in the header of a journal."""
+    return header_and_end(folder)[0].forecasts["patient"]["predicted_s"]
 
 
 def everything(place):

@@ -39,6 +39,7 @@ from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
+from sluice.estimate.forecast_record import forecast_numbers, forecast_of_numbers
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
@@ -47,6 +48,7 @@ from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name
 from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder
 from sluice.store.rows import EntryKind, RunHeader, entries
@@ -196,7 +198,9 @@ def begin(
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
     predicted_s = _predicted_s(workload, jobs, cluster, settings, options, on_message)
     records = {each.job.job_id: each.to_json() for each in prepared}
-    header = options.header(workload, identity)
+    forecasts = live_forecasts(jobs, cluster, on_message)
+    numbers = {job_id: forecast_numbers(found) for job_id, found in forecasts.items()}
+    header = replace(options.header(workload, identity), forecasts=numbers)
     staging = [str(each.staging.folder) for each in prepared]
     journal = runs.create(header, records, staging=staging)
     return LiveSetup(
@@ -209,7 +213,7 @@ def begin(
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
-        forecasts=live_forecasts(jobs, cluster, on_message),
+        forecasts=forecasts,
         watcher=watcher,
     )
 
@@ -250,7 +254,12 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
         workshop=workshop,
         settings=settings,
         predicted_makespan_s=None,
-        forecasts=live_forecasts(workload.jobs, options.cluster(workload), _on_message(watcher)),
+        # Later knowledge, which the run itself may have added, is no forecast of it.
+        forecasts={
+            job.job_id: forecast_of_numbers(profile_name(job), run.header.forecasts[job.job_id])
+            for job in workload.jobs
+            if job.job_id in run.header.forecasts
+        },
         watcher=watcher,
     )
 

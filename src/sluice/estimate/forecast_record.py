@@ -7,7 +7,7 @@ from all others, also later ones; this is the history of what users were shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -15,16 +15,15 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.estimate.run_setting import elapsed_s
 from sluice.model.history import PastRun
 
-_PREDICTED, _LOW, _HIGH, _LEVEL = (
-    "forecast.predicted_s", "forecast.low_s", "forecast.high_s", "forecast.level",
-)  # fmt: skip
+_NUMBERS = ("predicted_s", "low_s", "high_s", "level")
+_PREDICTED, _LOW, _HIGH, _LEVEL = (f"forecast.{name}" for name in _NUMBERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedForecast:
     """A forecast that was made before a run, and what the run took. Seconds.
 
-    low_s, high_s, level: None if there was no interval.
+    low_s, high_s: None if there was no interval.
     """
 
     run_id: str
@@ -64,13 +63,22 @@ class ForecastHistory:
 
 def with_forecast(run: PastRun, forecast: JobForecast | None) -> PastRun:
     """The run with the forecast that was made before it."""
-    if forecast is None or forecast.predicted_s is None:
-        return run
-    numbers = {_PREDICTED: forecast.predicted_s}
-    if forecast.low_s is not None and forecast.high_s is not None:
-        numbers |= {_LOW: forecast.low_s, _HIGH: forecast.high_s, _LEVEL: forecast.level}
-    recorded = {name: repr(number) for name, number in numbers.items()}
-    return replace(run, configuration={**run.configuration, **recorded})
+    recorded = {} if forecast is None else forecast_numbers(forecast)
+    named = {f"forecast.{name}": repr(number) for name, number in recorded.items()}
+    return replace(run, configuration={**run.configuration, **named}) if named else run
+
+
+def forecast_numbers(forecast: JobForecast) -> dict[str, float]:
+    """What is stored of a forecast: its time and level, and its interval if it has one."""
+    if forecast.predicted_s is None:
+        return {}
+    numbers = {name: getattr(forecast, name) for name in _NUMBERS}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def forecast_of_numbers(profile: str, numbers: Mapping[str, float]) -> JobForecast:
+    """The forecast with these numbers; it no longer has probabilities."""
+    return JobForecast(profile=profile, **numbers)
 
 
 def recorded_forecasts(runs: Iterable[PastRun]) -> tuple[RecordedForecast, ...]:

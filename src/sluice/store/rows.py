@@ -57,6 +57,7 @@ class RunHeader:
     folder: start of relative paths in it; empty in runs of older releases.
     policies, settings: enough to build the same scheduler again.
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
+    forecasts: numbers of each job's forecast, as they were before anything ran.
     """
 
     source: str
@@ -65,6 +66,7 @@ class RunHeader:
     policies: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     folder: str = ""
+    forecasts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""
