@@ -501,6 +501,18 @@ def test_a_profile_by_name_gives_the_demand_that_was_measured_last():
     assert [40.0, 1.0] == cpu_of(job_)
 
 
+def test_a_measured_rate_is_at_most_what_the_largest_node_has():
+    """A task of some milliseconds may be measured at all of a machine; it fits a part of it, too."""
+    stored(measured(1, 95.0))
+    nodes = tuple(
+        Node(node_id=name, capacity=Resources(cpu=cpu))
+        for name, cpu in (("small", 20.0), ("large", 50.0))
+    )
+    workload = Workload(cluster=Cluster(nodes=nodes), jobs=(bare(),), source="w.yaml")
+
+    assert [50.0, 1.0] == cpu_of(with_profiles(workload).jobs[0])
+
+
 def test_a_demand_that_the_file_gives_stays():
     stored(measured(1, 25.0))
     own = Demand(work=Resources(io=3.0))

@@ -192,14 +192,14 @@ def begin(
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
         workload, scheduler = carried, live_scheduler(carried, settings, options)
-    jobs = with_past_lengths([each.job for each in prepared], on_message)
+    jobs = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
     check_slots(jobs, cluster, scheduler, workload.source)
     # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
     predicted_s = _predicted_s(workload, jobs, cluster, settings, options, on_message)
     records = {each.job.job_id: each.to_json() for each in prepared}
     forecasts = live_forecasts(jobs, cluster, on_message)
-    numbers = {job_id: forecast_numbers(found) for job_id, found in forecasts.items()}
+    numbers = {str(job_id): forecast_numbers(found) for job_id, found in forecasts.items()}
     header = replace(options.header(workload, identity), forecasts=numbers)
     staging = [str(each.staging.folder) for each in prepared]
     journal = runs.create(header, records, staging=staging)

@@ -26,7 +26,7 @@ from sluice.estimate.past_phases import (
 )
 from sluice.ingest.logs.phase_order import in_order
 from sluice.ingest.suggestions import suggestion
-from sluice.model.cluster import Cluster
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
@@ -64,7 +64,7 @@ def with_profiles(workload: Workload) -> Workload:
         # Many jobs of a workload may share a profile.
         names = dict.fromkeys(str(job.profile) for job in workload.jobs if _wants_profile(job))
         known = {name: _newest_usual(name, profiles) for name in names}
-        jobs = tuple(_with_profile(job, known, profiles, workload.source) for job in workload.jobs)
+        jobs = tuple(_with_profile(job, known, profiles, workload) for job in workload.jobs)
     return replace(workload, jobs=jobs)
 
 
@@ -77,6 +77,10 @@ def _usual(runs: Sequence[PastRun]) -> list[PastRun]:
     return usual_runs(runs[::-1])[: -RUNS_RECALLED - 1 : -1]
 
 
+def _nodes_of(workload: Workload) -> Sequence[Node]:
+    return () if workload.cluster is None else workload.cluster.nodes
+
+
 def _wants_profile(job: Job) -> bool:
     return job.profile is not None and _is_open(job)
 
@@ -86,17 +90,18 @@ def _is_open(job: Job) -> bool:
 
 
 def _with_profile(
-    job: Job, known: dict[str, list[PastRun]], profiles: Profiles, source: str
+    job: Job, known: dict[str, list[PastRun]], profiles: Profiles, workload: Workload
 ) -> Job:
     if not _wants_profile(job):
         return job
-    where = f"{source}, job {job.job_id!r}"
+    where = f"{workload.source}, job {job.job_id!r}"
     name = str(job.profile)
     runs = [_in_order(run) for run in known[name] if run.phases]
     if not runs:
         raise _no_profile(name, profiles, where)
     try:
-        return replace(job, phases=with_demand_from_runs(_profiled(job, runs), runs))
+        phases = with_demand_from_runs(_profiled(job, runs), runs, _nodes_of(workload))
+        return replace(job, phases=phases)
     except InvalidInput as error:
         raise error.within(f"{where}, profile {name!r}") from None
 
@@ -175,13 +180,16 @@ def nearest_profile(name: str, names: Sequence[str]) -> str:
 # --- jobs that really run -------------------------------------------------------------------------
 
 
-def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
+def with_past_lengths(
+    jobs: Iterable[Job], on_message: OnMessage, nodes: Sequence[Node] = ()
+) -> list[Job]:
     """The jobs, with the measured task lengths and demands of past runs where they had none.
 
     They come from the profile that a job names, otherwise from the newest successful run of a job
     with the same id and commands: lengths from one in which every phase was measured, demands from
     one of `profile-run`.
     on_message: called with a note if the store cannot be read; nothing is added then.
+    nodes: measured demands are at most what these have, see `with_demand_from_runs`.
     """
     wanted = list(jobs)
     if not any(map(_is_open, wanted)):
@@ -190,18 +198,19 @@ def with_past_lengths(jobs: Iterable[Job], on_message: OnMessage) -> list[Job]:
         from sluice.store.profiles import Profiles
 
         with Profiles.open() as profiles:
-            return [_recalled(job, profiles) for job in wanted]
+            return [_recalled(job, profiles, nodes) for job in wanted]
     except SluiceError as error:
         on_message(f"nothing is predicted, for the profile store cannot be read: {error}")
         return wanted
 
 
-def _recalled(job: Job, profiles: Profiles) -> Job:
+def _recalled(job: Job, profiles: Profiles, nodes: Sequence[Node]) -> Job:
     if not _is_open(job):
         return job
     runs = profiles.newest(profile_name(job), RUNS_JUDGED)
     # A sandbox run may be older than the runs that count for the lengths, or unlike them.
-    job = replace(job, phases=with_demand_from_runs(job.phases, _of_job(job, runs)))
+    phases = with_demand_from_runs(job.phases, _of_job(job, runs), nodes)
+    job = replace(job, phases=phases)
     runs = _of_job(job, _usual(runs))
     if job.profile is None:
         runs = runs[:1]

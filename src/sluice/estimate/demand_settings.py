@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sluice.model.history import PastRun
 from sluice.model.job import Demand
 from sluice.model.resources import RESOURCE_NAMES, Resources
 
 _KEY = "demand"
+_RATES = ("cpu", "io", "network")
 
 
 def demand_settings(demand: Mapping[str, Resources]) -> dict[str, str]:
@@ -36,3 +38,17 @@ def demand_from_runs(runs: Iterable[PastRun], phase: str) -> Demand:
             amounts = {name: float(run.configuration[key]) for name, key in keys.items()}
             return Demand(work=Resources(**amounts))
     return Demand()
+
+
+def within_nodes(demand: Demand, capacities: Sequence[Resources]) -> Demand:
+    """Return a measured demand, its cpu, io and network at most the largest of the capacities.
+
+    A task that could use more of these than a node has only works more slowly there. It cannot work
+    with less memory, so memory stays as measured.
+
+    >>> within_nodes(Demand(work=Resources(cpu=80, memory=60)), [Resources(cpu=50, memory=50)]).work
+    Resources(cpu=50, io=0.0, memory=60, network=0.0)
+    """
+    most = {name: max((getattr(one, name) for one in capacities), default=0.0) for name in _RATES}
+    work = {name: min(getattr(demand.work, name), limit) for name, limit in most.items() if limit}
+    return replace(demand, work=replace(demand.work, **work))

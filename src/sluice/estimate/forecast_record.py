@@ -78,7 +78,13 @@ def forecast_numbers(forecast: JobForecast) -> dict[str, float]:
 
 def forecast_of_numbers(profile: str, numbers: Mapping[str, float]) -> JobForecast:
     """The forecast with these numbers; it no longer has probabilities."""
-    return JobForecast(profile=profile, **numbers)
+    return JobForecast(
+        profile=profile,
+        level=numbers["level"],
+        predicted_s=numbers["predicted_s"],
+        low_s=numbers.get("low_s"),
+        high_s=numbers.get("high_s"),
+    )
 
 
 def recorded_forecasts(runs: Iterable[PastRun]) -> tuple[RecordedForecast, ...]:

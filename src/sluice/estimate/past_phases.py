@@ -12,8 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sluice.estimate.demand_settings import demand_from_runs
+from sluice.estimate.demand_settings import demand_from_runs, within_nodes
 from sluice.estimate.phase_matching import phase_keys
+from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.job import Demand, Phase, SlotKind
@@ -67,15 +68,19 @@ def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> 
     )
 
 
-def with_demand_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
+def with_demand_from_runs(
+    phases: Iterable[Phase], runs: Sequence[PastRun], nodes: Iterable[Node] = ()
+) -> tuple[Phase, ...]:
     """Return the phases; one without a demand gets that of the newest sandbox run that has one.
 
     runs: newest first.
+    nodes: a measured rate is at most what the largest of them has, see `within_nodes`.
     """
+    capacities = [node.capacity for node in nodes]
     return tuple(
         phase
         if phase.demand != Demand()
-        else replace(phase, demand=demand_from_runs(runs, phase.name))
+        else replace(phase, demand=within_nodes(demand_from_runs(runs, phase.name), capacities))
         for phase in phases
     )
 

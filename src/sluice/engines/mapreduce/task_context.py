@@ -179,13 +179,21 @@ class TaskContext:
 
         Raises PermanentFailure if a file of its code has changed since the run started.
         """
+        self._check_code()
+        try:
+            return self.processes.start(
+                name, argv, stdin=stdin, stdout=stdout, cwd=self.spec.folder, env=self.env
+            )
+        except WorkFailed:
+            # A program that another task removed since it was looked at is the better reason.
+            self._check_code()
+            raise
+
+    def _check_code(self) -> None:
         try:
             check_code(self.spec.code)
         except FileChanged as change:
             raise PermanentFailure(str(change)) from None
-        return self.processes.start(
-            name, argv, stdin=stdin, stdout=stdout, cwd=self.spec.folder, env=self.env
-        )
 
     def start_sort(
         self, *, stdin: Stream, stdout: Stream, merge_list: Path | None = None
