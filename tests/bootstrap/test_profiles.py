@@ -502,7 +502,7 @@ def test_a_profile_by_name_gives_the_demand_that_was_measured_last():
 
 
 def test_a_measured_rate_is_at_most_what_the_largest_node_has():
-    """A task of some milliseconds may be measured at all of a machine; it fits a part of it, too."""
+    """A task of milliseconds may be measured at all of a machine; it fits a part of it, too."""
     stored(measured(1, 95.0))
     nodes = tuple(
         Node(node_id=name, capacity=Resources(cpu=cpu))

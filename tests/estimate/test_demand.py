@@ -14,7 +14,7 @@ from sluice.estimate.demand import (
     sandbox_run,
 )
 from sluice.estimate.demand_settings import demand_from_runs, demand_settings
-from sluice.estimate.past_phases import phases_from_runs
+from sluice.estimate.past_phases import phases_from_runs, with_demand_from_runs
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.job import Demand
 from sluice.model.resources import Resources
@@ -102,7 +102,7 @@ def test_demand_survives_a_round_trip_through_the_configuration():
     past = MachineModel().run("a", 2, 400, draws(1))
     profile = profile_from_runs([seen_in(past)])
     kept = replace(past, run_id="b", configuration=demand_settings(profile.demand))
-    maps, _ = phases_from_runs([past, kept])
+    maps, _ = with_demand_from_runs(phases_from_runs([past]), [past, kept])
 
     assert math.isclose(profile.demand["map"].cpu, maps.demand.work.cpu, rel_tol=1e-5)
     assert Demand() == demand_from_runs([kept], "other") == demand_from_runs([past], "map")

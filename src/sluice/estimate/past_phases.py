@@ -42,7 +42,6 @@ def phases_from_runs(runs: Sequence[PastRun]) -> tuple[Phase, ...]:
             tasks=phase.tasks,
             lengths=_lengths(spans[named]),
             after=phase.after,
-            demand=demand_from_runs(runs, phase.name),
         )
         for named, phase in _named(runs[0])
     )
