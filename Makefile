@@ -5,7 +5,8 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-SOURCE := PYTHONPATH=$(CURDIR)/src
+# Tests start Python thousands of times; without its caches each start compiles every module anew.
+SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
 PYTEST := $(SOURCE) $(BIN)/python -m pytest -n auto --maxprocesses 2 --dist worksteal
 UV     := 0.13.9
 

@@ -15,7 +15,6 @@ from sluice.api.sources import settings_of
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.queues import inner_queues
-from sluice.model.resources import NOTHING
 from sluice.model.workload import Workload
 
 _WARNINGS_MAX = 10
@@ -127,7 +126,7 @@ def _makespan_lower_s(workload: Workload, work_s: Mapping[SlotKind, float]) -> f
 
 
 def _counts_in_slots(cluster: Cluster) -> bool:
-    return all(node.capacity == NOTHING for node in cluster.nodes)
+    return all(node.capacity.is_zero for node in cluster.nodes)
 
 
 def response_lower_s(job: Job, cluster: Cluster) -> float:

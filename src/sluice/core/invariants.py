@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 
 from sluice.core.commands import Interval
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry
@@ -169,7 +169,8 @@ def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
         f"{node.node_id}: typed slots and containers are held at one time"
     )
     held = [a.reserved.amounts() for a in attempts if a.reserved is not None]
-    for amount, *parts in zip(node.reserved.amounts(), *held, strict=True):
+    # Nothing may have been reserved yet, of other resources neither.
+    for amount, *parts in zip_longest(node.reserved.amounts(), *held, fillvalue=0.0):
         assert math.isclose(amount, math.fsum(parts), rel_tol=_ROUNDING, abs_tol=_ROUNDING), (
             f"{node.node_id}: {amount} is reserved, its attempts hold {math.fsum(parts)}"
         )

@@ -11,13 +11,14 @@ import math
 from array import array
 from collections.abc import Mapping
 from heapq import heappop, heappush, heapreplace
+from itertools import zip_longest
 from typing import Final
 
 from sluice.core.commands import Interval
 from sluice.core.open_nodes import OpenNodes
 from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import SlotKind
-from sluice.model.resources import NOTHING, RESOURCE_NAMES, Resources
+from sluice.model.resources import NOTHING, Resources
 
 _NEVER: Final = math.nan
 # A look-up on the Enum itself is slow enough to show in a simulation.
@@ -174,13 +175,18 @@ class NodeEntry:
         return self.all_units(kind) - self.free[kind]
 
     def fits(self, wanted: Resources) -> bool:
-        """Whether the resources are free; a capacity of 0 throughout means unlimited."""
+        """Whether the resources are free.
+
+        A capacity of 0 throughout means unlimited, but for other resources, which a node has or
+        has not.
+        """
         capacity = self.node.capacity
-        return capacity.is_zero or all(
-            taken <= most * (1 + 1e-9)
-            for taken, most in zip(
-                (self.reserved + wanted).amounts(), capacity.amounts(), strict=True
-            )
+        if capacity.is_zero and not any(amount for _, amount in wanted.other):
+            return True
+        taken = (self.reserved + wanted).amounts()
+        return all(
+            used <= most * (1 + 1e-9)
+            for used, most in zip_longest(taken, capacity.amounts(), fillvalue=0.0)
         )
 
     def reserve(self, wanted: Resources) -> None:
@@ -189,11 +195,4 @@ class NodeEntry:
 
     def unreserve(self, held: Resources) -> None:
         """Resources that were set aside are free again."""
-        left = zip(self.reserved.amounts(), held.amounts(), strict=True)
-        # Rounding may leave a hair below zero.
-        self.reserved = Resources(
-            **{
-                name: max(0.0, amount - gone)
-                for name, (amount, gone) in zip(RESOURCE_NAMES, left, strict=True)
-            }
-        )
+        self.reserved = self.reserved.minus(held)

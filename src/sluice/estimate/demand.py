@@ -84,7 +84,7 @@ def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
     >>> demand_of_best_slots(4)
     Resources(cpu=25.0, io=0.0, memory=0.0, network=0.0)
     """
-    return Resources(**{bottleneck: FULL / slots})
+    return Resources.named({bottleneck: FULL / slots})
 
 
 def sandbox_run(run: PastRun, capacity: NodeCapacity) -> SandboxRun | NotEnoughData:

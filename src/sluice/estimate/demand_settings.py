@@ -36,7 +36,7 @@ def demand_from_runs(runs: Iterable[PastRun], phase: str) -> Demand:
         # Another system may use the same configuration keys for something else.
         if run.source == "sluice" and set(keys.values()) <= run.configuration.keys():
             amounts = {name: float(run.configuration[key]) for name, key in keys.items()}
-            return Demand(work=Resources(**amounts))
+            return Demand(work=Resources.named(amounts))
     return Demand()
 
 

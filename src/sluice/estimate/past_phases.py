@@ -17,8 +17,9 @@ from sluice.estimate.phase_matching import phase_keys
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.job import Demand, Phase, SlotKind
+from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, TableLengths, TaskLengths
+from sluice.model.resources import Resources
 
 LENGTH_S_MIN = 1e-6  # an empty task can take less than the resolution of the clock
 
@@ -77,11 +78,14 @@ def with_demand_from_runs(
     """
     capacities = [node.capacity for node in nodes]
     return tuple(
-        phase
-        if phase.demand != Demand()
-        else replace(phase, demand=within_nodes(demand_from_runs(runs, phase.name), capacities))
+        phase if not phase.demand.is_zero else _demanding(phase, runs, capacities)
         for phase in phases
     )
+
+
+def _demanding(phase: Phase, runs: Sequence[PastRun], capacities: Sequence[Resources]) -> Phase:
+    measured = within_nodes(demand_from_runs(runs, phase.name), capacities)
+    return replace(phase, demand=measured.with_names(phase.demand.work.other_names))
 
 
 def _of_kind(kind: SlotKind, runs: Sequence[PastRun]) -> TaskLengths:

@@ -144,7 +144,10 @@ def _node(shape: NodeShape, name: str, rack: str) -> Node:
 
 
 def _capacity(shape: NodeShape) -> Resources:
-    return Resources(cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network)
+    return Resources(
+        cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network,
+        other=tuple(sorted(shape.resources.items())),
+    )  # fmt: skip
 
 
 def pool_of(shape: PoolShape) -> Pool:

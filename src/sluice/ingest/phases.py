@@ -197,4 +197,7 @@ def resources_of(shape: ResourcesShape) -> Resources:
     """Resources as the model has them."""
     if not shape.model_fields_set:
         return NOTHING
-    return Resources(cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network)
+    return Resources(
+        cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network,
+        other=tuple(sorted(shape.resources.items())),
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sluice.model.errors import InvalidInput
@@ -75,6 +75,11 @@ class Cluster:
                     hint="list each node once",
                 )
             seen.add(node.node_id)
+
+    def with_names(self, names: tuple[str, ...]) -> Cluster:
+        """The cluster with capacities as `Resources.with_names` has them."""
+        nodes = (replace(one, capacity=one.capacity.with_names(names)) for one in self.nodes)
+        return replace(self, nodes=tuple(nodes))
 
     def slots(self, kind: SlotKind) -> int:
         """Total slots of a kind over all nodes."""

@@ -47,6 +47,25 @@ class Demand:
     fetch: Resources = NOTHING
     fetch_per_map: Resources = NOTHING
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether a task uses nothing that is counted."""
+        return self.work.is_zero and self.fetch.is_zero and self.fetch_per_map.is_zero
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Names of the other resources in any of them."""
+        parts = (self.work, self.fetch, self.fetch_per_map)
+        return tuple(name for part in parts for name, _ in part.other)
+
+    def with_names(self, names: tuple[str, ...]) -> Demand:
+        """As `Resources.with_names`, for each of them."""
+        return Demand(
+            work=self.work.with_names(names),
+            fetch=self.fetch.with_names(names),
+            fetch_per_map=self.fetch_per_map.with_names(names),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
@@ -179,6 +198,11 @@ class Job:
                     where=where,
                     hint="list a phase after all phases that it follows",
                 )
+
+    def with_names(self, names: tuple[str, ...]) -> Job:
+        """The job with demands as `Resources.with_names` has them."""
+        phases = (replace(one, demand=one.demand.with_names(names)) for one in self.phases)
+        return replace(self, phases=tuple(phases))
 
     def without_env_values(self) -> Job:
         """The job with the names of its environment variables and without their values.

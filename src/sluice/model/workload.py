@@ -76,6 +76,20 @@ class Workload:
                     hint="give each job its own id",
                 )
             seen.add(job.job_id)
+        self._name_resources_alike()
+
+    def _name_resources_alike(self) -> None:
+        """Give all demands and capacities the other resources of each other, so that they add."""
+        nodes = () if self.cluster is None else self.cluster.nodes
+        phases = [phase for job in self.jobs for phase in job.phases]
+        found = {name for node in nodes for name in node.capacity.other_names}
+        found.update(name for phase in phases for name in phase.demand.other_names)
+        names = tuple(sorted(found))
+        if not names:
+            return
+        if self.cluster is not None:
+            object.__setattr__(self, "cluster", self.cluster.with_names(names))
+        object.__setattr__(self, "jobs", tuple(job.with_names(names) for job in self.jobs))
 
     @property
     def queues(self) -> tuple[Queue, ...]:

@@ -209,6 +209,12 @@ JOBS = (
     job("shuffle-tasks", "shuffle: {tasks: 3, avg_s: 1}", "unknown key `shuffle.tasks`"),
     phased("demand-negative", "demand: {map: {cpu: -1}}", "demand.map.cpu is -1"),
     phased("demand-resource", "demand: {map: {gpu: 1}}", "unknown key `demand.map.gpu`", "cpu"),
+    phased("demand-other", "demand: {map: {resources: {gpu: -1}}}", "map.resources.gpu is -1"),
+    phased(
+        "demand-other-name",
+        "demand: {map: {resources: {cpu: 1}}}",
+        "demand.map.resources names 'cpu'", "next to `resources`",
+    ),
     phased("demand-phase", "demand: {mapp: {cpu: 1}}", "unknown key `demand.mapp`", "map"),
     job(
         "demand-no-maps",

@@ -8,10 +8,12 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonValue
 
 from sluice.ingest.file_schema.fields import (
+    OTHER_RESOURCES,
     Amount,
     AmountAboveZero,
     Identity,
     NodesAboveZero,
+    OtherResources,
     Shape,
     Slots,
     SlotsAboveZero,
@@ -40,6 +42,7 @@ class NodeShape(Shape):
     io: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     memory: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     network: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+    resources: OtherResources = Field(default={}, description=OTHER_RESOURCES)
 
 
 class NodeGroupShape(NodeShape):

@@ -15,13 +15,20 @@ from sluice.model.cluster import NODES_MAX, SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
 from sluice.model.job import TASKS_MAX
+from sluice.model.resources import RESOURCE_NAMES
 
 SECONDS_MAX = 1e12
 AMOUNT_MAX = 1e15
 COUNT_MAX = 10**9
 BYTES_MAX = 2**50
 
+OTHER_RESOURCES = "further resources by name, as in {gpu: 2}"
+OTHER_RESOURCES_MAX = 20
 PRINTABLE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
+
+
+# A node has these in keys of their own.
+_NO_FURTHER_RESOURCE = (*RESOURCE_NAMES, "slots")
 
 
 class Shape(BaseModel):
@@ -52,6 +59,15 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _further(amounts: dict[str, float]) -> dict[str, float]:
+    for name in _NO_FURTHER_RESOURCE:
+        if name in amounts:
+            what = f"names {name!r}, which is not a further resource"
+            hint = "write it next to `resources`, not in it"
+            raise PydanticCustomError("refused", "{what}", {"what": what, "hint": hint})
+    return amounts
+
+
 # The bounds are part of the type, not of the field: there a `| None` would hide them from
 # pydantic, which would then check them in Python and leave them out of the schema.
 _FromFloat = BeforeValidator(_whole)
@@ -78,6 +94,16 @@ Identity = Annotated[
             "maxLength": ID_LENGTH_MAX,
             "pattern": PRINTABLE_PATTERN,
         }
+    ),
+]
+OtherResources = Annotated[
+    dict[Identity, Amount],
+    AfterValidator(_further),
+    Field(
+        max_length=OTHER_RESOURCES_MAX,
+        json_schema_extra={
+            "not": {"anyOf": [{"required": [name]} for name in _NO_FURTHER_RESOURCE]}
+        },
     ),
 ]
 Text = Annotated[str, AfterValidator(_without_nul)]

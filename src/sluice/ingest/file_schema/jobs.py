@@ -9,11 +9,13 @@ from pydantic.config import JsonDict
 
 from sluice.ingest.file_schema.fields import (
     AMOUNT_MAX,
+    OTHER_RESOURCES,
     PRINTABLE_PATTERN,
     Amount,
     AmountAboveZero,
     BytesAboveZero,
     Identity,
+    OtherResources,
     Seconds,
     SecondsAboveZero,
     Shape,
@@ -90,6 +92,7 @@ class ResourcesShape(Shape):
     io: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     memory: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     network: Amount = Field(0.0, description="percent of a reference node, 0 or more")
+    resources: OtherResources = Field(default={}, description=OTHER_RESOURCES)
 
 
 class DemandShape(Shape):

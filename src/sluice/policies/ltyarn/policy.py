@@ -15,7 +15,6 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
-from sluice.model.resources import NOTHING
 from sluice.model.settings import SettingsGroup, number, numbers, setting, word
 from sluice.policies.ltyarn.accounts import (
     accounts_document,
@@ -159,7 +158,7 @@ class QueueTreePolicy(TaskPolicy):
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         if any(node.slots(_CONTAINER) for node in nodes):
             return None
-        if self._is_dominant_by_settings and any(node.capacity != NOTHING for node in nodes):
+        if self._is_dominant_by_settings and any(not node.capacity.is_zero for node in nodes):
             return None
         return SlotShortage("the cluster has no slots", "give the cluster containers")
 

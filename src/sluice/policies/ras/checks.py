@@ -22,7 +22,7 @@ def check_resources(jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
     demands = [demand for job in jobs for phase in job.phases for demand in _demands(phase)]
     wanted = [name for name in RESOURCE_NAMES if any(getattr(one, name) for one in demands)]
     has_capacity = any(not node.capacity.is_zero for node in nodes)
-    if not (wanted or has_capacity):
+    if not has_capacity and all(one.is_zero for one in demands):
         _check_slots(nodes)
         return
     for node in nodes:
@@ -70,8 +70,13 @@ def _check_phase(job: Job, phase: Phase, nodes: Sequence[Node]) -> None:
 
 
 def _fits(demand: Resources, node: Node) -> bool:
-    pairs = zip(demand.amounts(), node.capacity.amounts(), strict=True)
-    return all(wanted <= most or not most for wanted, most in pairs)
+    capacity = node.capacity
+    has = dict(capacity.other)
+    return all(amount <= has.get(name, 0.0) for name, amount in demand.other) and all(
+        getattr(demand, name) <= most
+        for name in RESOURCE_NAMES
+        if (most := getattr(capacity, name))
+    )
 
 
 def check_counts(job_id: str, slots: Mapping[str, object]) -> None:

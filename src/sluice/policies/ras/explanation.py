@@ -8,7 +8,7 @@ from sluice.core.entries import PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.policies.ras.job_slots import JobSlots
-from sluice.policies.ras.job_stages import RESOURCES, is_reduce
+from sluice.policies.ras.job_stages import is_reduce, resource_name
 from sluice.policies.ras.running_use import RunningUse
 
 _NOT_LIMITED = "job slots"
@@ -56,4 +56,4 @@ def _shortest(phase: PhaseEntry, state: ClusterState, running: RunningUse) -> tu
     if not counts:
         return _NOT_LIMITED, 0
     resource = min(counts, key=lambda r: (-counts[r], r))
-    return RESOURCES[resource], counts[resource]
+    return resource_name(phase.phase.demand.work, resource), counts[resource]

@@ -12,9 +12,6 @@ from sluice.policies.ras.job_stages import fetch_demand, map_phase, map_phases, 
 from sluice.policies.ras.placement import JobNeed
 from sluice.policies.ras.running_use import RunningUse
 
-_NO_TASK = vector(NOTHING)
-_NO_GROWTH = vector(NOTHING, slots=0.0)
-
 
 class JobOutlook(NamedTuple):
     """What is left of a job. reduce_s: expected length of its reduce phase from now on."""
@@ -72,7 +69,10 @@ def goal_slots(job: JobEntry, view: JobOutlook, now_s: float, *, reserve_reduce:
 def job_need(job: JobEntry, view: JobOutlook, slots_needed: int, shuffle_memory: str) -> JobNeed:
     """The job as a control cycle sees it."""
     maps, reduces = map_phase(job), reduce_phase(job)
-    per_map, shuffle, work = _NO_GROWTH, _NO_TASK, _NO_TASK
+    # With the names that all demands of the workload have.
+    nothing = NOTHING.with_names(job.phases[0].phase.demand.work.other_names)
+    no_task = vector(nothing)
+    per_map, shuffle, work = vector(nothing, slots=0.0), no_task, no_task
     if reduces is not None:
         demand = reduces.phase.demand
         per_map = vector(demand.fetch_per_map, slots=0.0)
@@ -84,7 +84,7 @@ def job_need(job: JobEntry, view: JobOutlook, slots_needed: int, shuffle_memory:
         maps_left=view.maps_left,
         reduces_left=view.reduces_left,
         map_slots_needed=slots_needed,
-        map_demand=_NO_TASK if maps is None else vector(maps.phase.demand.work),
+        map_demand=no_task if maps is None else vector(maps.phase.demand.work),
         shuffle_demand=shuffle,
         shuffle_per_map=per_map,
         reduce_demand=work,

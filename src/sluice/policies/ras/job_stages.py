@@ -15,8 +15,8 @@ from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.policies.ras.placement import NodeCapacity, Vector
 
 SLOT_RESOURCE = "slots"
-RESOURCES = (*RESOURCE_NAMES, SLOT_RESOURCE)
 _UNLIMITED = float("inf")
+_NONE = 1e-300  # a capacity is above 0
 
 
 def vector(demand: Resources, slots: float = 1.0) -> Vector:
@@ -24,22 +24,29 @@ def vector(demand: Resources, slots: float = 1.0) -> Vector:
     return (*demand.amounts(), slots)
 
 
+def resource_name(demand: Resources, index: int) -> str:
+    """The resource at a place of the vector of a demand."""
+    return (*demand.names, SLOT_RESOURCE)[index]
+
+
 def capacity_of(node: NodeEntry) -> NodeCapacity:
-    """The capacity of a node. A resource of which it has 0 is unlimited, as in the simulator."""
-    slots = node.node.slots(SlotKind.CONTAINER)
-    amounts = (*node.node.capacity.amounts(), float(slots))
-    return NodeCapacity(
-        node_id=node.node_id, capacity=tuple(amount or _UNLIMITED for amount in amounts)
-    )
+    """The capacity of a node.
+
+    Cpu, io, memory, network and slots of which it has 0 are unlimited, as in the simulator. Of
+    another resource it then has none.
+    """
+    capacity = node.node.capacity
+    common = (amount or _UNLIMITED for amount in replace(capacity, other=()).amounts())
+    other = (amount or _NONE for _, amount in capacity.other)
+    slots = float(node.node.slots(SlotKind.CONTAINER))
+    return NodeCapacity(node_id=node.node_id, capacity=(*common, *other, slots or _UNLIMITED))
 
 
 def reserve_of(demand: Resources, node: NodeEntry) -> Resources:
     """What of a demand the node has to set aside: resources that it limits."""
     limited = node.node.capacity
-    if limited.is_zero:
-        return replace(demand, **dict.fromkeys(RESOURCE_NAMES, 0.0))
-    unlimited = [name for name in RESOURCE_NAMES if not getattr(limited, name)]
-    return replace(demand, **dict.fromkeys(unlimited, 0.0))
+    amounts = {name: getattr(demand, name) for name in RESOURCE_NAMES if getattr(limited, name)}
+    return Resources.named(amounts, demand.other)
 
 
 def is_reduce(phase: PhaseEntry) -> bool:

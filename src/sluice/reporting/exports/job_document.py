@@ -115,12 +115,15 @@ def _demands(job: Job) -> Iterator[tuple[str, dict[str, float]]]:
             names, (demand.work, demand.fetch, demand.fetch_per_map), strict=False
         ):
             if not amounts.is_zero:
-                yield name, _resources(amounts)
+                yield name, resources_document(amounts)
 
 
-def _resources(amounts: Resources) -> dict[str, float]:
+def resources_document(amounts: Resources) -> dict[str, Any]:
+    """Amounts above 0 as a file has them."""
     named = ((name, getattr(amounts, name)) for name in RESOURCE_NAMES)
-    return {name: amount for name, amount in named if amount}
+    document: dict[str, Any] = {name: amount for name, amount in named if amount}
+    other = {name: amount for name, amount in amounts.other if amount}
+    return document | ({"resources": other} if other else {})
 
 
 def _phase_documents(phase: Phase) -> dict[str, Any]:
@@ -164,7 +167,7 @@ def _stage_document(phases: Sequence[Phase], index: int) -> dict[str, Any]:
     if phase.after != ((index - 1,) if index else ()):
         document["after"] = [phases[position].name for position in phase.after]
     if not phase.demand.work.is_zero:
-        document["demand"] = _resources(phase.demand.work)
+        document["demand"] = resources_document(phase.demand.work)
     return document
 
 

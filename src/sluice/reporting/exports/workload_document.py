@@ -19,12 +19,12 @@ from sluice.model.machines import VmShape
 from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.queues import Queue
-from sluice.model.resources import RESOURCE_NAMES
 from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import (
     job_document,
     lengths_document,
+    resources_document,
     stage_documents,
 )
 
@@ -130,12 +130,9 @@ def _vm(vm: VmShape | None) -> dict[str, Any]:
 
 
 def _room(node: Node) -> dict[str, Any]:
-    amounts = {name: getattr(node.capacity, name) for name in RESOURCE_NAMES}
-    return {
-        name: amount
-        for name, amount in {**{name: getattr(node, name) for name in _SLOTS}, **amounts}.items()
-        if amount
-    }
+    slots = {name: getattr(node, name) for name in _SLOTS}
+    taken = {name: count for name, count in slots.items() if count}
+    return taken | resources_document(node.capacity)
 
 
 def _alike(cluster: Cluster) -> dict[str, Any]:
