@@ -66,6 +66,10 @@ class ReasonCode(Enum):
         "it had run {ran_s:.0f} s, over twice the mean of {mean_s:.1f} s"
         " of {finished:.0f} finished ones"
     )
+    SHUFFLE_GAVE_WAY = (
+        "every running task was a reduce that waited for a map or for room to work, and its job"
+        " was the last submitted of theirs"
+    )
     GAVE_WAY = (
         "case {case}: it held a slot and waited for a {kind} of its own job,"
         " which had found none for {waited_s:.0f} s"

@@ -1,5 +1,7 @@
 """RAS in whole simulations: nothing is overloaded at any time, whatever fails or is lost."""
 
+from dataclasses import replace
+
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.policies.ras.worlds import (
@@ -14,9 +16,12 @@ from tests.policies.ras.worlds import (
     with_settings,
 )
 
-from sluice.core.transitions import JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING
+from sluice.policies.ras.placement import NodeCapacity
+
+NONE_EACH = (0.0, 0.0, 0.0)
 
 FAULTS = {
     "none": {},
@@ -90,6 +95,33 @@ def test_no_node_ever_runs_more_than_it_has_and_all_work_ends(nodes, jobs, world
     assert not state.running
     allowed = {JobState.DONE, JobState.FAILED} if world["faults"] == "failures" else {JobState.DONE}
     assert {job.state for job in state.jobs.values()} <= allowed
+
+
+def test_reduces_that_hold_what_a_failed_map_needs_give_way():
+    """Nine reduces of four jobs shuffle on one node, and no map fits next to them any more."""
+    first = replace(
+        need("j0", "sort", 3, 3, 3, at_s=3.0),
+        map_demand=(60.0, 30.0, 60.0), shuffle_demand=(6.0, 10.0, 14.0),
+        shuffle_per_map=NONE_EACH, reduce_demand=(6.0, 0.0, 6.0),
+    )  # fmt: skip
+    others = [
+        replace(
+            first,
+            job_id=f"j{number}", submitted_at_s=2.0, maps_left=5, reduces_left=2,
+            map_slots_needed=0, map_demand=(60.0, 60.0, 12.0), shuffle_demand=(10.0, 18.0, 8.0),
+            shuffle_per_map=(0.0, 0.5, 0.0), reduce_demand=(42.0, 54.0, 36.0),
+        )
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    node = NodeCapacity(node_id="n0", capacity=(100.0, 150.0, 200.0))
+    state, _ = watched(
+        [node], [first, *others], faults="failures", seed=88, contention="shared", heartbeat_s=3.0
+    )
+
+    assert {JobState.DONE} == {job.state for job in state.jobs.values()}
+    killed = [one for one in state.closed if one.state is AttemptState.KILLED]
+    assert killed
+    assert all(one.phase.kind is SlotKind.REDUCE for one in killed)
 
 
 def test_reduces_are_held_back_until_their_work_fits():

@@ -25,6 +25,7 @@ from sluice.policies.ras.job_needs import expected_map_s, goal_slots, job_need, 
 from sluice.policies.ras.job_slots import JobSlots
 from sluice.policies.ras.job_stages import capacity_of, reduces_may_work
 from sluice.policies.ras.running_use import NodeUse, RunningUse
+from sluice.policies.ras.stuck_shuffles import StuckShuffles
 from sluice.policies.ras.task_scheduler import TaskScheduler
 
 _ROUNDING = 1e-9
@@ -54,6 +55,7 @@ class Ras(TaskPolicy):
         self._slots = JobSlots()
         self._tasks = TaskScheduler(self._slots, self._running, made.shuffle_memory)
         self._history = PlacementHistory()
+        self._stuck = StuckShuffles(self._running)
         self._cycle_at_s = -math.inf  # of the last cycle
         self._rules = CycleRules(
             rounds=made.rounds,
@@ -79,7 +81,9 @@ class Ras(TaskPolicy):
         return self._running.begin_work(attempt)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        """None. It is the first question of each decision, so a due cycle runs here."""
+        """Reduces in a deadlock. It is the first question of each decision, so a due cycle runs
+        here.
+        """
         for job, node in self._running.ended_reduces:
             self._slots.drop_reduce(job, node)
         self._running.ended_reduces.clear()
@@ -87,6 +91,7 @@ class Ras(TaskPolicy):
         if at_s > self._cycle_at_s:
             self._cycle_at_s = at_s
             self._run_cycle(state, at_s, now_s)
+            return list(self._stuck.kills(state))
         return ()
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
@@ -162,6 +167,8 @@ class Ras(TaskPolicy):
         view = outlook(job, self._running, self._slots.of(job).reduces)
         if is_slots_only and not reduces_may_work(job):
             # A reduce that waits for maps would hold a slot, which is all that there is.
+            view = view._replace(reduces_left=0)
+        elif not self._stuck.may_shuffle(job):
             view = view._replace(reduces_left=0)
         needed = goal_slots(job, view, now_s, reserve_reduce=settings.reserve_reduce)
         goal_at_s = job.job.deadline_at_s

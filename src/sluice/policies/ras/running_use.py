@@ -112,6 +112,14 @@ class RunningUse:
         rows = zip(self.used(node), demand, self.on(node).limits, strict=True)
         return next((r for r, (used, more, most) in enumerate(rows) if used + more > most), None)
 
+    def shuffles(self, attempt: Attempt) -> bool:
+        """Whether a running attempt still shuffles, or waits for room to work."""
+        return attempt in self._shuffles
+
+    def is_held(self, attempt: Attempt) -> bool:
+        """Whether it has shuffled, and waits for room to work."""
+        return attempt in self.on(attempt.node).held
+
     def _fetched_maps(self, phase: PhaseEntry) -> int:
         return min(self._maps.get(phase.job, 0), self._copies_max)
 
