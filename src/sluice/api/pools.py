@@ -22,6 +22,7 @@ from sluice.reporting.pools.optimum import OptimumResult
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 
 PAIRS_JOBS_MAX = 1000  # a million pair costs
+OPTIMUM_JOBS_MAX = 200  # far beyond what either method proves
 SERVICES = ("delayed", "immediate")
 TASKS = "vm-pools"  # the task policy with the same schedulers
 VM_AWARE = "vm-aware"
@@ -98,6 +99,12 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     proves the optimum of small problems. Raises InvalidInput as `pools` does.
     """
     problem = _problem(source, tick_s)
+    if len(problem.jobs) > OPTIMUM_JOBS_MAX:
+        raise InvalidInput(
+            f"{len(problem.jobs)} jobs are too many to find an optimum for",
+            where="--optimum",
+            hint=f"give at most {OPTIMUM_JOBS_MAX} jobs",
+        )
     online_schedule = online.vm_aware(problem)
     start = None
     if not online_schedule.missed:

@@ -167,7 +167,7 @@ class PooledVms(TaskPolicy):
         for index in nodes:
             self._owner[index] = lease
         self._note(grant.job_id, now_s, f"got {grant.vms} {_vms(grant.vms)} of {grant.vm_type}",
-                   f"planned until {grant.until_s:g} s")  # fmt: skip
+                   f"planned until {round(grant.until_s, 1):g} s")  # fmt: skip
 
     def _take_back(self, lease: _Lease, planner: PoolPlanner, now_s: float) -> None:
         """A job has ended."""
@@ -251,11 +251,15 @@ class PooledVms(TaskPolicy):
         lease = self._leases.get(job_id)
         if lease is not None:
             if now_s < lease.ready_s:
-                return Reason(ReasonCode.VMS_BOOT, (("at_s", lease.ready_s),))
+                return Reason(ReasonCode.VMS_BOOT, (("at_s", round(lease.ready_s, 1)),))
             return Reason(ReasonCode.OWN_VMS_BUSY, lease.reason.numbers)
         found = planner.reservation(job_id)
         if found is not None:
-            numbers = (("vms", found.vms), ("type", found.vm_type), ("at_s", found.start_s))
+            numbers = (
+                ("vms", found.vms),
+                ("type", found.vm_type),
+                ("at_s", round(found.start_s, 1)),
+            )
             late = planner.is_late(job_id)
             return Reason(
                 ReasonCode.VMS_RESERVED_LATE if late else ReasonCode.VMS_RESERVED, numbers

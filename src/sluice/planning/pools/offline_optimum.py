@@ -21,7 +21,7 @@ from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
 from sluice.planning.pools.slots import Slot
 
-NODES_MAX = 2_000_000  # steps of the branch and bound: some ten seconds
+NODES_MAX = 300_000  # steps of both searches: some seconds
 _TIES = 1e-9  # relative; a schedule must be cheaper by more than rounding
 
 Places = dict[int, Slot]  # by order of the job
@@ -50,7 +50,7 @@ def branch_and_bound(
     """The optimum of a small problem.
 
     start: a schedule that meets all deadlines, by order of job, to begin with; None for none.
-    nodes_max: steps after which the search ends without a proof.
+    nodes_max: steps of both searches after which it ends without a proof.
     """
     search = _Search(problem, nodes_max)
     if start is not None:
@@ -93,12 +93,29 @@ def _cost(places: Places) -> float:
     return math.fsum(slot.option.cost_server_s for slot in places.values())
 
 
+class _StepsUsedUpError(Exception):
+    """The search has taken all steps that it may take."""
+
+
+class _Steps:
+    """How many steps are left of both searches."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def take(self) -> None:
+        """Take one. Raises _StepsUsedUpError if none is left."""
+        if self._left <= 0:
+            raise _StepsUsedUpError
+        self._left -= 1
+
+
 class _Search:
     """Depth first over the jobs, the ones with the fewest options first."""
 
     def __init__(self, problem: PoolProblem, nodes_max: int) -> None:
         self._problem = problem
-        self._nodes_left = nodes_max
+        self._steps = _Steps(nodes_max)
         options = {job.order: usable_options(job, problem) for job in problem.jobs}
         self._options = options
         self._jobs = sorted(
@@ -110,7 +127,7 @@ class _Search:
         # What the jobs from each place on cost at least.
         self._rest = [math.fsum(least[place:]) for place in range(len(least) + 1)]
         self._in_pool: list[list[tuple[PoolJob, Option]]] = [[] for _ in problem.sizes]
-        self._fits: dict[tuple[tuple[int, int, float], ...], bool] = {}
+        self._fits: dict[tuple[int, ...], Places | None] = {}
         self.root_bound = self._rest[0]
         self.best: Places | None = None
         self.best_cost = math.inf
@@ -118,8 +135,12 @@ class _Search:
 
     def run(self) -> None:
         """Search until all is seen or the steps are used up."""
-        if self.root_bound < math.inf:
+        if self.root_bound == math.inf:
+            return
+        try:
             self._choose(0, 0.0)
+        except _StepsUsedUpError:
+            self.is_complete = False
 
     def _choose(self, place: int, cost: float) -> None:
         if place == len(self._jobs):
@@ -130,50 +151,49 @@ class _Search:
             after = cost + option.cost_server_s
             if after + self._rest[place + 1] >= self.best_cost * (1 - _TIES):
                 break  # the other options cost no less
-            self._nodes_left -= 1
-            if self._nodes_left < 0:
-                self.is_complete = False
-                return
+            self._steps.take()
             here = self._in_pool[option.pool]
             here.append((job, option))
-            if self._is_feasible(option.pool):
+            if self._in_time(option.pool) is not None:
                 self._choose(place + 1, after)
             here.pop()
-            if not self.is_complete:
-                return
 
-    def _is_feasible(self, pool: int) -> bool:
-        key = tuple((job.order, one.vms, one.length_s) for job, one in self._in_pool[pool])
-        key = (*key, (-1, pool, 0.0))
-        found = self._fits.get(key)
-        if found is None:
-            places = in_one_pool(self._in_pool[pool], self._problem.sizes[pool])
-            found = self._fits[key] = places is not None
-        return found
+    def _in_time(self, pool: int) -> Places | None:
+        """Starts of the jobs in a pool that meet all their deadlines; None if there are none."""
+        chosen = self._in_pool[pool]
+        key = (pool, *(number for job, one in chosen for number in (job.order, one.vms)))
+        if key not in self._fits:
+            self._fits[key] = in_one_pool(chosen, self._problem.sizes[pool], self._steps)
+        return self._fits[key]
 
     def _keep(self, cost: float) -> None:
         made: Places = {}
-        for pool, chosen in enumerate(self._in_pool):
-            places = in_one_pool(chosen, self._problem.sizes[pool])
+        for pool in range(len(self._in_pool)):
+            places = self._in_time(pool)
             assert places is not None, "each pool was found feasible"
             made |= places
         self.best, self.best_cost = made, cost
 
 
-def in_one_pool(chosen: Sequence[tuple[PoolJob, Option]], vms: int) -> Places | None:
+def in_one_pool(chosen: Sequence[tuple[PoolJob, Option]], vms: int, steps: _Steps) -> Places | None:
     """A start for each job in one pool, so that all meet their deadlines; None if there is none.
 
     chosen: the jobs, each with its option in this pool.
     """
     left = sorted(chosen, key=lambda pair: (_latest_s(*pair), pair[0].order))
     found: Places = {}
-    return found if _place(left, FreeVms(vms), -math.inf, found) else None
+    return found if _place(left, FreeVms(vms), -math.inf, found, steps) else None
 
 
 def _place(
-    left: Sequence[tuple[PoolJob, Option]], free: FreeVms, from_s: float, found: Places
+    left: Sequence[tuple[PoolJob, Option]],
+    free: FreeVms,
+    from_s: float,
+    found: Places,
+    steps: _Steps,
 ) -> bool:
     """Place the jobs that are left, none before `from_s`."""
+    steps.take()
     if not left:
         return True
     starts: list[tuple[float, int]] = []
@@ -193,7 +213,7 @@ def _place(
         slot = Slot(option, start_s, start_s + option.length_s)
         free.add(slot.start_s, slot.end_s, -option.vms)
         others = [*left[:index], *left[index + 1 :]]
-        if _place(others, free, start_s, found):
+        if _place(others, free, start_s, found, steps):
             found[job.order] = slot
             return True
         free.add(slot.start_s, slot.end_s, option.vms)
