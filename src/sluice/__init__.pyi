@@ -9,7 +9,9 @@ from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
 from sluice.api.pools import least_servers as least_servers
+from sluice.api.pools import offline_optimum as offline_optimum
 from sluice.api.pools import pair_costs as pair_costs
+from sluice.api.pools import pool_grid as pool_grid
 from sluice.api.pools import pools as pools
 from sluice.api.pools import vm_choice as vm_choice
 from sluice.api.predict import predict as predict

@@ -49,6 +49,7 @@ def test_names_are_told_by_kind_in_order():
         "queue-tree",
         "ras",
         "static",
+        "vm-pools",
         "yarn-like",
     ] == [name for name in bootstrap.policy_names("tasks") if f"tasks.{name}" in BUILT_IN]
     assert "input" in bootstrap.policy_names("release")

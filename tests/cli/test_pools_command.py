@@ -261,3 +261,77 @@ def test_why_refuses_what_has_no_effect_on_pools(words, fragment, folder):
 
     assert (2, "") == (answer.code, answer.out)
     assert fragment in answer.err
+
+
+SLOTS = """\
+version: 1
+server_units: 4
+vm_types: [{id: small, units: 1, vms: 4, map_slots: 1, reduce_slots: 1}]
+jobs:
+  - {id: a, deadline_s: 60, maps: {tasks: 8, avg_s: 10}}
+  - {id: b, submitted_at_s: 5, deadline_s: 30, maps: {tasks: 4, avg_s: 10}}
+"""
+
+
+def test_the_grid_of_a_job():
+    cells = document("-", "--grid", stdin=SLOTS.encode())["grid"]["a"]["small"]
+
+    assert {"1": 80, "2": 40, "3": 30, "4": 20} == {
+        vms: cell["predicted_s"] for vms, cell in cells.items()
+    }
+    assert {"1": False, "2": True} == {vms: cells[vms]["in_time"] for vms in ("1", "2")}
+    assert 20 == cells["2"]["cost_server_s"]
+    text = sluice("pools", "-", "--grid", stdin=SLOTS.encode()).out
+    assert " a    small      1           80       –        20  too slow\n" in text
+
+
+def test_jobs_with_task_lengths_need_no_predictions():
+    made = document("-", stdin=SLOTS.encode())
+
+    assert [] == made["missed"]
+    assert {"a": (2, 40.0, 0.0), "b": (2, 20.0, 0.0)} == {
+        name: (job["vms"], job["predicted_s"], job["margin"]) for name, job in made["jobs"].items()
+    }
+
+
+def test_the_optimum_is_a_referee_of_the_online_scheduler():
+    made = document(EXAMPLE, "--optimum")
+
+    assert made["proven"]
+    assert (25_829.40, 25_873.00) == (
+        round(made["cost_server_s"], 2), round(made["online_cost_server_s"], 2),
+    )  # fmt: skip
+    assert 0.0017 == round(made["above_optimum"], 4)
+    assert made["cost_server_s"] == pytest.approx(
+        sum(job["cost_server_s"] for job in made["jobs"].values())
+    )
+    assert "25,829.4 server-seconds" in sluice("pools", EXAMPLE, "--optimum").out
+
+
+def test_an_optimum_that_does_not_exist_is_a_true_no(folder):
+    made = document("hasty.yaml", "--optimum", code=1)
+
+    assert (None, None, True, {}) == tuple(
+        made[name] for name in ("cost_server_s", "bound_server_s", "proven", "jobs")
+    )
+    assert "no schedule meets all deadlines" in sluice("pools", "hasty.yaml", "--optimum").out
+
+
+@pytest.mark.parametrize("words", [("--grid", "--optimum"), ("--optimum", "--reconfigure")])
+def test_views_that_do_not_go_together_are_refused(words, folder):
+    answer = sluice("pools", "one.yaml", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert words[1] in answer.err
+
+
+def test_tasks_run_on_the_pools_in_a_simulation():
+    answer = sluice("simulate", "-", "--tasks", "vm-pools", "--json", stdin=SLOTS.encode())
+    made = json.loads(answer.out)
+
+    assert {"a": True, "b": True} == {
+        name: job["deadline_met"] for name, job in made["jobs"].items()
+    }
+    assert 2 == made["vm_pools"]["jobs"]["a"]["vms"]
+    why = sluice("why", "a", "--file", "-", "--tasks", "vm-pools", stdin=SLOTS.encode())
+    assert 0 == why.code, why.err

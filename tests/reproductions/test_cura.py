@@ -148,3 +148,23 @@ def test_no_servers_are_enough_for_a_deadline_that_no_cluster_meets():
 
     assert least_servers(replace(problem, jobs=(hasty,)), figures.EQUAL).servers is None
     assert least_servers(replace(problem, jobs=())).servers is None
+
+
+def test_table_6_as_printed():
+    """Cost and late jobs of the published clusters. Source: Cura spec, section 7 and E22."""
+    experiment = made("table-6")
+
+    assert ["11", "12", "14"] == [
+        row["job"] for row in experiment.rows if row["deadline"] == "late"
+    ]
+    assert "23,997.72" in experiment.why
+
+
+def test_the_jobs_of_table_6_under_our_scheduler():
+    """No schedule is feasible; with later deadlines the optimum is 24,019.65 (E9, E22)."""
+    printed, later = made("table-6-schedules").rows
+
+    assert (23_156.60, "12", "no") == (
+        round(printed["ours: server-s"], 2), printed["missed"], printed["feasible"],
+    )  # fmt: skip
+    assert (24_019.65, "none") == (round(later["optimum"], 2), later["missed"])

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sluice.api.sources import Source, read_workload
+from sluice.bootstrap.vm_grids import with_grids
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.vm_pools import VmPools
 from sluice.model.workload import Workload
-from sluice.planning.pools import baselines, online, slots
+from sluice.planning.pools import baselines, cp_sat, online, slots
 from sluice.planning.pools import least_servers as search
+from sluice.planning.pools.offline_optimum import branch_and_bound
 from sluice.planning.pools.problem import PoolProblem, problem_of
 from sluice.planning.pools.schedule import PoolSchedule
+from sluice.planning.pools.slots import Slot
 from sluice.reporting.pools.choice import VmChoiceResult
+from sluice.reporting.pools.grid import PoolsGrid
+from sluice.reporting.pools.optimum import OptimumResult
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 
 PAIRS_JOBS_MAX = 1000  # a million pair costs
+OPTIMUM_JOBS_MAX = 200  # far beyond what either method proves
 SERVICES = ("delayed", "immediate")
+TASKS = "vm-pools"  # the task policy with the same schedulers
 VM_AWARE = "vm-aware"
 
 _OTHERS: Mapping[str, Callable[[PoolProblem], PoolSchedule]] = {
@@ -85,6 +92,42 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
     return VmChoiceResult(*online.vm_choice(problem, jobs[job_id]), problem)
 
 
+def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
+    """The least cost with all arrivals known beforehand, next to that of the VM-aware scheduler.
+
+    By CP-SAT where OR-Tools is installed and times are ticks, else by a branch and bound, which
+    proves the optimum of small problems. Raises InvalidInput as `pools` does.
+    """
+    problem = _problem(source, tick_s)
+    if len(problem.jobs) > OPTIMUM_JOBS_MAX:
+        raise InvalidInput(
+            f"{len(problem.jobs)} jobs are too many to find an optimum for",
+            where="--optimum",
+            hint=f"give at most {OPTIMUM_JOBS_MAX} jobs",
+        )
+    online_schedule = online.vm_aware(problem)
+    start = None
+    if not online_schedule.missed:
+        start = {
+            one.job.order: Slot(
+                one.option, one.started_at_s, one.started_at_s + one.option.length_s
+            )
+            for one in online_schedule.outcomes
+            if one.option is not None and one.started_at_s is not None
+        }
+    method = cp_sat.cp_sat if tick_s and cp_sat.is_available() else branch_and_bound
+    return OptimumResult(method(problem, start), online_schedule)
+
+
+def pool_grid(source: Source, *, tick_s: float = 1.0) -> PoolsGrid:
+    """Run time, margin and cost of each job on every cluster that the pools can give it.
+
+    A job without predictions gets them from the stored runs of its profile, or from its own task
+    lengths. Raises InvalidInput as `pools` does.
+    """
+    return PoolsGrid(_problem(source, tick_s))
+
+
 def is_about_pools(workload: Workload) -> bool:
     """Whether a workload has VM pools, and no cluster to simulate."""
     return workload.cluster is None and bool(workload.vm_pools and workload.vm_pools.vm_types)
@@ -106,7 +149,7 @@ def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, fl
 
 
 def _problem(source: Source, tick_s: float) -> PoolProblem:
-    workload = read_workload(source)
+    workload = with_grids(read_workload(source)).workload
     return problem_of(
         workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
     )

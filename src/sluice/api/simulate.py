@@ -13,6 +13,7 @@ from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
+from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
@@ -89,17 +90,22 @@ def simulated(
     until_s: float | None = None,
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before."""
+    chosen = how.chosen()
+    given = on_vm_nodes(read_workload(source), chosen[:1])
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (
-        with_predictions(read_workload(source))
+        with_predictions(given)
         if lengths_from is None
-        else PredictedWorkload(workload_of(source), {})
+        else PredictedWorkload(workload_of(given), {})
     )
-    workload, chosen = predicted.workload, how.chosen()
+    workload = predicted.workload
     resolved = settings_of(workload, how.settings, chosen)
     if how.on_message is not None:
         for note in bootstrap.settings_notes(resolved, chosen):
             how.on_message(note)
+        unused = workload.cluster and vm_pools_note(workload.cluster, chosen[0])
+        if isinstance(unused, str):
+            how.on_message(unused)
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
@@ -163,9 +169,9 @@ def compare(
     """
     _check_counts(seeds, processes)
     _check_list(schedulers)
-    workload = with_predictions(read_workload(source)).workload
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
+    workload = with_predictions(on_vm_nodes(read_workload(source), everyone)).workload
     resolved = settings_of(workload, settings, everyone)
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):

@@ -29,6 +29,7 @@ from sluice.bootstrap.run_options import (
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes
+from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
 from sluice.engines.base import Engine
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
@@ -159,6 +160,7 @@ class LiveSetup:
             header=self.header,
             cluster=self.cluster,
             forecasts=self.forecasts,
+            own=own_nodes(self.scheduler.policies.tasks.report(), self.cluster),
             on_message=(self.watcher or Unwatched()).on_message,
         )
 
@@ -181,8 +183,9 @@ def begin(
     home: the state folder, by default the account's own.
     """
     _check_engine(options)
-    settings = settings_of(workload, options)
     on_message = _on_message(watcher)
+    workload = _on_vm_nodes(workload, options, on_message)
+    settings = settings_of(workload, options)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
@@ -241,6 +244,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     options = RunOptions.of(run.header)
     workload = recorded_queues(workload, run)
     check_policy_files(run.header, options, run.run_id)
+    workload = _on_vm_nodes(workload, options, _on_message(watcher))
     settings = settings_of(workload, options)
     records = _records(run)
     scratch = run.folder / _SCRATCH
@@ -262,6 +266,16 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
         },
         watcher=watcher,
     )
+
+
+def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage) -> Workload:
+    """VMs of pools as nodes, unless the options give nodes."""
+    tasks, *_ = options.chosen()
+    made = on_vm_nodes(workload, (tasks,))
+    note = vm_pools_note(options.cluster(made), tasks)
+    if note is not None:
+        on_message(f"Note: {note}.")
+    return made
 
 
 def _on_message(watcher: Watcher | None) -> OnMessage:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.job_forecasts import cluster_slots, stored_forecasts
-from sluice.bootstrap.policy_classes import chosen_policy
+from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.bootstrap.profiles import with_profiles
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
@@ -92,7 +94,7 @@ def _by_job(
 
 
 def _as_predicted(job: Job, predicted_s: float, cluster: Cluster) -> Job:
-    alone_s = _alone_s(job, cluster)
+    alone_s = time_alone_s(job, cluster)
     if alone_s is None:
         return job
     if alone_s <= predicted_s:
@@ -101,10 +103,16 @@ def _as_predicted(job: Job, predicted_s: float, cluster: Cluster) -> Job:
     return replace(job, phases=tuple(_scaled_phase(phase, factor) for phase in job.phases))
 
 
-def _alone_s(job: Job, cluster: Cluster) -> float | None:
-    """Time of the job alone on the cluster, in the simulator; None if it cannot run there."""
+@cache
+def _fifo() -> tuple[ChosenPolicy, Settings]:
+    """The policy and the default settings, which take longer to look up than a small job to run."""
     tasks = chosen_policy("tasks", "fifo")
-    settings = resolved_settings({}, (), (tasks,))
+    return tasks, resolved_settings({}, (), (tasks,))
+
+
+def time_alone_s(job: Job, cluster: Cluster) -> float | None:
+    """Time of the job alone on the cluster, in the simulator; None if it cannot run there."""
+    tasks, settings = _fifo()
     scheduler = scheduler_for(settings=settings, tasks=tasks)
     plain = replace(job, submitted_at_s=0.0, deadline_at_s=None, driver_s=0.0)
     jobs = with_slot_kinds((plain,), cluster, scheduler.policies.tasks)

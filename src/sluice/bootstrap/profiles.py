@@ -35,6 +35,7 @@ from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import (
     SOURCE,
     WORK,
+    OwnNodes,
     RunFacts,
     past_runs,
     profile_name,
@@ -267,13 +268,15 @@ def learn(
     cluster: Cluster,
     on_message: OnMessage,
     forecasts: Mapping[JobId, JobForecast] | None = None,
+    own: Mapping[JobId, OwnNodes] | None = None,
 ) -> None:
     """Keep what the jobs of a real run took. A second time changes nothing.
 
     forecasts: made before the run; they are stored with it, and compared by `calibrate`.
+    own: the nodes of jobs that had some to themselves.
     on_message: called with a note if the store cannot be written; the run itself is unaffected.
     """
-    runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster)
+    runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster, own=own)
     by_run = {f"{run_id}/{job_id}": found for job_id, found in (forecasts or {}).items()}
     runs = [with_forecast(run, by_run.get(run.run_id)) for run in runs]
     if not runs:
@@ -288,15 +291,21 @@ def learn(
 
 
 def measured_runs(
-    state: ClusterState, *, run_id: str, header: RunHeader, cluster: Cluster
+    state: ClusterState,
+    *,
+    run_id: str,
+    header: RunHeader,
+    cluster: Cluster,
+    own: Mapping[JobId, OwnNodes] | None = None,
 ) -> list[PastRun]:
-    """The jobs of a real run that ended, as the store keeps them."""
+    """The jobs of a real run that ended, as the store keeps them. own: as for `learn`."""
     facts = RunFacts(
         run_id=run_id,
         started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
         engine=str(header.settings.get("engine", "local")),
         machine_type=machine_type(),
         slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
+        own=own or {},
     )
     return past_runs(state.jobs.values(), state.closed, facts)
 

@@ -10,7 +10,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-_ONE = re.compile(r"(?<![\d.,])1 (job|task|pool|container|map|reduce)s\b")
+_ONE = re.compile(r"(?<![\d.,])1 (job|task|pool|container|map|reduce|VM)s\b")
 _ONE_ARE = re.compile(
     r"((?<![\d.,])1 (?:job|task|pool|container)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
 )
@@ -134,6 +134,17 @@ class ReasonCode(Enum):
         "its goal at {goal_at_s:g} s cannot be met, so it yields to jobs whose goal can; it has"
         " {slots:.0f} {kind} slots, and {resource} is short on {short:.0f} of {nodes:.0f} nodes"
     )
+    # Pools of VMs, of which a job has some to itself.
+    OWN_VMS = "it has {vms:.0f} VMs of {type} to itself"
+    OWN_VMS_BUSY = "all slots of its {vms:.0f} VMs of {type} are busy"
+    VMS_BOOT = "its VMs boot until {at_s:g} s"
+    VMS_RESERVED = "it has a reservation for {vms:.0f} VMs of {type} from {at_s:g} s on"
+    VMS_RESERVED_LATE = (
+        "it can no longer meet its deadline, and has a reservation for {vms:.0f} VMs of {type} from"
+        " {at_s:g} s on"
+    )
+    VMS_AWAITED = "no VMs are reserved for it before the reservation windows end"
+    VMS_LATE = "it can no longer meet its deadline, and gets VMs when other jobs leave some free"
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
     # Why a running attempt gets no second copy.
     COPIES_OFF = "speculation is off; speculation=late copies slow tasks"

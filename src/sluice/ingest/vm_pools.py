@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from sluice.ingest.errors import FieldError, Refusal, quoted
 from sluice.ingest.file_schema.jobs import JobShape
-from sluice.ingest.file_schema.planning import ReconfigureShape
+from sluice.ingest.file_schema.planning import ReconfigureShape, VmTypeShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.model.cluster import SLOTS_MAX
+from sluice.model.machines import VmShape
 from sluice.model.vm_pools import BOOT_S, Prediction, ReconfigureRule, VmPools, VmType
 
 _GIVEN = (
@@ -24,16 +25,30 @@ _GIVEN = (
 
 
 def vm_pools_faults(shape: WorkloadShape) -> Iterator[FieldError]:
-    """Types that fit on no server."""
-    if shape.server_units is None:
-        return
+    """Types that fit on no server, or whose slots are incomplete."""
     for index, one in enumerate(shape.vm_types or ()):
-        if one.units > shape.server_units:
+        yield from _slot_faults(one, index)
+        if shape.server_units is not None and one.units > shape.server_units:
             yield FieldError(
                 ("vm_types", index, "units"),
                 f"is {one.units:g}, above server_units = {shape.server_units:g}",
                 "give a VM that fits on one server",
             )
+
+
+def _slot_faults(one: VmTypeShape, index: int) -> Iterator[FieldError]:
+    typed = [name for name in ("map_slots", "reduce_slots") if getattr(one, name) is not None]
+    if typed and one.containers is not None:
+        yield FieldError(
+            ("vm_types", index, "containers"),
+            f"is given together with {typed[0]}",
+            "give containers, or map_slots and reduce_slots",
+        )
+    elif len(typed) == 1:
+        (missing,) = {"map_slots", "reduce_slots"} - set(typed)
+        yield FieldError(
+            ("vm_types", index, missing), "is missing", "give both map_slots and reduce_slots"
+        )
 
 
 def vm_pools_of(shape: WorkloadShape) -> VmPools | None:
@@ -45,12 +60,21 @@ def vm_pools_of(shape: WorkloadShape) -> VmPools | None:
         server_units=shape.server_units,
         servers=shape.servers,
         vm_types=tuple(
-            VmType(type_id=one.id, units=one.units, vms=one.vms) for one in shape.vm_types or ()
+            VmType(type_id=one.id, units=one.units, vms=one.vms, shape=_slots(one))
+            for one in shape.vm_types or ()
         ),
         bound_s=math.inf if bound_s is None else bound_s,
         boot_s=BOOT_S if shape.boot_s is None else shape.boot_s,
         prediction_error=shape.prediction_error or 0.0,
         reconfigure=None if shape.reconfigure is None else _rule(shape.reconfigure),
+    )
+
+
+def _slots(one: VmTypeShape) -> VmShape | None:
+    if one.map_slots is None and one.containers is None:
+        return None
+    return VmShape(
+        map_slots=one.map_slots or 0, reduce_slots=one.reduce_slots or 0, containers=one.containers
     )
 
 

@@ -22,6 +22,7 @@ class Node:
 
     containers: containers in addition to the typed slots, for a cluster given in containers.
     capacity: resources in percent of a reference node; all zero means unlimited.
+    vm_type, vm_units: the VM type that it is one of, and its resource units; "" for no type.
     """
 
     node_id: NodeId
@@ -30,6 +31,8 @@ class Node:
     reduce_slots: int = 0
     containers: int = 0
     capacity: Resources = NOTHING
+    vm_type: str = ""
+    vm_units: float = 1.0
 
     def __post_init__(self) -> None:
         checked_id(self.node_id, what="node")

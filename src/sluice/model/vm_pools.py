@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import checked_id
+from sluice.model.ids import JobId, checked_id
+from sluice.model.machines import VmShape
 
 BOOT_S = 80.0  # the paper gives none; 80 s fits its response times of small jobs (E16)
 CHANGE_SERVERS_S = 20.0  # seconds of the part of a server that a VM takes (E16)
@@ -19,11 +21,15 @@ CHANGE_SERVERS_S = 20.0  # seconds of the part of a server that a VM takes (E16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """Predicted run time of a job on `vms` VMs of a type, without an error margin."""
+    """Predicted run time of a job on `vms` VMs of a type, without an error margin.
+
+    error: margin of this prediction, 0 or more; None for the margin of all predictions.
+    """
 
     vm_type: str
     vms: int
     time_s: float
+    error: float | None = None
 
     def __post_init__(self) -> None:
         field = f"predictions.{self.vm_type}"
@@ -33,15 +39,21 @@ class Prediction:
             raise InvalidInput(
                 f"{field}.{self.vms} is {self.time_s}", hint="give finite seconds above 0"
             )
+        if self.error is not None and not 0 <= self.error < math.inf:
+            raise InvalidInput(f"error of {field} is {self.error}", hint="give 0 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VmType:
-    """A VM type and its pool. units: resource units of one VM (R).  vms: pool size (V)."""
+    """A VM type and its pool. units: resource units of one VM (R).  vms: pool size (V).
+
+    shape: slots of one VM; None if the file gives none, so that all jobs need predictions.
+    """
 
     type_id: str
     units: float
     vms: int
+    shape: VmShape | None = None
 
     def __post_init__(self) -> None:
         checked_id(self.type_id, what="type")
@@ -50,6 +62,16 @@ class VmType:
             raise InvalidInput(f"units is {self.units}", where=where, hint="give units above 0")
         if self.vms < 0:
             raise InvalidInput(f"vms is {self.vms}", where=where, hint="give 0 or more")
+
+
+class VmGrant(NamedTuple):
+    """VMs of one type that a job has to itself from `start_s` on, until `until_s` as planned."""
+
+    job_id: JobId
+    vm_type: str
+    vms: int
+    start_s: float
+    until_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

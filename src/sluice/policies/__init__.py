@@ -26,5 +26,6 @@ BUILT_IN: dict[str, str] = {
     "tasks.mlrf": "sluice.policies.ltyarn.peers:Memoryless",
     "tasks.queue-tree": "sluice.policies.queue_tree.policy:CapacityQueues",
     "tasks.static": "sluice.policies.static_slots:StaticSlots",
+    "tasks.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
     "tasks.yarn-like": "sluice.policies.yarn_like:YarnLike",
 }

@@ -56,7 +56,7 @@ def why(
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
     if workload is not None:
         loaded = read_workload(workload.source)
-        if pools.is_about_pools(loaded):
+        if pools.is_about_pools(loaded) and tasks != pools.TASKS:
             _refuse_given(
                 {"--run": run, "--at-s": at_s, **{f"--{k}": v for k, v in simulation.items()}}
             )

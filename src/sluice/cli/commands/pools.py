@@ -53,6 +53,12 @@ def pools(
             metavar="delayed|immediate", help="Whether a job may wait for VMs after its arrival."
         ),
     ] = "delayed",
+    grid: Annotated[
+        bool,
+        typer.Option(
+            "--grid", help="Print only how long each job takes on every cluster of the pools."
+        ),
+    ] = False,
     pair_costs: Annotated[
         bool,
         typer.Option(
@@ -64,6 +70,10 @@ def pools(
         typer.Option(
             "--least-servers", help="Find the least servers that meet all deadlines, with a proof."
         ),
+    ] = False,
+    optimum: Annotated[
+        bool,
+        typer.Option("--optimum", help="Find the least cost with all arrivals known beforehand."),
     ] = False,
     tick: Annotated[
         float,
@@ -78,20 +88,26 @@ def pools(
     """
     from sluice.api import pools as api
 
-    if pair_costs or least_servers:
-        flag = "--pair-costs" if pair_costs else "--least-servers"
+    views = {
+        "--grid": (grid, _print_grid),
+        "--pair-costs": (pair_costs, _print_pair_costs),
+        "--least-servers": (least_servers, _print_least_servers),
+        "--optimum": (optimum, _print_optimum),
+    }
+    wanted = [flag for flag, (is_given, _) in views.items() if is_given]
+    if wanted:
+        flag = wanted[0]
         _refuse(
             flag,
             {
+                **dict.fromkeys(wanted[1:], True),
                 "--plot": plot is not None,
                 "--reconfigure": reconfigure,
                 "--policy": policy != api.VM_AWARE,
                 "--service": service != "delayed",
-                "--least-servers": pair_costs and least_servers,
             },
         )
-        work = _print_pair_costs if pair_costs else _print_least_servers
-        return work(file, tick, as_json=as_json)
+        return views[flag][1](file, tick, as_json=as_json)
     files = Files.checked(file, plot=plot)
     result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
     if plot is not None:
@@ -122,6 +138,31 @@ def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
     else:
         print_views(least_servers_panel(result))
     return NO if result.servers is None else DONE
+
+
+def _print_grid(file: str, tick_s: float, *, as_json: bool) -> int:
+    from sluice.api import pools as api
+    from sluice.reporting.pools.grid import grid_table
+
+    result = api.pool_grid(file, tick_s=tick_s)
+    if as_json:
+        print_document(result.document())
+    else:
+        print_views(grid_table(result))
+    return DONE
+
+
+def _print_optimum(file: str, tick_s: float, *, as_json: bool) -> int:
+    from sluice.api import pools as api
+    from sluice.reporting.pools.optimum import optimum_panel, optimum_table
+
+    result = api.offline_optimum(file, tick_s=tick_s)
+    if as_json:
+        print_document(result.document())
+    else:
+        table = optimum_table(result)
+        print_views(*([] if table is None else [table]), optimum_panel(result))
+    return DONE if result.is_feasible else NO
 
 
 def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:

@@ -13,6 +13,7 @@ from sluice.ingest.file_schema.fields import (
     Seconds,
     SecondsAboveZero,
     Shape,
+    SlotsAboveZero,
 )
 from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape, StageShape
 from sluice.model.job import STAGES_MAX
@@ -96,6 +97,15 @@ class VmTypeShape(Shape):
     id: Identity = Field(description="the name of the type, 1 to 200 printable characters")
     units: AmountAboveZero = Field(description="resource units of one VM, above 0")
     vms: Count = Field(description="how many there are, 0 or more")
+    map_slots: SlotsAboveZero | None = Field(
+        None, description="map slots of one VM, a whole number of 1 or more"
+    )
+    reduce_slots: SlotsAboveZero | None = Field(
+        None, description="reduce slots of one VM, a whole number of 1 or more"
+    )
+    containers: SlotsAboveZero | None = Field(
+        None, description="containers of one VM in place of slots, 1 or more"
+    )
 
 
 class WindowsShape(Shape):

@@ -29,6 +29,19 @@ class PoolScheduler(ABC):
         """Take a new job; it gets a slot at the next `decide`."""
         self._arrived.append(job)
 
+    def withdraw(self) -> list[PoolJob]:
+        """Cancel all that has not started, and take out all jobs that wait; returns them."""
+        self.open_windows()
+        jobs = [*self._arrived, *self.waiting]
+        self._arrived, self.waiting = [], []
+        return jobs
+
+    def add_pool(self, vms: int) -> None:
+        """One more pool, of that many VMs, behind the others."""
+        self.book.add_pool(vms)
+        self.windows.append(None)
+        self.deciders.append(None)
+
     def finish(self, order: int, now_s: float) -> None:
         """A running job has ended; what is left of its reservation is free."""
         booking = self.running.pop(order)

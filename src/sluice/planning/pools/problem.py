@@ -161,14 +161,17 @@ def options_of(
     error: float = 0.0,
     tick_s: float = 1.0,
 ) -> tuple[Option, ...]:
-    """The options by cost, then VMs, then type. Predictions for other VM types are left out."""
+    """The options by cost, then VMs, then type. Predictions for other VM types are left out.
+
+    error: margin of the predictions that have none of their own.
+    """
     pools = {one.type_id: pool for pool, one in enumerate(types)}
     made = []
     for one in predictions:
         pool = pools.get(one.vm_type)
         if pool is None:
             continue
-        run_s = one.time_s * (1 + error)
+        run_s = one.time_s * (1 + (error if one.error is None else one.error))
         cost = run_s * one.vms * types[pool].units / server_units
         made.append(
             Option(0, cost, pool, one.vms, max(ticks_up(run_s, tick_s), tick_s), run_s, one.time_s)

@@ -51,6 +51,11 @@ class Book:
             mine.times, mine.free = list(pool.times), list(pool.free)
         return made
 
+    def add_pool(self, vms: int) -> None:
+        """One more pool, of that many VMs, behind the others."""
+        self.sizes.append(vms)
+        self.pools.append(FreeVms(vms))
+
     def resize(self, pool: int, at_s: float, vms: int) -> None:
         """`vms` more VMs of a pool from an instant on, or fewer if negative."""
         self.sizes[pool] += vms

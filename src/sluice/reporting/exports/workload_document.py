@@ -19,7 +19,7 @@ from sluice.model.machines import VmShape
 from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.queues import Queue
-from sluice.model.vm_pools import ReconfigureRule, VmPools
+from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import (
     job_document,
@@ -75,9 +75,7 @@ def _vm_pools(pools: VmPools) -> dict[str, Any]:
         pools, VmPools(), ("server_units", "servers", "boot_s", "prediction_error")
     )
     if pools.vm_types:
-        document["vm_types"] = [
-            {"id": one.type_id, "units": one.units, "vms": one.vms} for one in pools.vm_types
-        ]
+        document["vm_types"] = [_vm_type(one) for one in pools.vm_types]
     if math.isfinite(pools.bound_s):
         document["windows"] = {"bound_s": pools.bound_s}
     if pools.reconfigure is not None:
@@ -86,6 +84,13 @@ def _vm_pools(pools: VmPools) -> dict[str, Any]:
             for name, value in _differing(pools.reconfigure, ReconfigureRule()).items()
         }
     return document
+
+
+def _vm_type(one: VmType) -> dict[str, Any]:
+    slots = ("map_slots", "reduce_slots", "containers")
+    given = {name: getattr(one.shape, name) for name in slots} if one.shape else {}
+    document = {"id": one.type_id, "units": one.units, "vms": one.vms}
+    return document | {name: number for name, number in given.items() if number}
 
 
 def _settings(workload: Workload) -> dict[str, object]:

@@ -11,13 +11,14 @@ import json
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
 from sluice.model.history import DEADLINE, ENGINE, PastPhase, PastRun, PastTask
+from sluice.model.ids import JobId
 from sluice.model.job import HIDDEN, Job, RunSpec
 
 SOURCE = "sluice"
@@ -25,11 +26,20 @@ WORK = "work"  # key of the configuration: a digest of the commands
 _COMMANDS = ("mapper", "combiner", "reducer")
 
 
+@dataclass(frozen=True, slots=True)
+class OwnNodes:
+    """Nodes that a job had to itself: their slots by kind of phase, and since when (seconds)."""
+
+    slots: Mapping[str, int]
+    since_s: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
     """Facts that all jobs of a run share.
 
     started_at_s: wall clock, seconds since 1970.  slots: of the cluster, by kind of phase.
+    own: of jobs that had nodes to themselves, which count instead.
     """
 
     run_id: str
@@ -37,6 +47,7 @@ class RunFacts:
     engine: str
     machine_type: str
     slots: Mapping[str, int]
+    own: Mapping[JobId, OwnNodes] = field(default_factory=dict)
 
 
 def profile_name(job: Job) -> str:
@@ -82,6 +93,7 @@ def _past_run(
     entry: JobEntry, by_phase: Mapping[PhaseEntry, list[Attempt]], facts: RunFacts
 ) -> PastRun:
     submitted_at_s = entry.job.submitted_at_s
+    own = facts.own.get(entry.job_id, OwnNodes(facts.slots, submitted_at_s))
     profile = profile_name(entry.job)
     kept = [phase for phase in entry.phases if any(_done(by_phase.get(phase, [])))]
     return PastRun(
@@ -89,14 +101,14 @@ def _past_run(
         profile=profile,
         name=None if profile == str(entry.job_id) else str(entry.job_id),
         source=SOURCE,
-        phases=tuple(_past_phase(phase, by_phase[phase], kept) for phase in kept),
+        phases=tuple(_past_phase(phase, by_phase[phase], kept, own.since_s) for phase in kept),
         succeeded=entry.state is JobState.DONE,
-        submitted_at_s=facts.started_at_s + submitted_at_s,
-        elapsed_s=max(0.0, entry.finished_at_s - submitted_at_s),
+        submitted_at_s=facts.started_at_s + own.since_s,
+        elapsed_s=max(0.0, entry.finished_at_s - own.since_s),
         # A job without a named pool has its own pool, of the same name.
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
-        slots=dict(facts.slots),
+        slots=dict(own.slots),
         configuration={ENGINE: facts.engine, **_configuration(entry.job), **_deadline(entry.job)},
     )
 
@@ -111,7 +123,9 @@ def _done(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
     return (attempt for attempt in attempts if attempt.state is AttemptState.DONE)
 
 
-def _past_phase(entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntry]) -> PastPhase:
+def _past_phase(
+    entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntry], since_s: float
+) -> PastPhase:
     done = sorted(_done(attempts), key=lambda attempt: (attempt.key.task, attempt.key.attempt))
     measure = phase_measure(
         TaskMeasure(max(0.0, a.finished_at_s - a.started_at_s), a.usage, a.launch.tasks)
@@ -134,14 +148,13 @@ def _past_phase(entry: PhaseEntry, attempts: list[Attempt], kept: list[PhaseEntr
         output_records=measure.output_records or 0,
         cpu_s=measure.cpu_s,
         rss_bytes_max=measure.rss_bytes_max,
-        timeline=tuple(task for attempt in done for task in _past_tasks(attempt)),
+        timeline=tuple(task for attempt in done for task in _past_tasks(attempt, since_s)),
         after=tuple(kept.index(each) for each in kept if each.index in entry.phase.after),
     )
 
 
-def _past_tasks(attempt: Attempt) -> list[PastTask]:
-    """The tasks of an attempt: one, in a real run."""
-    began_at_s = attempt.phase.job.job.submitted_at_s
+def _past_tasks(attempt: Attempt, began_at_s: float) -> list[PastTask]:
+    """The tasks of an attempt: one, in a real run. began_at_s: when the run of the job began."""
     fetched_at_s = attempt.shuffled_at_s
     read_bytes = 0 if attempt.usage is None else attempt.usage.input_bytes
     fetched_bytes = 0 if attempt.usage is None else attempt.usage.shuffle_bytes

@@ -58,6 +58,8 @@ class PoolsResult:
             "finished_at_s": one.finished_at_s,
             "deadline_at_s": one.job.deadline_at_s,
             "cost_server_s": one.cost_server_s,
+            "predicted_s": None if option is None else option.predicted_s,
+            "margin": None if option is None else option.run_s / option.predicted_s - 1,
             "met": one.met,
             "why": one.why,
             "least_deadline_at_s": one.least_deadline_at_s,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sluice.model.vm_pools import Prediction, ReconfigureRule, VmPools, VmType
+from sluice.planning.pools.offline_optimum import branch_and_bound
 from sluice.planning.pools.online import vm_aware
 from sluice.planning.pools.pool_sizes import Observation, PoolShape, resize
 from sluice.planning.pools.problem import PoolJob, PoolProblem, options_of
@@ -75,14 +76,15 @@ def _predictions(job_type: int, sizes: Sequence[int]) -> list[Prediction]:
 def schedules(_seeds: int, on_progress: OnProgress) -> Experiment:
     """The three readings of Table 5 under our scheduler, next to the optimum and the paper."""
     on_progress("Table 5")
-    readings: tuple[tuple[str, Mapping[int, int], float | None, str], ...] = (
-        ("as printed", {}, None, "28,010.28, not feasible"),
-        ("jobs 7, 10 of type 4", CORRECTED, 25_829.40, "25,666.23, job 11 late"),
-        ("also job 15 of type 1", {**CORRECTED, 15: 1}, 27_522.01, "27,295.30, job 11 late"),
+    readings: tuple[tuple[str, Mapping[int, int], str], ...] = (
+        ("as printed", {}, "28,010.28, not feasible"),
+        ("jobs 7, 10 of type 4", CORRECTED, "25,666.23, job 11 late"),
+        ("also job 15 of type 1", {**CORRECTED, 15: 1}, "27,295.30, job 11 late"),
     )
     rows: list[dict[str, Cell]] = []
-    for name, types, optimum, paper in readings:
+    for name, types, paper in readings:
         made = vm_aware(example(types))
+        optimum = branch_and_bound(example(types)).cost_server_s
         above = None if optimum is None else 100 * (made.total_cost_server_s / optimum - 1)
         rows.append(
             {"reading": name, "paper: server-s": paper, "optimum": optimum,
@@ -93,7 +95,7 @@ def schedules(_seeds: int, on_progress: OnProgress) -> Experiment:
         rows,
         name="table-5",
         title="The worked example: 15 jobs on pools of 40 VMs (Table 5)",
-        setup="Whole seconds, 12 units in a server; optimum by CP-SAT, proven (spec section 7).",
+        setup="Whole seconds, 12 units in a server; optimum by branch and bound, proven.",
         why=(
             "As printed no schedule is feasible: job 7 is too long for its deadline, and the times"
             " of jobs 7 and 10 are those of type 4. The published schedule is cheaper than the"

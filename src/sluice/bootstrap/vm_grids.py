@@ -1,0 +1,216 @@
+"""Run times of jobs on clusters of every VM type and size, and VMs as nodes of a cluster.
+
+A job of a file with VM pools may list its predictions. A job that lists none gets them here: from
+the stored runs of its profile, by the forecasts that every command uses, or from its own task
+lengths, by a simulation of the job alone. Sizes are powers of two, their halves more, and the whole
+pool. A size that is not faster than a smaller one of its type is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from sluice.bootstrap.job_forecasts import stored_forecasts
+from sluice.bootstrap.predicted_jobs import time_alone_s
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.model.cluster import NODES_MAX, Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import Job
+from sluice.model.machines import VmShape
+from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name
+
+_FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a smaller one
+
+
+@dataclass(frozen=True, slots=True)
+class GridWorkload:
+    """A workload whose jobs all have predictions. forecasts: of the jobs that had none, by cell."""
+
+    workload: Workload
+    forecasts: Mapping[JobId, tuple[JobForecast, ...]] = field(default_factory=dict)
+
+
+def cluster_sizes(vms: int) -> list[int]:
+    """Numbers of VMs to try in a pool of that many.
+
+    >>> cluster_sizes(20)
+    [1, 2, 3, 4, 6, 8, 12, 16, 20]
+    """
+    steps = [1, *(part << power for power in range(vms.bit_length()) for part in (2, 3))]
+    return [*(step for step in steps if step < vms), *([vms] if vms else [])]
+
+
+def with_grids(workload: Workload) -> GridWorkload:
+    """The workload, with predictions for each job that lists none and could have some.
+
+    A job without profile, `run` and lengths is left as it is. The margin of a forecast is that of
+    the file, or else the upper end of the forecast's interval. Raises InvalidInput that names job
+    and field if a VM type has no slots, or nothing is known about the job.
+    """
+    pools = workload.vm_pools
+    wanted = [job for job in workload.jobs if not job.predictions and _is_known(job)]
+    if pools is None or not pools.vm_types or not wanted:
+        return GridWorkload(workload)
+    by_name = [job for job in wanted if not _has_lengths(job)]
+    forecasts, names = _stored(by_name) if by_name else (JobForecasts({}), {})
+    made: dict[JobId, tuple[Prediction, ...]] = {}
+    found: dict[JobId, tuple[JobForecast, ...]] = {}
+    by_phases: dict[object, tuple[Prediction, ...]] = {}
+    for job in wanted:
+        where = f"{workload.source}, job {job.job_id!r}"
+        if _has_lengths(job):
+            key = job.phases, job.driver_s
+            if key not in by_phases:  # many jobs may be alike
+                by_phases[key] = tuple(_simulated(job, pools.vm_types, where))
+            made[job.job_id] = by_phases[key]
+        else:
+            cells = list(_forecast(names[job.job_id], forecasts, pools.vm_types, where))
+            made[job.job_id] = tuple(_faster(_margins(cells, pools)))
+            found[job.job_id] = tuple(cell for _, _, cell in cells)
+    jobs = (replace(job, predictions=made.get(job.job_id, job.predictions))
+            for job in workload.jobs)  # fmt: skip
+    return GridWorkload(replace(workload, jobs=tuple(jobs)), found)
+
+
+def _is_known(job: Job) -> bool:
+    return job.profile is not None or job.run is not None or _has_lengths(job)
+
+
+def _has_lengths(job: Job) -> bool:
+    return bool(job.phases) and all(phase.lengths is not None for phase in job.phases)
+
+
+# --- from past runs -------------------------------------------------------------------------------
+
+_Cell = tuple[VmType, int, JobForecast]
+
+
+def _stored(jobs: Iterable[Job]) -> tuple[JobForecasts, dict[JobId, str]]:
+    """The forecasts behind these jobs, and the name of each job's profile."""
+    from sluice.store.profiles import Profiles
+
+    with Profiles.open() as profiles:
+        names = {job.job_id: profile_name(job) for job in jobs}
+        names = {job: profiles.profile_named(name) or name for job, name in names.items()}
+        return stored_forecasts(names.values(), profiles), names
+
+
+def _forecast(
+    name: str, forecasts: JobForecasts, types: Iterable[VmType], where: str
+) -> Iterator[_Cell]:
+    for one in types:
+        for vms in cluster_sizes(one.vms):
+            found = forecasts.of(name, slots=slots_of(_shape(one, where), vms))
+            if found.predicted_s is None:
+                raise InvalidInput(
+                    f"profile {name!r} gives no predictions: {found.why_not}",
+                    where=where,
+                    hint="give predictions, or measure the job with `sluice profile-run`",
+                )
+            yield one, vms, found
+
+
+def slots_of(shape: VmShape, vms: int) -> dict[str, int]:
+    """Slots by kind of phase on that many VMs."""
+    maps, reduces = shape.map_slots, shape.reduce_slots
+    if not shape.has_typed_slots:
+        maps = reduces = shape.containers_of_any
+    return {"map": vms * maps, "reduce": vms * reduces}
+
+
+def _margins(cells: Iterable[_Cell], pools: VmPools) -> Iterator[Prediction]:
+    for one, vms, found in cells:
+        assert found.predicted_s is not None, "cells without a time are refused"
+        error = None
+        if not pools.prediction_error:
+            high_s = found.predicted_s if found.high_s is None else found.high_s
+            error = max(0.0, high_s / found.predicted_s - 1)
+        yield Prediction(vm_type=one.type_id, vms=vms, time_s=found.predicted_s, error=error)
+
+
+# --- from task lengths ----------------------------------------------------------------------------
+
+
+def _simulated(job: Job, types: Iterable[VmType], where: str) -> list[Prediction]:
+    found = []
+    for one in types:
+        for vms in cluster_sizes(one.vms):
+            cluster = Cluster(nodes=tuple(_nodes(one, vms, _shape(one, where))))
+            time_s = time_alone_s(job, cluster)
+            if time_s is None:
+                raise InvalidInput(
+                    f"the VMs of type {one.type_id!r} have no slots for one of its phases",
+                    where=where,
+                    hint="give the type more kinds of slots, or the job predictions",
+                )
+            found.append(
+                Prediction(vm_type=one.type_id, vms=vms, time_s=time_s + job.driver_s, error=None)
+            )
+    return list(_faster(found))
+
+
+def _faster(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    """Predictions without those that are no faster than a smaller cluster of the same type."""
+    least_s: dict[str, float] = {}
+    for one in predictions:
+        if one.vm_type in least_s and not one.time_s < least_s[one.vm_type] * _FASTER:
+            continue
+        least_s[one.vm_type] = one.time_s
+        yield one
+
+
+def _shape(one: VmType, where: str) -> VmShape:
+    if one.shape is None:
+        raise InvalidInput(
+            f"predictions is missing, and type {one.type_id!r} of vm_types has no slots to predict"
+            " it on",
+            where=where,
+            hint='give predictions as in {VM-1: {"10": 250}}, or map_slots and reduce_slots to'
+            " the type",
+        )
+    return one.shape
+
+
+# --- VMs as nodes ---------------------------------------------------------------------------------
+
+
+def has_vm_nodes(workload: Workload) -> bool:
+    """Whether the VMs of its pools can be the cluster: it has none, and VM types have slots."""
+    pools = workload.vm_pools
+    if workload.cluster is not None or pools is None:
+        return False
+    return any(one.vms and one.shape is not None for one in pools.vm_types)
+
+
+def with_vm_nodes(workload: Workload) -> Workload:
+    """The workload with one node for each VM, if `has_vm_nodes`. Raises InvalidInput."""
+    if not has_vm_nodes(workload):
+        return workload
+    assert workload.vm_pools is not None, "it has VM types"
+    types = workload.vm_pools.vm_types
+    if sum(one.vms for one in types) > NODES_MAX:
+        raise InvalidInput(
+            f"vm_types have more than {NODES_MAX} VMs together",
+            where=workload.source,
+            hint="give fewer vms",
+        )
+    nodes = [node for one in types if one.vms
+             for node in _nodes(one, one.vms, _shape(one, workload.source))]  # fmt: skip
+    return replace(workload, cluster=Cluster(nodes=tuple(nodes)))
+
+
+def _nodes(one: VmType, vms: int, shape: VmShape) -> Iterator[Node]:
+    """VMs of a type, as `<type>-1` to `<type>-n`."""
+    for number in range(1, vms + 1):
+        yield Node(
+            node_id=NodeId(f"{one.type_id}-{number}"),
+            map_slots=shape.map_slots,
+            reduce_slots=shape.reduce_slots,
+            containers=0 if shape.has_typed_slots else shape.containers_of_any,
+            vm_type=one.type_id,
+            vm_units=one.units,
+        )

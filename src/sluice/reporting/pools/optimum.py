@@ -1,0 +1,106 @@
+"""The optimum with all arrivals known beforehand, next to the cost of the online scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.planning.pools.offline_optimum import OfflineOptimum
+from sluice.planning.pools.schedule import PoolSchedule
+from sluice.planning.pools.slots import Slot
+from sluice.reporting.formatting import NOTHING, count, hundredths, tenths
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.table import Table
+
+_ROWS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class OptimumResult:
+    """The cheapest schedule, and that of the VM-aware scheduler for the same jobs."""
+
+    optimum: OfflineOptimum
+    online: PoolSchedule
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether a schedule that meets all deadlines was found."""
+        return self.optimum.cost_server_s is not None
+
+    @property
+    def above_optimum(self) -> float | None:
+        """Share by which the online schedule costs more; None unless both meet all deadlines."""
+        best = self.optimum.cost_server_s
+        if best is None or self.online.missed:
+            return None
+        return self.online.total_cost_server_s / best - 1 if best else 0.0
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        optimum = self.optimum
+        has_bound = optimum.cost_server_s is not None or not optimum.is_proven
+        return {
+            "cost_server_s": optimum.cost_server_s,
+            "bound_server_s": optimum.bound_server_s if has_bound else None,
+            "proven": optimum.is_proven,
+            "method": optimum.method,
+            "online_cost_server_s": self.online.total_cost_server_s,
+            "online_missed": list(self.online.missed),
+            "above_optimum": self.above_optimum,
+            "jobs": {job: self._job(slot) for job, slot in optimum.slots.items()},
+        }
+
+    def _job(self, slot: Slot) -> dict[str, object]:
+        return {
+            "vm_type": self.online.problem.types[slot.option.pool].type_id,
+            "vms": slot.option.vms,
+            "started_at_s": slot.start_s,
+            "finished_at_s": slot.end_s,
+            "cost_server_s": slot.option.cost_server_s,
+        }
+
+
+def optimum_table(result: OptimumResult) -> Table | None:
+    """One row for each job of the cheapest schedule; None without one."""
+    slots = result.optimum.slots
+    if not slots:
+        return None
+    table = plain_table(left_out(max(0, len(slots) - _ROWS_MAX)))
+    table.add_column("job", no_wrap=True)
+    table.add_column("VM type", no_wrap=True)
+    for name in ("VMs", "start s", "end s", "server-s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for job, slot in list(slots.items())[:_ROWS_MAX]:
+        table.add_row(
+            name_cell(job),
+            plain_text(result.online.problem.types[slot.option.pool].type_id),
+            plain_text(count(slot.option.vms)),
+            plain_text(tenths(slot.start_s)),
+            plain_text(tenths(slot.end_s)),
+            plain_text(hundredths(slot.option.cost_server_s)),
+        )
+    return table
+
+
+def optimum_panel(result: OptimumResult) -> Panel:
+    """The optimum, whether it is proven, and what the online scheduler costs."""
+    optimum, above = result.optimum, result.above_optimum
+    proof = "proven" if optimum.is_proven else f"not proven, at least {_cost(optimum)}"
+    if optimum.cost_server_s is None:
+        found = "no schedule meets all deadlines" if optimum.is_proven else "none found"
+    else:
+        found = f"{hundredths(optimum.cost_server_s)} server-seconds"
+    online = f"{hundredths(result.online.total_cost_server_s)} server-seconds"
+    if result.online.missed:
+        online = f"misses {', '.join(result.online.missed[:5])}"
+    rows = [("optimum", found), ("proof", f"{proof}, by {optimum.method}"), ("online", online)]
+    if above is not None:
+        rows.append(("online above it", f"{100 * above:.2f} %"))
+    return framed("all arrivals known", rows)
+
+
+def _cost(optimum: OfflineOptimum) -> str:
+    return hundredths(optimum.bound_server_s) if optimum.bound_server_s else NOTHING

@@ -1,0 +1,108 @@
+"""Pools of VMs with real tasks: two jobs are measured, predicted, planned, run and explained."""
+
+import json
+
+import pytest
+from tests.live.command_line import Place
+
+WAITS = "sh -c 'sleep 0.5; cat'"
+TYPES = [
+    {"id": "small", "units": 1, "vms": 4, "map_slots": 1, "reduce_slots": 1},
+    {"id": "large", "units": 2, "vms": 2, "map_slots": 2, "reduce_slots": 1},
+]
+
+
+def job(name, deadline_s, **more):
+    run = {"input": ["in"], "output": f"out/{name}", "mapper": WAITS, "reducer": "cat"}
+    own = {"id": name, "profile": f"p-{name}", "deadline_s": deadline_s}
+    return own | {"reduces": {"tasks": 1}, "run": run} | more
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    place.write_input("in", *("a\t1\n" for _ in range(4)))
+    yield place
+    place.end()
+
+
+def write(place, *jobs, **more):
+    document = {"version": 1, "server_units": 4, "vm_types": TYPES, "jobs": list(jobs)}
+    place.file.write_text(json.dumps(document | more))
+
+
+def answer(place, *words, codes=(0,)):
+    code, out, complained = place.sluice(*words, "--json")
+    assert code in codes, complained
+    return json.loads(out)
+
+
+@pytest.mark.slow
+def test_from_two_measured_jobs_to_a_run_that_meets_their_deadlines(place):
+    """The commands of docs/pools.md, in the order of the page."""
+    write(place, job("a", 60), job("b", 60), reconfigure={"window_s": 30, "beta": 1.5})
+    file = str(place.file)
+    answer(place, "profile-run", file, "--slots", "1,2,4")
+    grid = answer(place, "pools", file, "--grid")["grid"]
+    planned = answer(place, "pools", file, "--tick", "0")
+    changed = answer(place, "pools", file, "--reconfigure")
+    simulated = answer(place, "simulate", file, "--tasks", "vm-pools")
+    ran = answer(place, "run", file, "--tasks", "vm-pools")
+    recorded = answer(place, "why", "a")
+    chosen = answer(place, "why", "a", "--file", file)
+    story = place.sluice("story", "b")[1]
+
+    # One VM runs the four maps one after the other, and more VMs are faster and dearer.
+    for name in ("a", "b"):
+        small = grid[name]["small"]
+        assert small["1"]["predicted_s"] > small["2"]["predicted_s"] > 0.5
+        assert small["1"]["margin"] >= 0
+        assert planned["jobs"][name]["predicted_s"] == pytest.approx(
+            grid[name][planned["jobs"][name]["vm_type"]][str(planned["jobs"][name]["vms"])][
+                "predicted_s"
+            ]
+        )
+    assert [] == planned["missed"] == changed["missed"]
+    # The same VMs at job level, in the simulator and for real.
+    for document in (simulated, ran):
+        assert {
+            name: (one["vm_type"], one["vms"]) for name, one in planned["jobs"].items()
+        } == {
+            name: (one["vm_type"], one["vms"])
+            for name, one in document["vm_pools"]["jobs"].items()
+        }  # fmt: skip
+        assert all(one["met"] for one in document["vm_pools"]["jobs"].values())
+    assert {"a": True, "b": True} == {
+        name: one["deadline_met"] for name, one in ran["jobs"].items()
+    }
+    assert "done" == recorded["state"]
+    assert (chosen["vm_type"], chosen["vms"]) == (
+        planned["jobs"]["a"]["vm_type"], planned["jobs"]["a"]["vms"],
+    )  # fmt: skip
+    assert f"of {planned['jobs']['b']['vm_type']}" in story
+    # What the run measured counts for the VMs that each job had, not for all of them.
+    stored = answer(place, "profiles", "p-a")["profiles"]["p-a"]["runs"]
+    assert planned["jobs"]["a"]["vms"] == stored[0]["slots"]["reduce"]
+
+
+def test_a_job_of_which_nothing_is_known_is_refused_before_anything_runs(place):
+    write(place, job("a", 60))
+    code, out, complained = place.run("--tasks", "vm-pools")
+
+    assert (2, "") == (code, out)
+    assert "'a'" in complained
+    assert "profile-run" in complained
+    assert not (place.folder / "out").exists()
+
+
+def test_real_jobs_have_vms_to_themselves(place):
+    """Two jobs that need all small VMs, one after the other, by given predictions."""
+    short = {"small": {"4": 2}}
+    write(place, job("a", 100, predictions=short), job("b", 100, predictions=short))
+    code, ran = place.document("--tasks", "vm-pools")
+    rows = ran["vm_pools"]["jobs"]
+    first, second = sorted(rows.values(), key=lambda row: row["started_at_s"])
+
+    assert 0 == code
+    assert {4} == {row["vms"] for row in rows.values()}
+    assert first["finished_at_s"] <= second["started_at_s"]

@@ -1,0 +1,212 @@
+"""Pools of VMs at task level: jobs have nodes to themselves, as the planner decides."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import sluice
+from sluice.api.simulate import Scheduling, simulated
+from sluice.core.transitions import JobState
+
+TWO_TYPES = """\
+version: 1
+server_units: 4
+vm_types:
+  - {id: small, units: 1, vms: 4, map_slots: 1, reduce_slots: 1}
+  - {id: large, units: 2, vms: 2, map_slots: 2, reduce_slots: 1}
+"""
+JOBS = """\
+jobs:
+  - {id: a, deadline_s: 60, maps: {tasks: 8, avg_s: 10}, reduces: {tasks: 1, avg_s: 5}}
+  - {id: b, submitted_at_s: 5, deadline_s: 30, maps: {tasks: 4, avg_s: 10}}
+  - {id: c, submitted_at_s: 6, deadline_s: 90, maps: {tasks: 6, avg_s: 10}}
+"""
+
+
+def run(text, *settings, seed=0):
+    """The scheduler at the end of a simulation, and the rows of the jobs."""
+    how = Scheduling(tasks="vm-pools", settings=settings, seed=seed)
+    scheduler, result = simulated(sluice.parse_workload(text), how)
+    return scheduler, result.document()["vm_pools"]
+
+
+def shared_nodes(state):
+    """Nodes that ran tasks of two jobs at one time."""
+    spans: dict[str, list[tuple[float, float, str]]] = {}
+    for attempt in state.closed:
+        spans.setdefault(attempt.node.node_id, []).append(
+            (attempt.started_at_s, attempt.finished_at_s, attempt.key.job_id)
+        )
+    return [
+        (node, before, after)
+        for node, found in spans.items()
+        for before, after in pairwise(sorted(found))
+        if before[1] > after[0] and before[2] != after[2]
+    ]
+
+
+def test_each_job_runs_on_vms_of_its_own():
+    scheduler, rows = run(TWO_TYPES + JOBS)
+    nodes: dict[str, set[str]] = {}
+    for attempt in scheduler.state.closed:
+        nodes.setdefault(attempt.key.job_id, set()).add(attempt.node.node_id)
+
+    assert {"a", "b", "c"} == set(rows["jobs"])
+    for job, row in rows["jobs"].items():
+        assert row["met"], job
+        assert {node.rpartition("-")[0] for node in nodes[job]} == {row["vm_type"]}
+        assert len(nodes[job]) == row["vms"]
+    assert [] == shared_nodes(scheduler.state)
+
+
+def test_unit_seconds_are_those_of_the_vms_held():
+    _, rows = run(TWO_TYPES + JOBS)
+    units = {"small": 1, "large": 2}
+
+    for row in rows["jobs"].values():
+        held_s = row["finished_at_s"] - row["started_at_s"]
+        assert row["unit_s"] == pytest.approx(held_s * row["vms"] * units[row["vm_type"]])
+    assert rows["unit_s"] == pytest.approx(sum(row["unit_s"] for row in rows["jobs"].values()))
+
+
+@st.composite
+def files(draw, *, tight=1.0):
+    """Jobs of even waves on two pools; deadlines from tight to loose."""
+    jobs = []
+    for number in range(draw(st.integers(1, 6))):
+        maps, avg_s = draw(st.integers(1, 8)), draw(st.integers(1, 12))
+        least_s = avg_s * -(-maps // 4)  # on all VMs of a pool
+        deadline_s = least_s + int(tight * draw(st.integers(0, 60)))
+        jobs.append(
+            f"  - {{id: j{number}, submitted_at_s: {draw(st.integers(0, 30))},"
+            f" deadline_s: {deadline_s}, maps: {{tasks: {maps}, avg_s: {avg_s}}}}}\n"
+        )
+    return TWO_TYPES + "jobs:\n" + "".join(jobs)
+
+
+@settings(max_examples=25)
+@given(text=files(tight=2.0))
+def test_tasks_run_as_the_schedule_of_jobs_says(text):
+    """Predictions are exact here, so that both levels decide alike while no deadline is missed."""
+    planned = sluice.pools(sluice.parse_workload(text), tick_s=0)
+    scheduler, rows = run(text)
+    event(f"missed: {len(planned.missed)}")
+
+    assert [] == shared_nodes(scheduler.state)
+    if not planned.missed:
+        assert rows["jobs"] == {
+            job: {
+                "vm_type": one["vm_type"],
+                "vms": one["vms"],
+                "started_at_s": one["started_at_s"],
+                "planned_until_s": pytest.approx(one["finished_at_s"]),
+                "finished_at_s": pytest.approx(one["finished_at_s"]),
+                "unit_s": pytest.approx(4 * one["cost_server_s"]),
+                "met": True,
+            }
+            for job, one in planned.document()["jobs"].items()
+        }
+
+
+@settings(max_examples=25)
+@given(text=files(), rule=st.sampled_from(["vm-aware", "instant-opt"]), seed=st.integers(0, 50))
+def test_whatever_happens_all_jobs_end_and_share_no_node(text, rule, seed):
+    """Nodes are lost and come back, tasks are slow and fail, deadlines are missed."""
+    scheduler, rows = run(
+        text, f"vm_rule={rule}", "node_mtbf_s=60", "node_repair_s=10", "node_timeout_s=5",
+        "jitter=0.2", "p_slow=0.1", "task_failure=0.05", seed=seed,
+    )  # fmt: skip
+    state = scheduler.state
+    event(f"late: {sum(not row['met'] for row in rows['jobs'].values())}")
+
+    assert {job.state for job in state.jobs.values()} <= {JobState.DONE, JobState.FAILED}
+    assert [] == shared_nodes(state)
+    for job, row in rows["jobs"].items():
+        assert row["started_at_s"] >= state.jobs[job].job.submitted_at_s
+    again, _ = run(
+        text, f"vm_rule={rule}", "node_mtbf_s=60", "node_repair_s=10", "node_timeout_s=5",
+        "jitter=0.2", "p_slow=0.1", "task_failure=0.05", seed=seed,
+    )  # fmt: skip
+    assert [one.key for one in state.closed] == [one.key for one in again.state.closed]
+
+
+def test_a_job_without_a_deadline_or_one_that_is_too_soon_runs_all_the_same():
+    text = TWO_TYPES + (
+        "jobs:\n  - {id: free, maps: {tasks: 2, avg_s: 10}}\n"
+        "  - {id: hasty, deadline_s: 3, maps: {tasks: 2, avg_s: 10}}\n"
+    )
+    scheduler, rows = run(text)
+
+    assert {job.state for job in scheduler.state.jobs.values()} == {JobState.DONE}
+    assert (True, False) == tuple(rows["jobs"][name]["met"] for name in ("free", "hasty"))
+
+
+def test_vms_that_boot_start_tasks_later_and_are_held_longer():
+    plain, booted = (
+        run(TWO_TYPES + JOBS, "vm_rule=instant-opt", f"vm_boot_s={boot_s}")[1] for boot_s in (0, 5)
+    )
+
+    assert booted["jobs"]["a"]["finished_at_s"] == plain["jobs"]["a"]["finished_at_s"] + 5
+    assert booted["unit_s"] > plain["unit_s"]
+
+
+def test_a_job_that_takes_longer_than_planned_keeps_its_vms():
+    """The prediction is far too short: whoever waits for these VMs is planned again."""
+    text = TWO_TYPES.replace("vms: 2", "vms: 0").replace("vms: 4", "vms: 1") + (
+        "jobs:\n"
+        "  - {id: long, deadline_s: 99, maps: {tasks: 1, avg_s: 50},"
+        " predictions: {small: {'1': 10}}}\n"
+        "  - {id: next, submitted_at_s: 1, deadline_s: 99, maps: {tasks: 1, avg_s: 5},"
+        " predictions: {small: {'1': 5}}}\n"
+    )
+    scheduler, rows = run(text)
+
+    assert [] == shared_nodes(scheduler.state)
+    assert 50 == rows["jobs"]["long"]["finished_at_s"] == rows["jobs"]["next"]["started_at_s"]
+
+
+def why(text, job, at_s):
+    return sluice.why(
+        job, source=sluice.parse_workload(text), tasks="vm-pools", at_s=at_s
+    ).reason.text()
+
+
+def test_why_says_which_vms_a_job_waits_for():
+    text = TWO_TYPES.replace("vms: 2", "vms: 0").replace("vms: 4", "vms: 1") + (
+        "jobs:\n  - {id: first, deadline_s: 30, maps: {tasks: 2, avg_s: 10}}\n"
+        "  - {id: second, submitted_at_s: 1, deadline_s: 60, maps: {tasks: 1, avg_s: 10}}\n"
+    )
+
+    assert "all slots of its 1 VM of small are busy" == why(text, "first", 5)
+    assert "it has a reservation for 1 VM of small from 20 s on" == why(text, "second", 5)
+    told = sluice.story("second", source=sluice.parse_workload(text), tasks="vm-pools")
+    assert "got 1 VM of small" in str(told.document())
+
+
+def test_a_cluster_without_vm_types_is_served_first_in_first_out():
+    text = (
+        "version: 1\ncluster: {map_slots: 2}\n"
+        "jobs: [{id: a, maps: {tasks: 3, avg_s: 10}}, {id: b, maps: {tasks: 1, avg_s: 10}}]\n"
+    )
+    notes: list[str] = []
+    made = sluice.simulate(sluice.parse_workload(text), tasks="vm-pools", on_message=notes.append)
+
+    assert made.makespan_s == sluice.simulate(sluice.parse_workload(text)).makespan_s
+    assert "no node has a VM type" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("job", "what"),
+    [
+        ("{id: a, deadline_s: 9, predictions: {small: {'9': 3}}, maps: {tasks: 1, avg_s: 3}}",
+         "no prediction of it fits"),
+        ("{id: a, deadline_s: 9, maps: {tasks: 1}, run: {input: [x], output: y, mapper: cat}}",
+         "gives no predictions"),
+    ],
+)  # fmt: skip
+def test_jobs_that_pools_cannot_serve_are_refused(job, what, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    with pytest.raises(sluice.InvalidInput, match=what):
+        run(f"{TWO_TYPES}jobs: [{job}]\n")
