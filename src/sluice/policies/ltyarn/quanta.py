@@ -8,6 +8,7 @@ tasks, a queue the mean quantum of its active children, if there are any.
 from __future__ import annotations
 
 import heapq
+import math
 
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState
@@ -22,6 +23,7 @@ class Quanta:
         self._learned: dict[AppNode, None] = {}  # with a task that has just finished
         self._stale: dict[QueueNode, None] = {}  # whose children's quanta or activity changed
         self._ends: list[tuple[float, int, AppNode]] = []  # when the next young task gets old
+        self._due_s: dict[AppNode, float] = {}  # of each application, its entry that counts
         self._pushed = 0
 
     # --- quanta -----------------------------------------------------------------------------------
@@ -106,6 +108,7 @@ class Quanta:
     def restart(self, apps: list[AppNode], at_s: float) -> None:
         """A new round: every running task counts as started at its beginning. Erratum E8."""
         self._ends.clear()
+        self._due_s.clear()
         for app in apps:
             tasks = app.tasks
             tasks.young = dict.fromkeys([*tasks.old, *tasks.young], at_s)
@@ -118,7 +121,10 @@ class Quanta:
         """Tasks that have run for a quantum by now are no longer young."""
         ends = self._ends
         while ends and ends[0][0] <= now_s:
-            app = heapq.heappop(ends)[2]
+            due_s, _, app = heapq.heappop(ends)
+            if self._due_s.get(app) != due_s:
+                continue  # another entry has taken its place
+            del self._due_s[app]
             tasks, quantum_s = app.tasks, app.quantum_s
             amount = young_ends = 0.0
             while tasks.young:
@@ -131,14 +137,20 @@ class Quanta:
                 young_ends += tasks.amounts[attempt] * (start_s + quantum_s)
             if amount:
                 _add(app, -amount, -young_ends)
-                self._watch(app)
+            self._watch(app)
 
     def _watch(self, app: AppNode) -> None:
-        """Note when the application's oldest young task gets old."""
-        if app.tasks.young:
+        """Note when the application's oldest young task gets old.
+
+        The note may be early, as that task may end before; it is never late.
+        """
+        if not app.tasks.young:
+            return
+        due_s = next(iter(app.tasks.young.values())) + app.quantum_s
+        if due_s < self._due_s.get(app, math.inf):
+            self._due_s[app] = due_s
             self._pushed += 1
-            first_s = next(iter(app.tasks.young.values()))
-            heapq.heappush(self._ends, (first_s + app.quantum_s, self._pushed, app))
+            heapq.heappush(self._ends, (due_s, self._pushed, app))
 
 
 def _add(app: AppNode, amount: float, ends: float) -> None:
@@ -162,4 +174,4 @@ def _carry(app: AppNode, amount: float, ends: float) -> None:
 
 
 def _depth(node: ShareNode) -> int:
-    return sum(1 for _ in node.line())
+    return len(node.path)
