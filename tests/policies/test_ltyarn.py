@@ -289,3 +289,21 @@ def test_a_task_gets_old_although_an_earlier_one_of_its_job_has_ended():
     result = sluice.simulate(workload(2, ["a"], apps), tasks="ltrf", settings=options)
 
     assert {"a": 14.0, "x": 10.0, "y": 4.0} == result.document()["probes"]["9"]["f"]
+
+
+def test_the_quantum_of_a_queue_is_the_mean_of_many_active_jobs():
+    """Of 90 jobs, some of which end between the probes; lengths are whole seconds."""
+    lengths = {f"j{n}": [1 + (n + k) % 5 for k in range(2 + n % 3)] for n in range(90)}
+    apps = [(name, "a", 0, one) for name, one in lengths.items()]
+    options = {"probe_s": [2, 3, 5, 7, 9]}
+
+    result = sluice.simulate(workload(50, ["a"], apps), tasks="ltrf", settings=options)
+
+    for at_s, probe in result.document()["probes"].items():
+        quanta = probe["quantum_s"]
+        ended = dict.fromkeys(lengths, 0)
+        for one in result.attempts:
+            ended[str(one.key.job_id)] += one.finished_at_s <= float(at_s)
+        active = [name for name, count in ended.items() if count < len(lengths[name])]
+        assert quanta["a"] == pytest.approx(sum(quanta[name] for name in active) / len(active))
+        assert len(active) > 64 or at_s != "2"

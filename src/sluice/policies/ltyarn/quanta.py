@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import heapq
 import math
+from typing import Final
 
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
+
+_SUMMED_MAX: Final = 64
 
 
 class Quanta:
@@ -35,8 +38,15 @@ class Quanta:
 
     def activity(self, node: ShareNode) -> None:
         """The node has become active, or is no longer."""
-        if node.parent is not None:
-            self._stale[node.parent] = None
+        self._change(node, node.quantum_s if node.is_active else -node.quantum_s)
+
+    def _change(self, node: ShareNode, more: float) -> None:
+        """The sum of the quanta of its parent's active children has changed."""
+        queue = node.parent
+        if queue is not None:
+            self._stale[queue] = None
+            queue.quanta_sum += more
+            queue.quanta_changes += 1
 
     def finished(self, app: AppNode, attempt: Attempt) -> None:
         """Learn the length of a task that ended well."""
@@ -50,8 +60,9 @@ class Quanta:
         if not (self._learned and self._is_adaptive):
             return
         for app in self._learned:
+            before_s = app.quantum_s
             self._set(app, app.finished_s / app.finished, now_s)
-            self.activity(app)
+            self._change(app, app.quantum_s - before_s if app.is_active else 0.0)
         self._learned.clear()
         while self._stale:
             # The deepest first: a changed queue makes its parent stale.
@@ -59,10 +70,11 @@ class Quanta:
             del self._stale[deepest]
             if not deepest.active:
                 continue
-            mean_s = sum(child.quantum_s for child in deepest.active) / len(deepest.active)
+            mean_s = _mean_s(deepest)
             if mean_s != deepest.quantum_s:
+                more = mean_s - deepest.quantum_s
                 deepest.quantum_s = mean_s
-                self.activity(deepest)
+                self._change(deepest, more if deepest.is_active else 0.0)
 
     def _set(self, app: AppNode, quantum_s: float, now_s: float) -> None:
         if quantum_s == app.quantum_s:
@@ -171,6 +183,18 @@ def _carry(app: AppNode, amount: float, ends: float) -> None:
         queue.usage.young_amount += amount
         queue.usage.young_ends += ends
         queue = queue.parent
+
+
+def _mean_s(queue: QueueNode) -> float:
+    """The mean quantum of the active children of a queue.
+
+    Many are summed up only now and then, so that rounding does not pile up.
+    """
+    count = len(queue.active)
+    if count <= _SUMMED_MAX or queue.quanta_changes >= count:
+        queue.quanta_sum = sum([child.quantum_s for child in queue.active])
+        queue.quanta_changes = 0
+    return queue.quanta_sum / count
 
 
 def _depth(node: ShareNode) -> int:

@@ -57,12 +57,13 @@ class QueueNode(ShareNode):
     """A queue.
 
     children: in order of definition.  active: those with waiting or running tasks.
-    children_use: what its children have used together.
+    children_use: what its children have used together.  quanta_sum: of the quanta of the active
+    ones; quanta_changes: since they were summed up.
     """
 
     __slots__ = (
-        "_weights", "active", "children", "children_use", "credits", "order", "share_max",
-        "share_min", "turns",
+        "_weights", "active", "children", "children_use", "credits", "order", "quanta_changes",
+        "quanta_sum", "share_max", "share_min", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +78,8 @@ class QueueNode(ShareNode):
         self.children_use = usage.fresh()
         self._weights: float | None = None
         self.active: dict[ShareNode, None] = {}
+        self.quanta_sum = 0.0
+        self.quanta_changes = 0
         self.turns: Turns[ShareNode] = Turns(order)
         self.credits: CreditBook | None = None
         if parent is not None:
