@@ -60,6 +60,15 @@ COMPILED = (
     "sluice/policies/fifo.py",
     "sluice/policies/job_order.py",
     "sluice/policies/late.py",
+    "sluice/policies/ltyarn/accounts.py",
+    "sluice/policies/ltyarn/allocation.py",
+    "sluice/policies/ltyarn/credits.py",
+    "sluice/policies/ltyarn/orders.py",
+    "sluice/policies/ltyarn/quanta.py",
+    "sluice/policies/ltyarn/rounds.py",
+    "sluice/policies/ltyarn/tree.py",
+    "sluice/policies/ltyarn/turns.py",
+    "sluice/policies/ltyarn/usage.py",
     "sluice/policies/progress_rate.py",
     "sluice/policies/sepb.py",
     "sluice/policies/share_order.py",
@@ -71,6 +80,7 @@ COMPILED = (
     "sluice/simulation/driver.py",
     "sluice/simulation/efforts.py",
     "sluice/simulation/execution.py",
+    "sluice/simulation/heartbeats.py",
 )
 
 

@@ -69,11 +69,19 @@ def test_an_imported_history_has_a_ledger_under_each_rule():
         assert sum(row["used"] for row in ledger["tenants"].values()) > 0
 
 
-def test_a_chart_is_written(tmp_path, monkeypatch):
+def test_a_chart_shows_debts_degrees_gains_and_the_lorenz_curve(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert 0 == sluice("fairness", "--file", TENANTS, "--plot", "ledger.json").code
-    assert "vconcat" in json.loads((tmp_path / "ledger.json").read_text())
+    views = json.loads((tmp_path / "ledger.json").read_text())["vconcat"]
+    assert ["Owed", "Fairness degree", "Benefit and loss", "Lorenz curve"] == [
+        view["title"]["text"] for view in views
+    ]
+    found = document("fairness", "--file", TENANTS)
+    drawn = [row["value"] for row in views[2]["data"]["values"]]
+    assert drawn == [one[what] for one in found["periods"] for what in ("benefit", "loss")]
+    lorenz = [row["value"] for row in views[3]["data"]["values"] if row["what"] == "tenants"]
+    assert lorenz == found["lorenz"]
 
 
 @pytest.mark.parametrize(

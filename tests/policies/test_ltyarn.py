@@ -256,3 +256,54 @@ def test_bad_input_names_its_field(change, fragment):
 
     with pytest.raises(sluice.InvalidInput, match=fragment):
         workload(4, queues, [("x", "a", 0, [1], phase)], change.get("settings"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds(), st.sampled_from([0.3, 1.0, 4.0, 20.0]))
+def test_counted_use_is_that_of_the_equation_at_any_instant(world, quantum_s):
+    """Equation (15): a finished task counts its length, a running one at least the quantum."""
+    containers, tree, apps, _ = world
+    instants = [0.1, 1.7, 4, 5.55, 9, 14.2, 40]
+    options = {"quantum_s": quantum_s, "adaptive": False, "probe_s": instants}
+    result = sluice.simulate(workload(containers, tree, apps), tasks="ltrf", settings=options)
+
+    for at_s in instants:
+        found = result.document()["probes"][f"{at_s:g}"]["f"]
+        used = dict.fromkeys(found, 0.0)
+        for one in result.attempts:
+            ran_s = min(at_s, one.finished_at_s) - one.started_at_s
+            if one.finished_at_s > at_s:
+                ran_s = max(quantum_s, ran_s) if one.started_at_s < at_s else 0.0
+            for name in (str(one.key.job_id), str(one.phase.job.pool.pool_id)):
+                if name in used:  # it has arrived
+                    used[name] += one.tasks * max(0.0, ran_s)
+        used["org"] = used["a"] + used["b"]
+        assert found == {name: pytest.approx(units, abs=1e-9) for name, units in used.items()}
+
+
+def test_a_task_gets_old_although_an_earlier_one_of_its_job_has_ended():
+    """At 9 s: 1 and 0.5 s of two ended tasks, 8.5 s of a third, and a quantum of 4 s of y."""
+    apps = [("x", "a", 0, [1, 0.5, 10]), ("y", "a", 8, [4])]
+    options = {"quantum_s": 4.0, "adaptive": False, "probe_s": [4.2, 9]}
+
+    result = sluice.simulate(workload(2, ["a"], apps), tasks="ltrf", settings=options)
+
+    assert {"a": 14.0, "x": 10.0, "y": 4.0} == result.document()["probes"]["9"]["f"]
+
+
+def test_the_quantum_of_a_queue_is_the_mean_of_many_active_jobs():
+    """Of 90 jobs, some of which end between the probes; lengths are whole seconds."""
+    lengths = {f"j{n}": [1 + (n + k) % 5 for k in range(2 + n % 3)] for n in range(90)}
+    apps = [(name, "a", 0, one) for name, one in lengths.items()]
+    options = {"probe_s": [2, 3, 5, 7, 9]}
+
+    result = sluice.simulate(workload(50, ["a"], apps), tasks="ltrf", settings=options)
+
+    for at_s, probe in result.document()["probes"].items():
+        quanta = probe["quantum_s"]
+        ended = dict.fromkeys(lengths, 0)
+        for one in result.attempts:
+            ended[str(one.key.job_id)] += one.finished_at_s <= float(at_s)
+        active = [name for name, count in ended.items() if count < len(lengths[name])]
+        assert quanta["a"] == pytest.approx(sum(quanta[name] for name in active) / len(active))
+        assert len(active) > 64 or at_s != "2"

@@ -7,6 +7,7 @@ from tests.policies.ltyarn_worlds import workload
 
 from sluice.api.simulate import Scheduling, simulated
 from sluice.bootstrap import reports, resolved_settings, scheduler_for
+from sluice.core.codec import decode, encode
 from sluice.core.scheduler import Scheduler
 
 APPS = [
@@ -27,12 +28,13 @@ def bytes_of(scheduler):
 
 
 @pytest.mark.parametrize("tasks", SETTINGS)
-def test_a_fresh_scheduler_rebuilds_the_accounts_from_the_events(tasks, monkeypatch):
-    events = []
+def test_a_fresh_scheduler_rebuilds_the_accounts_from_the_journal(tasks, monkeypatch):
+    """The events go through the text of the journal."""
+    lines = []
     handle = Scheduler.handle
 
     def heard(self, event):
-        events.append(event)
+        lines.append(encode(event).encode())
         return handle(self, event)
 
     monkeypatch.setattr(Scheduler, "handle", heard)
@@ -43,8 +45,8 @@ def test_a_fresh_scheduler_rebuilds_the_accounts_from_the_events(tasks, monkeypa
     again = scheduler_for(
         settings=resolved_settings({}, SETTINGS[tasks]), tasks=tasks, pools=load.pools
     )
-    for event in events:
-        again.handle(event)
+    for line in lines:
+        again.handle(decode(line))
 
     assert b"used_container_s" in bytes_of(run)
     assert bytes_of(run) == bytes_of(again)

@@ -6,9 +6,12 @@ from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
+from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
+from sluice.policies.ltyarn.policy import QueueTreePolicy
+from sluice.policies.ltyarn.rounds import ShareRules
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.fairness.tenants import TenantUse, joined, tenant_use
 
@@ -55,13 +58,13 @@ def fairness(
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     if source is not None:
         scheduler, result = simulated(source, how)
-        return _of(scheduler.state, how.chosen()[0].name, period_s, misreports, result.cluster)
+        return _of(scheduler, how.chosen()[0].name, period_s, misreports, result.cluster)
     if all_runs:
         return _of_all(period_s, misreports, on_message or (lambda _: None))
     run = past_runs.recorded(run_id, on_message or (lambda _: None))
     scheduler = past_runs.replayed(run)
     name = scheduler.policies.tasks.name
-    return _of(scheduler.state, name, period_s, misreports, None)
+    return _of(scheduler, name, period_s, misreports, None)
 
 
 def _of_all(
@@ -84,16 +87,18 @@ def _of_all(
 
 
 def _of(
-    state: ClusterState,
-    scheduler: str,
+    scheduler: Scheduler,
+    name: str,
     period_s: float | None,
     misreports: bool,  # noqa: FBT001  # handed on
     cluster: Cluster | None,
 ) -> FairnessResult:
-    use = _use_of(state, cluster)
+    use = _use_of(scheduler.state, cluster)
     if use is None:
         raise InvalidInput("no task has run", where="fairness", hint="run or simulate some jobs")
-    return _ledger(use, scheduler, period_s, misreports)
+    policy = scheduler.policies.tasks
+    rules = policy.rules() if isinstance(policy, QueueTreePolicy) else None
+    return _ledger(use, name, period_s, misreports, rules)
 
 
 def _use_of(state: ClusterState, cluster: Cluster | None) -> TenantUse | None:
@@ -111,6 +116,7 @@ def _ledger(
     scheduler: str,
     period_s: float | None,
     misreports: bool,  # noqa: FBT001  # handed on
+    rules: ShareRules | None = None,
 ) -> FairnessResult:
     if period_s is not None and use.ends_at_s / period_s > PERIODS_MAX:
         raise InvalidInput(
@@ -118,4 +124,4 @@ def _ledger(
             where="period_s",
             hint=f"give a length that makes at most {PERIODS_MAX}",
         )
-    return FairnessResult.of(use, scheduler, period_s=period_s, misreports=misreports)
+    return FairnessResult.of(use, scheduler, period_s=period_s, misreports=misreports, rules=rules)

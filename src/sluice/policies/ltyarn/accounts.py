@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.policies.ltyarn.rounds import ShareTree, lines_of
+from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 
 _HOUR_S = 3600.0
+_SUMMED_MAX = 64
 
 
 class Account(NamedTuple):
@@ -43,26 +44,38 @@ def amount_text(units_s: float) -> str:
 
 def turn_reason(node: ShareNode, now_s: float) -> Reason:
     """Why a task of this branch has just been chosen. node: a child of the queue that decides."""
-    order = node.parent.order if node.parent is not None else "fifo"
-    if order in ("ltrf", "decay", "karma"):
-        owed = account_of(node, now_s).owed
+    queue = node.parent
+    order = queue.order if queue is not None else "fifo"
+    if queue is not None and order in ("ltrf", "decay", "karma"):
+        part = _used_by_children(queue, now_s) * node.weight / queue.weights
+        owed = part - node.usage.counted(now_s)
         numbers = (("queue", node.name), ("owed", amount_text(abs(owed))))
         return Reason(ReasonCode.OWED if owed > 0 else ReasonCode.LEAST_USED, numbers)
     return Reason(ReasonCode.CONTAINER_SHARE if order == "mlrf" else ReasonCode.FIRST_IN_LINE)
 
 
+def _used_by_children(queue: QueueNode, now_s: float) -> float:
+    """Summed up child by child where there are few, for the rounding of that is the smallest.
+
+    It is asked at each start, so that it must not cost more the more children there are.
+    """
+    if len(queue.children) > _SUMMED_MAX:
+        return queue.children_use.counted(now_s)
+    return sum([child.usage.counted(now_s) for child in queue.children.values()])
+
+
 def deciding_branch(app: AppNode) -> ShareNode:
     """The highest node above an application that had a rival: there its turn was decided."""
-    line = list(app.line())
-    for node in reversed(line[:-1]):
+    found: ShareNode = app
+    for node in app.path:
         if node.parent is not None and len(node.parent.active) > 1:
-            return node
-    return app
+            found = node
+    return found
 
 
 def wait_reason(app: AppNode, now_s: float) -> Reason | None:
     """Why a waiting application is not the next; None if it is."""
-    for node in reversed([*app.line()][:-1]):
+    for node in reversed(app.path[:-1]):
         queue = node.parent
         assert queue is not None
         if isinstance(node, QueueNode) and _is_full(node):
@@ -105,7 +118,8 @@ def _rival_reason(node: ShareNode, first: ShareNode, queue: QueueNode, now_s: fl
 
 def probe(tree: ShareTree, now_s: float) -> dict[str, dict[str, float]]:
     """f, phi and quanta of all queues and applications, before tasks are started."""
-    nodes = list(lines_of(tree))
+    queues = [queue for queue in tree.queues.values() if queue is not tree.root]
+    nodes: list[ShareNode] = [*queues, *tree.apps.values()]
     return {
         "f": {node.name: node.usage.used(now_s) for node in nodes},
         "phi": {node.name: node.usage.phi for node in nodes},

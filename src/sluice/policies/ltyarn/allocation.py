@@ -7,25 +7,32 @@ is left out of this pass; a task that was passed over three times is waited for.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.offers import Offer
+from sluice.core.protocols import Assignment
+from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.model.resources import Resources
+from sluice.policies.ltyarn.accounts import deciding_branch, turn_reason
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 
-PASSES_MAX = 3
+PASSES_MAX: Final = 3
 
-_CONTAINER = SlotKind.CONTAINER
-_TINY = 1e-9  # sums of units are rounded
+_CONTAINER: Final = SlotKind.CONTAINER
+_TINY: Final = 1e-9  # sums of units are rounded
 
 
 class Turn(NamedTuple):
-    """An application and the phase of which a task may start now."""
+    """A phase of which a task may start now, why, and the resources that it reserves."""
 
-    app: AppNode
     phase: PhaseEntry
+    reason: Reason
+    reserve: Resources | None
 
 
 class Allocation:
@@ -40,45 +47,76 @@ class Allocation:
         self._is_dominant = is_dominant
         self._is_blocked = False
         self._skipped: list[AppNode] = []
+        self._phase: PhaseEntry | None = None  # of the application that was chosen last
+        self._reasons: dict[ShareNode, Reason] = {}  # of this instant, by deciding branch
         self.units_on: dict[NodeEntry, float] = {}
+
+    def begin_instant(self) -> None:
+        """The counters have changed since the last decision."""
+        self._reasons.clear()
+
+    def fill(self, offer: Offer) -> None:
+        """Start what the turns give until the node is full."""
+        node, now_s = offer.node, offer.now_s
+        free = node.free
+        while free[_CONTAINER]:
+            turn = self.next_for(node, now_s)
+            if turn is None:
+                return
+            offer.start(turn.phase, _CONTAINER, turn.reason, 1, None, turn.reserve)
+
+    def assignments(self, node: NodeEntry, now_s: float) -> Iterator[Assignment]:
+        """The same as answers, each worked out when the one before has taken effect."""
+        while node.free[_CONTAINER]:
+            turn = self.next_for(node, now_s)
+            if turn is None:
+                return
+            yield Assignment(turn.phase, _CONTAINER, turn.reason, 1, None, turn.reserve)
 
     def next_for(self, node: NodeEntry, now_s: float) -> Turn | None:
         """The task that starts next on the node, if any."""
         self._is_blocked = False
-        self._skipped = []
-        turn = self._descend(self._tree.root, node, now_s)
-        if turn is not None:
-            turn.app.passed_over = 0
-            for app in self._skipped:
-                app.passed_over += 1
-        return turn
+        if self._skipped:
+            self._skipped = []
+        app = self._descend(self._tree.root, node, now_s)
+        if app is None:
+            return None
+        app.passed_over = 0
+        for skipped in self._skipped:
+            skipped.passed_over += 1
+        phase = self._phase
+        assert phase is not None
+        reserve = phase.phase.demand.work if self._is_dominant else None
+        return Turn(phase, self._reason(app, now_s), reserve)
 
-    def _descend(self, queue: QueueNode, node: NodeEntry, now_s: float) -> Turn | None:
+    def _descend(self, queue: QueueNode, node: NodeEntry, now_s: float) -> AppNode | None:
+        turns = queue.turns
+        child = turns.first(now_s)
         left_out: set[ShareNode] = set()
-        while not self._is_blocked:
-            child = queue.turns.first(now_s, left_out)
-            if child is None:
+        while child is not None:
+            if isinstance(child, AppNode):
+                app = child if self._may_start(child, node) else None
+            else:
+                assert isinstance(child, QueueNode)
+                app = self._descend(child, node, now_s)
+            if app is not None:
+                return app
+            if self._is_blocked:
                 return None
-            turn = (
-                self._descend(child, node, now_s)
-                if isinstance(child, QueueNode)
-                else self._turn_of(child, node)
-            )
-            if turn is not None:
-                return turn
             left_out.add(child)
+            child = turns.first(now_s, left_out)
         return None
 
-    def _turn_of(self, app: ShareNode, node: NodeEntry) -> Turn | None:
-        assert isinstance(app, AppNode)
+    def _may_start(self, app: AppNode, node: NodeEntry) -> bool:
         phase = self.phase_of(app)
         if phase is None or not self._is_allowed(app, phase):
-            return None
+            return False
         if self._fits(phase, node):
-            return Turn(app, phase)
+            self._phase = phase
+            return True
         self._skipped.append(app)
         self._is_blocked = self._waits or app.passed_over >= PASSES_MAX
-        return None
+        return False
 
     def phase_of(self, app: AppNode) -> PhaseEntry | None:
         """The first phase with a task that may start.
@@ -103,11 +141,10 @@ class Allocation:
     def _is_allowed(self, app: AppNode, phase: PhaseEntry) -> bool:
         """Whether no queue above would exceed its maximum share."""
         units = phase.phase.units
-        return all(
-            queue.share_max is None or queue.units + units <= queue.share_max + _TINY
-            for queue in app.line()
-            if isinstance(queue, QueueNode)
-        )
+        for queue in app.capped:
+            if queue.share_max is not None and queue.units + units > queue.share_max + _TINY:
+                return False
+        return True
 
     def _fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         if self._is_dominant:
@@ -115,7 +152,27 @@ class Allocation:
         used = self.units_on.get(node, 0.0)
         return used + phase.phase.units <= node.containers + _TINY
 
-    def count(self, node: NodeEntry, units: float) -> None:
-        """Units on a node have changed."""
+    def _reason(self, app: AppNode, now_s: float) -> Reason:
+        """Starts at one instant change what is owed only from then on."""
+        branch = deciding_branch(app)
+        reason = self._reasons.get(branch)
+        if reason is None:
+            reason = self._reasons[branch] = turn_reason(branch, now_s)
+        return reason
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def began(self, attempt: Attempt) -> None:
+        """Its units are on the node."""
+        self._count(attempt.node, attempt.tasks * attempt.phase.phase.units)
+
+    def progressed(self, attempt: Attempt) -> None:
+        """Progress plays no part."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """Its units are free again."""
+        self._count(attempt.node, -attempt.tasks * attempt.phase.phase.units)
+
+    def _count(self, node: NodeEntry, units: float) -> None:
         left = self.units_on.get(node, 0.0) + units
         self.units_on[node] = left if left > _TINY else 0.0

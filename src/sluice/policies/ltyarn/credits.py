@@ -35,24 +35,34 @@ class CreditBook:
         self._at_s = 0.0
         self._supply = 0.0  # units that the queue divides
         self.credits: dict[CreditHolder, float] = {}
+        self._weights: float | None = None  # of all children; None after a change
 
     def join(self, child: CreditHolder, now_s: float) -> None:
         """A newcomer starts with the average credit, for its weight; the first with `initial`."""
         self.settle(now_s, self._supply)
-        weights = sum(other.weight for other in self.credits)
+        weights = self.weights
         mean = sum(self.credits.values()) / weights if weights else self._initial or 0.0
         is_first = not any(other.registered_at_s < child.registered_at_s for other in self.credits)
         self.credits[child] = child.weight * ((self._initial or 0.0) if is_first else mean)
         # What earlier runs have counted was paid then.
         self.credits[child] -= child.usage.total
+        self._weights = None
 
     def leave(self, child: CreditHolder) -> None:
         """The child is gone, with its credit."""
         self.credits.pop(child, None)
+        self._weights = None
+
+    @property
+    def weights(self) -> float:
+        """The sum of the children's weights."""
+        if self._weights is None:
+            self._weights = sum(child.weight for child in self.credits)
+        return self._weights
 
     def share(self, child: CreditHolder) -> float:
         """Units that the child paid for."""
-        return self._supply * child.weight / sum(other.weight for other in self.credits)
+        return self._supply * child.weight / self.weights
 
     def guaranteed(self, child: CreditHolder) -> float:
         """Units that the child receives before others may borrow."""
@@ -67,7 +77,7 @@ class CreditBook:
         length_s = now_s - self._at_s
         if length_s > 0 and self.credits:
             earned = self._earning()
-            weights = sum(child.weight for child in self.credits)
+            weights = self.weights
             for child in self.credits:
                 share = self._supply * child.weight / weights
                 paid = max(0.0, child.usage.amount - (1.0 - self._alpha) * share)

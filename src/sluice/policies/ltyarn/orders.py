@@ -19,7 +19,8 @@ def key_of(order: str) -> KeyOf[ShareNode]:
     def key(child: ShareNode, now_s: float) -> Key | None:
         if not child.waiting:
             return None
-        if isinstance(child, QueueNode):
+        if child.is_limited:
+            assert isinstance(child, QueueNode)
             if child.share_max is not None and child.units >= child.share_max:
                 return None
             if child.units < child.share_min:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.entries import NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -18,9 +19,7 @@ from sluice.model.job import SlotKind
 from sluice.model.settings import SettingsGroup, number, numbers, setting, word
 from sluice.policies.ltyarn.accounts import (
     accounts_document,
-    deciding_branch,
     probe,
-    turn_reason,
     wait_reason,
 )
 from sluice.policies.ltyarn.allocation import Allocation
@@ -87,47 +86,30 @@ class QueueTreePolicy(TaskPolicy):
         self._is_dominant = is_dominant
         self._to_probe = sorted(set(self.settings.probe_s), reverse=True)
         self._probes: dict[str, Mapping[str, Mapping[str, float]]] = {}
-        state.observe(self)
-        state.observe_attempts(self)
-
-    # --- what happens -----------------------------------------------------------------------------
-
-    def touch(self, phase: PhaseEntry) -> None:
-        """Keep the tree in step."""
-        self.tree.advance(self._state.now_s)
-        self.tree.touch(phase)
-
-    def began(self, attempt: Attempt) -> None:
-        """Keep the tree in step."""
-        self.tree.began(attempt)
-        self._allocation.count(attempt.node, attempt.tasks * attempt.phase.phase.units)
-
-    def progressed(self, attempt: Attempt) -> None:
-        """Progress plays no part."""
-
-    def ended(self, attempt: Attempt) -> None:
-        """Keep the tree in step."""
-        self.tree.ended(attempt)
-        self._allocation.count(attempt.node, -attempt.tasks * attempt.phase.phase.units)
+        state.observe(self.tree)
+        state.observe_attempts(self.tree)
+        state.observe_attempts(self._allocation)
 
     # --- what is decided --------------------------------------------------------------------------
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         # Nothing is killed. It is the first call at each instant, before any task is started.
         self.tree.decide(now_s)
+        self._allocation.begin_instant()
         self._take_probes(now_s)
         return ()
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if not (node.node.slots(_CONTAINER) or self._is_dominant):
-            return  # a node that is limited by its resources alone
-        while node.free[_CONTAINER]:
-            turn = self._allocation.next_for(node, now_s)
-            if turn is None:
-                return
-            reason = turn_reason(deciding_branch(turn.app), now_s)
-            reserve = turn.phase.phase.demand.work if self._is_dominant else None
-            yield Assignment(turn.phase, _CONTAINER, reason, 1, None, reserve)
+        if self._serves(node):
+            yield from self._allocation.assignments(node, now_s)
+
+    def fill(self, offer: Offer) -> None:
+        if self._serves(offer.node):
+            self._allocation.fill(offer)
+
+    def _serves(self, node: NodeEntry) -> bool:
+        """Not a node that is limited by its resources alone where containers are shared."""
+        return self._is_dominant or node.node.slots(_CONTAINER) > 0
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(self._to_probe) and self._goes_on(state)
@@ -151,9 +133,7 @@ class QueueTreePolicy(TaskPolicy):
 
         As time passes another may come first, which fits.
         """
-        return state.startable > 0 and any(
-            node.is_up and node.free[_CONTAINER] for node in state.nodes.values()
-        )
+        return state.startable > 0 and state.open_nodes.containers.first_from(0) >= 0
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         if any(node.slots(_CONTAINER) for node in nodes):

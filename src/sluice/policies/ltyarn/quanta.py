@@ -8,10 +8,14 @@ tasks, a queue the mean quantum of its active children, if there are any.
 from __future__ import annotations
 
 import heapq
+import math
+from typing import Final
 
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
+
+_SUMMED_MAX: Final = 64
 
 
 class Quanta:
@@ -22,6 +26,7 @@ class Quanta:
         self._learned: dict[AppNode, None] = {}  # with a task that has just finished
         self._stale: dict[QueueNode, None] = {}  # whose children's quanta or activity changed
         self._ends: list[tuple[float, int, AppNode]] = []  # when the next young task gets old
+        self._due_s: dict[AppNode, float] = {}  # of each application, its entry that counts
         self._pushed = 0
 
     # --- quanta -----------------------------------------------------------------------------------
@@ -33,8 +38,15 @@ class Quanta:
 
     def activity(self, node: ShareNode) -> None:
         """The node has become active, or is no longer."""
-        if node.parent is not None:
-            self._stale[node.parent] = None
+        self._change(node, node.quantum_s if node.is_active else -node.quantum_s)
+
+    def _change(self, node: ShareNode, more: float) -> None:
+        """The sum of the quanta of its parent's active children has changed."""
+        queue = node.parent
+        if queue is not None:
+            self._stale[queue] = None
+            queue.quanta_sum += more
+            queue.quanta_changes += 1
 
     def finished(self, app: AppNode, attempt: Attempt) -> None:
         """Learn the length of a task that ended well."""
@@ -48,8 +60,9 @@ class Quanta:
         if not (self._learned and self._is_adaptive):
             return
         for app in self._learned:
+            before_s = app.quantum_s
             self._set(app, app.finished_s / app.finished, now_s)
-            self.activity(app)
+            self._change(app, app.quantum_s - before_s if app.is_active else 0.0)
         self._learned.clear()
         while self._stale:
             # The deepest first: a changed queue makes its parent stale.
@@ -57,10 +70,11 @@ class Quanta:
             del self._stale[deepest]
             if not deepest.active:
                 continue
-            mean_s = sum(child.quantum_s for child in deepest.active) / len(deepest.active)
+            mean_s = _mean_s(deepest)
             if mean_s != deepest.quantum_s:
+                more = mean_s - deepest.quantum_s
                 deepest.quantum_s = mean_s
-                self.activity(deepest)
+                self._change(deepest, more if deepest.is_active else 0.0)
 
     def _set(self, app: AppNode, quantum_s: float, now_s: float) -> None:
         if quantum_s == app.quantum_s:
@@ -106,6 +120,7 @@ class Quanta:
     def restart(self, apps: list[AppNode], at_s: float) -> None:
         """A new round: every running task counts as started at its beginning. Erratum E8."""
         self._ends.clear()
+        self._due_s.clear()
         for app in apps:
             tasks = app.tasks
             tasks.young = dict.fromkeys([*tasks.old, *tasks.young], at_s)
@@ -118,7 +133,10 @@ class Quanta:
         """Tasks that have run for a quantum by now are no longer young."""
         ends = self._ends
         while ends and ends[0][0] <= now_s:
-            app = heapq.heappop(ends)[2]
+            due_s, _, app = heapq.heappop(ends)
+            if self._due_s.get(app) != due_s:
+                continue  # another entry has taken its place
+            del self._due_s[app]
             tasks, quantum_s = app.tasks, app.quantum_s
             amount = young_ends = 0.0
             while tasks.young:
@@ -131,14 +149,20 @@ class Quanta:
                 young_ends += tasks.amounts[attempt] * (start_s + quantum_s)
             if amount:
                 _add(app, -amount, -young_ends)
-                self._watch(app)
+            self._watch(app)
 
     def _watch(self, app: AppNode) -> None:
-        """Note when the application's oldest young task gets old."""
-        if app.tasks.young:
+        """Note when the application's oldest young task gets old.
+
+        The note may be early, as that task may end before; it is never late.
+        """
+        if not app.tasks.young:
+            return
+        due_s = next(iter(app.tasks.young.values())) + app.quantum_s
+        if due_s < self._due_s.get(app, math.inf):
+            self._due_s[app] = due_s
             self._pushed += 1
-            first_s = next(iter(app.tasks.young.values()))
-            heapq.heappush(self._ends, (first_s + app.quantum_s, self._pushed, app))
+            heapq.heappush(self._ends, (due_s, self._pushed, app))
 
 
 def _add(app: AppNode, amount: float, ends: float) -> None:
@@ -161,5 +185,17 @@ def _carry(app: AppNode, amount: float, ends: float) -> None:
         queue = queue.parent
 
 
+def _mean_s(queue: QueueNode) -> float:
+    """The mean quantum of the active children of a queue.
+
+    Many are summed up only now and then, so that rounding does not pile up.
+    """
+    count = len(queue.active)
+    if count <= _SUMMED_MAX or queue.quanta_changes >= count:
+        queue.quanta_sum = sum([child.quantum_s for child in queue.active])
+        queue.quanta_changes = 0
+    return queue.quanta_sum / count
+
+
 def _depth(node: ShareNode) -> int:
-    return sum(1 for _ in node.line())
+    return len(node.path)

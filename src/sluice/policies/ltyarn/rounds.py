@@ -8,7 +8,6 @@ before any change.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
@@ -65,6 +64,7 @@ class ShareTree:
 
     def __init__(self, rules: ShareRules, state: ClusterState) -> None:
         self._rules = rules
+        self._is_plain = rules.price == 1.0 and not rules.is_dominant
         self._state = state
         self.quanta = Quanta(is_adaptive=rules.is_adaptive)
         self.round_at_s = 0.0
@@ -75,6 +75,7 @@ class ShareTree:
         self._nodes_seen = -1
         self.capacity = 0.0
         self._resources = NOTHING
+        self._with_credits: list[QueueNode] = []
         entries = [entry.pool for entry in state.pools.values()]
         queues = tuple(pool.queue for pool in entries if pool.queue is not None)
         top, is_named = root_of(queues)
@@ -113,7 +114,7 @@ class ShareTree:
         node = QueueNode(queue, parent, len(self.queues), self._usage(before), order)
         if order == "karma":
             node.credits = CreditBook(self._rules.alpha, self._rules.initial_credits)
-            node.turns.is_rising = False
+            self._with_credits.append(node)
         node.turns.key_of = key_of(order)
         return node
 
@@ -143,14 +144,17 @@ class ShareTree:
 
     def touch(self, phase: PhaseEntry) -> None:
         """The waiting or running tasks of a phase have changed."""
-        if phase.job_id not in self.apps and not phase.is_open:
-            return
-        app = self._app_of(phase.job)
+        self.advance(self._state.now_s)
+        app = self.apps.get(phase.job_id)
+        if app is None:
+            if not phase.is_open:
+                return
+            app = self._app_of(phase.job)
         waiting = phase.pending.count if phase.is_open else 0
         more = waiting - app.waits.get(phase, 0)
         if more:
             app.waits[phase] = waiting
-            for node in app.line():
+            for node in app.path:
                 node.waiting += more
         if more or phase.job.has_ended:
             self._follow(app)
@@ -195,24 +199,42 @@ class ShareTree:
     def _run(self, app: AppNode, attempt: Attempt, amount: float, sign: int) -> None:
         """Change what runs, from the application up to the root; the time before is settled."""
         now_s = self._state.now_s
-        units = sign * attempt.tasks * attempt.phase.phase.units
+        tasks = sign * attempt.tasks
+        units = tasks * attempt.phase.phase.units
         parts: list[float] = []
         if self._rules.is_dominant:
-            tasks = sign * attempt.tasks
             parts = [tasks * p for p in self.parts(attempt.phase.phase.demand.work)]
-        for node in app.line():
-            if node.parent is not None and node.parent.credits is not None:
-                node.parent.credits.settle(now_s, self._supply(node.parent))
-            node.usage.settle(now_s)
-            node.running += sign * attempt.tasks
-            node.units += units
-            node.usage.amount += amount
-            if not node.running:
-                node.units = node.usage.amount = 0.0  # rounding does not pile up
+        if self._with_credits:
+            self._settle_credits(app, now_s)
+        for node in app.path:
+            usage = node.usage
+            usage.settle(now_s)
+            node.running += tasks
+            if node.running:
+                node.units += units
+                usage.amount += amount
+            else:
+                node.units = usage.amount = 0.0  # rounding does not pile up
             if parts:
                 held = node.held or [0.0] * len(parts)
                 node.held = [old + more for old, more in zip(held, parts, strict=True)]
-            node.usage.rate = self._rate(node)
+            self._set_rate(node, usage.amount if self._is_plain else self._rate(node), now_s)
+
+    def _settle_credits(self, app: AppNode, now_s: float) -> None:
+        for node in app.path:
+            queue = node.parent
+            if queue is not None and queue.credits is not None:
+                queue.credits.settle(now_s, self._supply(queue))
+
+    def _set_rate(self, node: ShareNode, rate: float, now_s: float) -> None:
+        """Change what a node counts in a second; its own time before is settled."""
+        usage = node.usage
+        more = rate - usage.rate
+        usage.rate = rate
+        if more and node.parent is not None:
+            together = node.parent.children_use
+            together.settle(now_s)
+            together.rate += more
 
     def _rate(self, node: ShareNode) -> float:
         """What a node counts in a second: g, g' (equation 7), or its dominant share (8.5)."""
@@ -221,8 +243,6 @@ class ShareTree:
         if self._rules.is_dominant:
             return max(node.held, default=0.0)
         amount, price = node.usage.amount, self._rules.price
-        if price == 1.0:
-            return amount
         share = self.share(node)
         return min(amount, share) + price * max(amount - share, 0.0)
 
@@ -230,8 +250,7 @@ class ShareTree:
         """S, equation (2): units of a node among those registered next to it."""
         if node.parent is None:
             return self.capacity
-        rivals = sum(child.weight for child in node.parent.children.values())
-        return self.share(node.parent) * node.weight / rivals
+        return self.share(node.parent) * node.weight / node.parent.weights
 
     def _supply(self, queue: QueueNode) -> float:
         return self.share(queue) if queue.children else 0.0
@@ -240,7 +259,7 @@ class ShareTree:
         """Keep turns and activity in step with the counters, up to the root."""
         if app.job.has_ended and not (app.waiting or app.running):
             self._leave(app)
-        for node in app.line():
+        for node in app.path:
             is_active = bool(node.waiting or node.running)
             if is_active != node.is_active:
                 self._activate(node, is_active=is_active)
@@ -265,10 +284,7 @@ class ShareTree:
         if app.has_left:
             return
         app.has_left = True
-        del app.parent.children[app_key(app.name)]
-        app.parent.turns.drop(app)
-        if app.parent.credits is not None:
-            app.parent.credits.leave(app)
+        app.parent.leave(app_key(app.name), self._state.now_s)
         if self._rules.price != 1.0:
             self._reprice(app.parent, self._state.now_s)
 
@@ -291,9 +307,10 @@ class ShareTree:
         self.quanta.refresh(now_s)
         if self._arrived:
             self._charge_arrivals(now_s)
-        for queue in (self.root, *self.queues.values()):
-            if queue.credits is not None:
-                queue.credits.settle(now_s, self._supply(queue))
+        for queue in self._with_credits:
+            assert queue.credits is not None
+            queue.credits.settle(now_s, self._supply(queue))
+            queue.turns.restart()  # credits of all its children have changed
 
     def _resize(self, now_s: float) -> None:
         """Nodes have come or gone."""
@@ -307,7 +324,7 @@ class ShareTree:
     def _reprice(self, node: ShareNode, now_s: float) -> None:
         """Shares have changed, and with them what is borrowed."""
         node.usage.settle(now_s)
-        node.usage.rate = self._rate(node)
+        self._set_rate(node, self._rate(node), now_s)
         if isinstance(node, QueueNode):
             for child in node.active:
                 self._reprice(child, now_s)
@@ -320,6 +337,8 @@ class ShareTree:
         for node in nodes:
             node.usage.forget(at_s)
             node.first_active_at_s = at_s if node.is_active else None
+            if isinstance(node, QueueNode):
+                node.children_use.forget(at_s)
         self._arrived.clear()
         self.quanta.restart([app for app in self.apps.values() if app.tasks.amounts], at_s)
         for queue in (self.root, *self.queues.values()):
@@ -371,12 +390,6 @@ class ShareTree:
             return self._rules.charges_apps
         is_late = node.registered_at_s > self.round_at_s
         return self._rules.charges_idle or (self._rules.charges_queues and is_late)
-
-
-def lines_of(tree: ShareTree) -> Iterator[ShareNode]:
-    """All queues but the root, then all applications."""
-    yield from (queue for queue in tree.queues.values() if queue is not tree.root)
-    yield from tree.apps.values()
 
 
 def _sum_of(nodes: list[Node]) -> Resources:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue, QueueOrder
@@ -21,11 +18,13 @@ class ShareNode:
     index: order of definition, the last tie-breaker.  units: resource units that run.
     running, waiting: tasks that run, and tasks that could start.
     first_active_at_s: in this round (ar); None before that.
+    path: the node itself, then its ancestors up to the root.
+    is_limited: whether it is a queue with a minimum or maximum share.
     """
 
     __slots__ = (
-        "first_active_at_s", "held", "index", "is_active", "name", "parent", "quantum_s",
-        "registered_at_s", "running", "units", "usage", "waiting", "weight",
+        "first_active_at_s", "held", "index", "is_active", "is_limited", "name", "parent", "path",
+        "quantum_s", "registered_at_s", "running", "units", "usage", "waiting", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -41,16 +40,12 @@ class ShareNode:
         self.running = 0
         self.waiting = 0
         self.is_active = False
+        self.is_limited = False
         self.first_active_at_s: float | None = None
         self.registered_at_s = usage.at_s
         self.held: list[float] = []  # of each resource, where several are shared
-
-    def line(self) -> Iterator[ShareNode]:
-        """The node itself, then its ancestors up to the root."""
-        node: ShareNode | None = self
-        while node is not None:
-            yield node
-            node = node.parent
+        above: tuple[ShareNode, ...] = () if parent is None else parent.path
+        self.path: tuple[ShareNode, ...] = (self, *above)
 
     @property
     def running_level(self) -> float:
@@ -59,9 +54,17 @@ class ShareNode:
 
 
 class QueueNode(ShareNode):
-    """A queue. children: in order of definition.  active: those with waiting or running tasks."""
+    """A queue.
 
-    __slots__ = ("active", "children", "credits", "order", "share_max", "share_min", "turns")
+    children: in order of definition.  active: those with waiting or running tasks.
+    children_use: what its children have used together.  quanta_sum: of the quanta of the active
+    ones; quanta_changes: since they were summed up.
+    """
+
+    __slots__ = (
+        "_weights", "active", "children", "children_use", "credits", "order", "quanta_changes",
+        "quanta_sum", "share_max", "share_min", "turns",
+    )  # fmt: skip
 
     def __init__(
         self, queue: Queue, parent: QueueNode | None, index: int, usage: Usage, order: str
@@ -69,20 +72,45 @@ class QueueNode(ShareNode):
         super().__init__(str(queue.queue_id), parent, queue.weight, index, usage)
         self.share_min = queue.share_min
         self.share_max = queue.share_max
+        self.is_limited = queue.share_max is not None or queue.share_min > 0
         self.order = order
         self.children: dict[str, ShareNode] = {}
+        self.children_use = usage.fresh()
+        self._weights: float | None = None
         self.active: dict[ShareNode, None] = {}
+        self.quanta_sum = 0.0
+        self.quanta_changes = 0
         self.turns: Turns[ShareNode] = Turns(order)
         self.credits: CreditBook | None = None
         if parent is not None:
-            parent.children[self.name] = self
-            if parent.credits is not None:
-                parent.credits.join(self, usage.at_s)
+            parent.join(self.name, self)
+
+    def join(self, key: str, child: ShareNode) -> None:
+        """A child shares from now on."""
+        now_s = child.usage.at_s
+        self.children[key] = child
+        self._weights = None
+        self.children_use.settle(now_s)
+        self.children_use.total += child.usage.total
+        if self.credits is not None:
+            self.credits.join(child, now_s)
+
+    def leave(self, key: str, now_s: float) -> None:
+        """A child is gone, and the others share without it. It runs nothing."""
+        child = self.children.pop(key)
+        self._weights = None
+        self.children_use.settle(now_s)
+        self.children_use.total -= child.usage.counted(now_s)
+        self.turns.drop(child)
+        if self.credits is not None:
+            self.credits.leave(child)
 
     @property
-    def is_leaf(self) -> bool:
-        """Whether it holds applications, or nothing yet."""
-        return not any(isinstance(child, QueueNode) for child in self.children.values())
+    def weights(self) -> float:
+        """The sum of its children's weights."""
+        if self._weights is None:
+            self._weights = sum(child.weight for child in self.children.values())
+        return self._weights
 
     @property
     def arrival(self) -> int:
@@ -90,16 +118,16 @@ class QueueNode(ShareNode):
         return min((arrival_of(child) for child in self.active), default=-1)
 
 
-@dataclass(slots=True, eq=False)
 class RunningTasks:
     """Running attempts of one application, in the order of their start, by whether they are young.
 
     amounts and starts: by attempt.  starts count from the beginning of the round.
     """
 
-    young: dict[Attempt, float] = field(default_factory=dict)
-    old: dict[Attempt, float] = field(default_factory=dict)
-    amounts: dict[Attempt, float] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.young: dict[Attempt, float] = {}
+        self.old: dict[Attempt, float] = {}
+        self.amounts: dict[Attempt, float] = {}
 
 
 class AppNode(ShareNode):
@@ -107,9 +135,12 @@ class AppNode(ShareNode):
 
     finished, finished_s: finished tasks and their lengths.  passed_over: how often another task
     was started because this application's next one did not fit.
+    capped: the queues above it that have a maximum share.
     """
 
-    __slots__ = ("finished", "finished_s", "has_left", "job", "passed_over", "tasks", "waits")
+    __slots__ = (
+        "capped", "finished", "finished_s", "has_left", "job", "passed_over", "tasks", "waits",
+    )  # fmt: skip
 
     def __init__(self, job: JobEntry, parent: QueueNode, index: int, usage: Usage) -> None:
         super().__init__(str(job.job_id), parent, job.weight, index, usage)
@@ -120,9 +151,10 @@ class AppNode(ShareNode):
         self.has_left = False  # its job has ended
         self.tasks = RunningTasks()
         self.waits: dict[PhaseEntry, int] = {}
-        parent.children[app_key(self.name)] = self
-        if parent.credits is not None:
-            parent.credits.join(self, usage.at_s)
+        self.capped = tuple(
+            node for node in self.path if isinstance(node, QueueNode) and node.share_max is not None
+        )
+        parent.join(app_key(self.name), self)
 
 
 def app_key(name: str) -> str:

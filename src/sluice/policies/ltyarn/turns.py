@@ -3,37 +3,41 @@
 A heap of keys that are lower bounds. Between two changes of a child its counted use only grows (see
 `usage`), so that an old key is never above the present one. To find the first child, the top of the
 heap is worked out again: if its key has grown it sinks, else it is the first. A change of a child
-pushes a new entry and makes the old one void. Each step costs O(log n); a child sinks at most once
-at each instant, and only if its old key was below the first key.
+works out its key; if that is another, a new entry is pushed and the old one is void. Each step
+costs O(log n); a child sinks at most once at each instant, and only if its old key was below the
+first key.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Collection
-from typing import Any, Generic, TypeVar
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 Key = tuple[Any, ...]
 KeyOf = Callable[[T, float], Key | None]
+
+_NO_CHILDREN: Final[frozenset[Any]] = frozenset()
+_VOID_MAX: Final = 64  # void entries below the first, until they are thrown out
 
 
 class Turns(Generic[T]):
     """The children of a queue by key. A key of None means that the child can start nothing.
 
     order: the name of the order, for explanations.  key_of: set by the owner.
-    is_rising: whether keys only grow between two changes; otherwise all are worked out each time.
     """
 
-    __slots__ = ("_children", "_heap", "_touched", "_version", "is_rising", "key_of", "order")
+    __slots__ = ("_heap", "_keys", "_pushed", "_touched", "_version", "key_of", "order")
 
     def __init__(self, order: str) -> None:
         self.order = order
-        self.is_rising = True
         self.key_of: KeyOf[T] = _no_key
         self._heap: list[tuple[Key, int, T]] = []
-        self._version: dict[T, int] = {}
+        self._keys: dict[T, Key | None] = {}  # of the entry that counts; None: it has no entry
+        self._version: dict[T, int] = {}  # the number of that entry
         self._touched: dict[T, None] = {}
+        self._pushed = 0
 
     def touch(self, child: T) -> None:
         """The child has changed."""
@@ -42,47 +46,63 @@ class Turns(Generic[T]):
     def drop(self, child: T) -> None:
         """The child has left the queue for good."""
         self._touched.pop(child, None)
+        self._keys.pop(child, None)
         self._version.pop(child, None)
 
     def restart(self) -> None:
-        """All keys have changed."""
+        """All keys have changed, perhaps to lower ones."""
         self._heap.clear()
-        self._touched |= dict.fromkeys(self._version)
+        for child in self._keys:
+            self._keys[child] = None
+            self._touched[child] = None
 
-    def first(self, now_s: float, without: Collection[T] = ()) -> T | None:
+    def first(self, now_s: float, without: Collection[T] = _NO_CHILDREN) -> T | None:
         """The child whose turn it is, apart from some; None if no child can start anything."""
-        self._enter(now_s)
-        heap, version, aside = self._heap, self._version, []
+        if self._touched:
+            self._enter(now_s)
+        heap, version = self._heap, self._version
+        aside: list[tuple[Key, int, T]] = []
         found: T | None = None
         while heap:
             key, number, child = heap[0]
             if version.get(child) != number:
-                heapq.heappop(heap)
+                heappop(heap)
                 continue
             present = self.key_of(child, now_s)
             if present is None:
-                heapq.heappop(heap)
+                heappop(heap)
+                self._keys[child] = None
             elif present > key:
-                heapq.heapreplace(heap, (present, number, child))
+                heapreplace(heap, (present, self._number(child, present), child))
             elif child in without:
-                aside.append(heapq.heappop(heap))
+                aside.append(heappop(heap))
             else:
                 found = child
                 break
         for entry in aside:
-            heapq.heappush(heap, entry)
+            heappush(heap, entry)
         return found
 
     def _enter(self, now_s: float) -> None:
-        if not self.is_rising:
-            self.restart()
+        keys, version = self._keys, self._version
         for child in self._touched:
-            number = self._version.get(child, 0) + 1
-            self._version[child] = number
             key = self.key_of(child, now_s)
-            if key is not None:
-                heapq.heappush(self._heap, (key, number, child))
+            if key is None:
+                keys[child] = None
+                version[child] = 0
+            elif key != keys.get(child):
+                heappush(self._heap, (key, self._number(child, key), child))
         self._touched.clear()
+        if len(self._heap) > _VOID_MAX + 2 * len(version):
+            self._heap = [entry for entry in self._heap if version.get(entry[2]) == entry[1]]
+            heapify(self._heap)
+
+    def _number(self, child: T, key: Key) -> int:
+        """The number of the child's next entry; it makes the one before void."""
+        self._pushed += 1
+        self._keys[child] = key
+        self._version[child] = self._pushed
+        return self._pushed
 
 
 def _no_key(child: object, now_s: float) -> Key | None:

@@ -38,6 +38,10 @@ class Usage:
         self.young_ends = 0.0
         self.phi = 0.0
 
+    def fresh(self) -> Usage:
+        """Of the same kind, with nothing used."""
+        return Usage(self.at_s)
+
     def settle(self, now_s: float) -> None:
         """Count up to now, before the rate changes."""
         if now_s > self.at_s:
@@ -82,6 +86,9 @@ class DecayedUsage(Usage):
         super().__init__(at_s, before)
         self.half_life_s = half_life_s
         self.epoch_s = 0.0
+
+    def fresh(self) -> DecayedUsage:
+        return DecayedUsage(self.at_s, 0.0, self.half_life_s)
 
     def counted(self, now_s: float) -> float:
         halves = (now_s - self.at_s) / self.half_life_s

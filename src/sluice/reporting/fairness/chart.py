@@ -1,12 +1,15 @@
-"""The chart of a ledger: what tenants are owed, and their fairness degrees, over time."""
+"""The chart of a ledger: debts, fairness degrees, benefit and loss over time; the Lorenz curve."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sluice.planning.sharing.ledger import Ledger
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
+    BAD,
+    GREEN,
     INK,
     PALETTE,
     WIDTH,
@@ -21,10 +24,13 @@ TENANTS_MAX = 8
 _HEIGHT = 200
 _NAME_LETTERS = 18
 _HOUR_S = 3600.0
+_DASHED = [4, 3]
+
+Row = Mapping[str, object]
 
 
 def fairness_chart(ledger: Ledger, scheduler: str) -> Chart:
-    """Both views, one below the other."""
+    """All views, one below the other."""
     total = ledger.total
     hidden = len(ledger.shares) - TENANTS_MAX
     gains = f"benefit {hundredths(total.benefit)}, loss {hundredths(total.loss)}"
@@ -34,17 +40,26 @@ def fairness_chart(ledger: Ledger, scheduler: str) -> Chart:
     ]
     names = sorted(ledger.shares, key=lambda name: -ledger.shares[name])[:TENANTS_MAX]
     views = [
-        _view(ledger, names, "owed", "Owed", "container-hours", even=0.0),
-        _view(ledger, names, "fairness", "Fairness degree", "use / use with a fixed share", even=1),
+        _tenants_view(ledger, names, "owed", "Owed", "container-hours", even=0.0),
+        _tenants_view(
+            ledger, names, "fairness", "Fairness degree", "use / use with a fixed share", even=1
+        ),
+        _gains_view(ledger),
+        _lorenz_view(ledger),
     ]
     title = heading("Fairness ledger", notes)
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+    own_colors = {"scale": {"color": "independent"}}
+    return Chart(finished({"title": title, "vconcat": views, "spacing": 30, "resolve": own_colors}))
 
 
-def _view(
+def _time(ledger: Ledger) -> TimeAxis:
+    return TimeAxis(starts_at_s=0.0, ends_at_s=ledger.total.ended_at_s)
+
+
+def _tenants_view(
     ledger: Ledger, names: list[str], field: str, title: str, axis: str, *, even: float
 ) -> dict[str, Any]:
-    time = TimeAxis(starts_at_s=0.0, ends_at_s=ledger.total.ended_at_s)
+    time = _time(ledger)
     scale = _HOUR_S if field == "owed" else 1.0
     rows = [
         {
@@ -57,24 +72,67 @@ def _view(
         for value in [getattr(period.tenants[name], field)]
     ]
     shown = [shortened(name, _NAME_LETTERS) for name in names]
-    color = {"domain": shown, "range": list(PALETTE[: len(shown)])}
-    line = {
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": time.encoding("at"),
-            "y": {"field": "value", "type": "quantitative", "axis": {"title": axis}},
-            "color": {"field": "tenant", "type": "nominal", "scale": color},
-        },
-    }
     rule = {
         "data": {"values": [{"even": even}]},
-        "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
+        "mark": {"type": "rule", "color": INK, "strokeDash": _DASHED},
         "encoding": {"y": {"field": "even", "type": "quantitative"}},
     }
+    lines = _lines(time.encoding("at"), axis, "tenant", shown, PALETTE)
+    return _view(titled(title, []), rows, [lines, rule])
+
+
+def _gains_view(ledger: Ledger) -> dict[str, Any]:
+    """What all tenants gained and lost by sharing, so far."""
+    time = _time(ledger)
+    rows = [
+        {"at": time.at(period.ended_at_s), "what": what, "value": getattr(period, what)}
+        for period in ledger.periods
+        for what in ("benefit", "loss")
+    ]
+    axis = "sum of degrees above 1, below 1"
+    lines = _lines(time.encoding("at"), axis, "what", ["benefit", "loss"], (GREEN, BAD))
+    return _view(titled("Benefit and loss", []), rows, [lines])
+
+
+def _lorenz_view(ledger: Ledger) -> dict[str, Any]:
+    """Use by share of the least served tenants, against equal use."""
+    tenants = max(1, len(ledger.lorenz) - 1)
+    kinds = ("tenants", "equal")
+    rows = [
+        {"part": k / tenants, "what": what, "value": value}
+        for k, used in enumerate(ledger.lorenz)
+        for what, value in zip(kinds, (used, k / tenants), strict=True)
+    ]
+    part = {
+        "field": "part",
+        "type": "quantitative",
+        "scale": {"domain": [0, 1], "nice": False},
+        "axis": {"title": "part of the tenants, the least served first", "format": "%"},
+    }
+    lines = _lines(part, "part of all use, for its share", "what", kinds, (PALETTE[0], INK))
+    note = f"Jain's index {hundredths(ledger.jain)}"
+    return _view(titled("Lorenz curve", [note]), rows, [lines])
+
+
+def _lines(
+    x: Mapping[str, Any], axis: str, field: str, names: Sequence[str], colors: Sequence[str]
+) -> dict[str, Any]:
+    scale = {"domain": list(names), "range": list(colors[: len(names)])}
     return {
-        "title": titled(title, []),
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": x,
+            "y": {"field": "value", "type": "quantitative", "axis": {"title": axis}},
+            "color": {"field": field, "type": "nominal", "scale": scale},
+        },
+    }
+
+
+def _view(title: object, rows: Iterable[Row], layers: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": title,
         "width": WIDTH,
         "height": _HEIGHT,
-        "data": {"values": rows},
-        "layer": [line, rule],
+        "data": {"values": list(rows)},
+        "layer": layers,
     }

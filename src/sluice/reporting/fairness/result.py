@@ -11,6 +11,7 @@ from sluice.planning.sharing.fluid import plain
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, demand_members, ledger_of
 from sluice.planning.sharing.misreports import Misreport, best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
+from sluice.policies.ltyarn.rounds import ShareRules
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.chart import fairness_chart
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _RULE_OF = {"ltyarn": "ltrf", "ltrf": "ltrf", "mlrf": "mlrf", "karma": "karma", "decay": "decay"}
 _LIE_RUNS_MAX = 400
+_HALF_LIFE_STEPS = 4.0  # where no half-life is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,17 @@ class FairnessResult:
         *,
         period_s: float | None = None,
         misreports: bool = False,
+        rules: ShareRules | None = None,
     ) -> FairnessResult:
         """The ledger of a run's tenants.
 
         misreports: also search for gains by false demands, in the fluid model of the rule.
+        rules: prices, credits and half-life of the run; by default those of the rule.
         """
         ledger = ledger_of(
             use.tasks, use.weights, use.capacity, ends_at_s=use.ends_at_s, period_s=period_s
         )
-        found = _misreports(use, ledger, scheduler) if misreports else None
+        found = _misreports(use, ledger, scheduler, rules) if misreports else None
         return cls(ledger, scheduler, dict(use.cpu_s), found)
 
     @classmethod
@@ -120,13 +124,29 @@ def _period(period: LedgerPeriod) -> dict[str, object]:
     }
 
 
-def _misreports(use: TenantUse, ledger: Ledger, scheduler: str) -> tuple[Misreport, ...]:
+def _misreports(
+    use: TenantUse, ledger: Ledger, scheduler: str, rules: ShareRules | None
+) -> tuple[Misreport, ...]:
     edges_s = [0.0, *(period.ended_at_s for period in ledger.periods)]
     members = demand_members(use.tasks, use.weights, edges_s)
-    options = SharingOptions(policy=_RULE_OF.get(scheduler, "ltrf"))
+    options = _options(_RULE_OF.get(scheduler, "ltrf"), rules or ShareRules(), edges_s[1] or 1.0)
     problem = sharing_problem(use.capacity, members, options)
     if len(members) * len(ledger.periods) > _LIE_RUNS_MAX // 4:
         problem = problem.rough()
     return tuple(
         best_misreport(problem, member, runs_max=_LIE_RUNS_MAX) for member in range(len(members))
+    )
+
+
+def _options(policy: str, rules: ShareRules, step_s: float) -> SharingOptions:
+    """The rules of a run for steps of a length."""
+    own = rules.initial_credits
+    half_life_s = rules.half_life_s
+    return SharingOptions(
+        policy=policy,
+        discount_price=rules.price,
+        alpha=rules.alpha,
+        initial_credits=None if own is None else own / step_s,
+        half_life_steps=_HALF_LIFE_STEPS if half_life_s is None else half_life_s / step_s,
+        charges_late=rules.charges_idle,
     )

@@ -92,7 +92,16 @@ def _rows(name: str, steps: tuple[SharingStep, ...]) -> list[dict[str, Cell]]:
 
 def counterexamples(_seeds: int, _on_progress: OnProgress) -> Experiment:
     """Statements of the chapter that a small example contradicts."""
-    cases = [_loses(), _under_reports(), _bunches(3), _bunches(4), _dummy(), _karma(), *_dominant()]
+    cases = [
+        _lends(),
+        _loses(),
+        _under_reports(),
+        _bunches(3),
+        _bunches(4),
+        _dummy(),
+        _karma(),
+        *_dominant(),
+    ]
     return Experiment(
         name="counterexamples",
         title="What long-term sharing has and has not",
@@ -110,6 +119,18 @@ def counterexamples(_seeds: int, _on_progress: OnProgress) -> Experiment:
 
 
 Case = tuple[str, str, str, str]
+
+
+def _lends() -> Case:
+    """Erratum E3."""
+    demands: list[list[float]] = [[40, 80, 160, 120], [100] * 4]
+    used = share_out(fluid(200, demands, keeps_leftovers=True)).steps[-1].accumulated
+    return (
+        "without borrowing the totals of table 5.1 become 320 and 400",
+        "LTRF where B never asks for more than 100",
+        "360 and 360",
+        f"{used[0]} and {used[1]}",
+    )
 
 
 def _loses() -> Case:

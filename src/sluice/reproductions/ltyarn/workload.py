@@ -36,6 +36,7 @@ _PURDUE_MAPS_S, _PURDUE_REDUCES_S = (63.0, 117.0), (151.0, 281.0)
 _HIVE_MAPS = (400, 200, 100, 100, 100)
 
 Span = tuple[float, float]
+_NOTHING = ReleaseOrder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +79,44 @@ class ScriptRelease(ReleasePolicy):
         super().__init__()
         self._gaps_s = gaps_s
         self._last: dict[str, JobEntry] = {}
+        self._seen = 0  # how many waited, and the newest of them
+        self._newest: JobEntry | None = None
+        self._next: list[tuple[str, JobEntry]] = []  # that may be released, by pool
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
+        # It is asked at every instant, and hardly ever has another job arrived or been released.
+        newest = waiting[-1] if waiting else None
+        if len(waiting) != self._seen or newest is not self._newest:
+            self._seen, self._newest = len(waiting), newest
+            self._next = list(self._candidates(waiting))
+        elif not any(self._may_follow(pool) for pool, _ in self._next):
+            return _NOTHING
         order: list[JobEntry] = []
         wakes: list[float] = []
-        seen: set[str] = set()
-        for job in waiting:
-            pool = str(job.pool.pool_id)
-            if pool not in self._gaps_s:
-                order.append(job)
-                continue
-            if pool in seen:
-                continue
-            seen.add(pool)
-            ready_s = self._ready_at_s(pool)
+        for pool, job in self._next:
+            ready_s = self._ready_at_s(pool) if pool in self._gaps_s else now_s
             if ready_s is not None and ready_s <= now_s:
                 order.append(job)
                 self._last[pool] = job
             elif ready_s is not None:
                 wakes.append(ready_s)
         return ReleaseOrder(order, min(wakes, default=None))
+
+    def _candidates(self, waiting: Sequence[JobEntry]) -> Iterator[tuple[str, JobEntry]]:
+        """The first job of each script, and all jobs that follow none."""
+        found: set[str] = set()
+        for job in waiting:
+            pool = str(job.pool.pool_id)
+            if pool not in found:
+                yield pool, job
+            if pool in self._gaps_s:
+                found.add(pool)
+
+    def _may_follow(self, pool: str) -> bool:
+        last = self._last.get(pool)
+        return last is None or last.has_ended
 
     def _ready_at_s(self, pool: str) -> float | None:
         last = self._last.get(pool)
