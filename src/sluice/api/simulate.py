@@ -10,17 +10,13 @@ from pathlib import Path
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 from sluice.bootstrap.compared_runs import ComparedRuns
+from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
 from sluice.core.scheduler import Scheduler
-from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
-from sluice.model.workload import RecordedJob, Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
-from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
 
@@ -105,34 +101,7 @@ def simulated(
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
     )  # fmt: skip
     result = result.forecasted(predicted.forecasts)
-    if workload.is_from_logs:
-        result = replace(result, replays=_replays(workload))
-    return scheduler, result
-
-
-def _replays(workload: Workload) -> dict[JobId, JobReplay]:
-    """Each job from a log, run again alone with the slots that it had."""
-    return {
-        job.job_id: JobReplay(recorded_s=found.recorded_s, replayed_s=_replayed_s(job, found))
-        for job in workload.jobs
-        if (found := workload.recorded.get(job.job_id)) is not None
-    }
-
-
-def _replayed_s(job: Job, found: RecordedJob) -> float | None:
-    if found.recorded_s is None or not found.slots:
-        return None
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=found.slots.get(SlotKind.MAP, 0),
-        reduce_slots=found.slots.get(SlotKind.REDUCE, 0),
-        containers=found.slots.get(SlotKind.CONTAINER, 0),
-    )
-    alone = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True),
-        jobs=(replace(job, submitted_at_s=0.0, deadline_at_s=None, driver_s=found.outside_s),),
-    )
-    return simulate(alone).makespan_s
+    return scheduler, replace(result, replays=log_replays(workload))
 
 
 def compare(
@@ -183,7 +152,11 @@ def compare(
     if on_message is not None:
         for name, error in found.refused.items():
             on_message(f"{name} is left out: {error.what}")
-    return replace(compared_summaries(found.summaries, workload), ledgers=found.ledgers)
+    return replace(
+        compared_summaries(found.summaries, workload),
+        ledgers=found.ledgers,
+        replays=log_replays(workload),
+    )
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:

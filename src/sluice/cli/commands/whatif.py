@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
@@ -35,7 +36,12 @@ def whatif(
     ] = None,
     history_format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Log format (default: detected)."),
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.log_formats,
+            help="Log format (default: detected).",
+        ),
     ] = None,
     history_set: Annotated[
         list[str] | None,
