@@ -211,3 +211,32 @@ def test_an_output_may_be_named_for_its_run(place, monkeypatch):
     assert resumed["outputs"] == {"words": str(place / "out" / resumed["run_id"])}
     assert shown["runs"][0]["jobs_by_id"]["words"]["output"] == resumed["outputs"]["words"]
     assert len(list((place / "out").iterdir())) == 3
+
+
+def test_what_a_run_measured_is_simulated_and_compared(place):
+    """The same file goes to `run`, then to `simulate`: nothing has to be copied."""
+    (place / "jobs.yaml").write_text(
+        FILE.replace("output: out", "output: 'out/{run_id}'")
+        + "cluster: {nodes: 2, node: {map_slots: 1, reduce_slots: 1}}\n"
+    )
+    before = sluice("simulate", "jobs.yaml")
+    assert (before.code, "sluice run" in before.err) == (2, True)
+    assert sluice(*RUN).code == 0
+
+    answer = sluice("simulate", "jobs.yaml", "--json")
+    assert answer.code == 0, answer.err
+    job = json.loads(answer.out)["jobs"]["words"]
+    assert job["tasks"] == 3
+    assert job["finished_at_s"] == pytest.approx(job["predicted_s"], rel=1e-6)
+    compared = sluice("compare", "jobs.yaml", "--schedulers", "fifo,fair", "--seeds", "1", "--json")
+    for row in json.loads(compared.out)["rows"]:
+        assert row["makespan_s"] == pytest.approx(job["finished_at_s"], rel=0.01)
+
+
+def test_a_job_with_lengths_of_its_own_is_simulated_without_its_input(place):
+    text = FILE.replace("reduces: {tasks: 1}", "maps: {tasks: 2, avg_s: 5}").replace(
+        "text]", "not/there/*]"
+    )
+    (place / "jobs.yaml").write_text(text + "cluster: {map_slots: 1}\n")
+
+    assert json.loads(sluice("simulate", "jobs.yaml", "--json").out)["makespan_s"] == 10

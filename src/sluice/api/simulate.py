@@ -87,7 +87,7 @@ def simulated(
     """The scheduler at the end of the simulation, or at an instant before."""
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (
-        with_predictions(read_workload(source))
+        with_predictions(read_workload(source), how.on_message or (lambda _: None))
         if lengths_from is None
         else PredictedWorkload(workload_of(source), {})
     )
@@ -132,7 +132,7 @@ def compare(
     """
     _check_counts(seeds, processes)
     _check_list(schedulers)
-    workload = with_predictions(read_workload(source)).workload
+    workload = with_predictions(read_workload(source), on_message or (lambda _: None)).workload
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)

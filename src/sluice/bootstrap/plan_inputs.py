@@ -14,7 +14,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice.bootstrap.job_forecasts import stored_forecasts
-from sluice.bootstrap.profiles import RUNS_RECALLED, OnMessage, same_work, with_past_lengths
+from sluice.bootstrap.profiles import (
+    RUNS_RECALLED,
+    OnMessage,
+    is_open,
+    same_work,
+    with_past_lengths,
+)
 from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
@@ -56,6 +62,19 @@ def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
     """
     jobs = [job if job.run is None else _laid_out(job) for job in workload.jobs]
     if all(job.run is None for job in jobs):
+        return workload
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
+
+
+def laid_out_where_open(workload: Workload, on_message: OnMessage) -> Workload:
+    """As `laid_out`, but a job that really runs and gives all its lengths stays as it is.
+
+    Its input need not be there, then: it can be simulated anywhere.
+    """
+    jobs = [
+        _laid_out(job) if job.run is not None and is_open(job) else job for job in workload.jobs
+    ]
+    if jobs == list(workload.jobs):
         return workload
     return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
 
