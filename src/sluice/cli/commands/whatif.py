@@ -197,8 +197,10 @@ def _mapping(texts: list[str]) -> dict[str, str]:
 
 
 def _about(suggestion: Mapping[str, object]) -> str:
+    from sluice.reporting.formatting import hundredths
+
     value = suggestion["value"]
-    reached = f"{value:.3g}" if isinstance(value, float) else "no value"
+    reached = hundredths(value) if isinstance(value, float) else "no value"
     what = "is met" if suggestion["met"] else "is not met without making others over 10 % worse"
     return f"The goal {suggestion['goal']} {what}: {reached} with the suggested capacities."
 

@@ -21,6 +21,19 @@ EVALUATION = Evaluation(
         "extra-large": figures.extra_large,
         "distributions": figures.distributions,
     },
+    minutes={
+        "table-5": 0.01,
+        "pair-costs": 0.01,
+        "reconfiguration": 0.01,
+        "mean-deadlines": 0.17,
+        "pool-mixes": 0.42,
+        "prediction-error": 0.03,
+        "success": 0.02,
+        "sizes": 0.15,
+        "heavy-jobs": 0.6,
+        "extra-large": 0.42,
+        "distributions": 0.12,
+    },
     left_out={
         "table-6": (
             "Its pools are not given, and with the inferred ones no schedule is feasible: jobs 12"
