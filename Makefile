@@ -24,7 +24,8 @@ help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
 demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
-	@$(BIN)/python -m examples.demo
+	@rm -rf build/demo
+	@$(BIN)/sluice demo build/demo
 
 test: .venv/.dev .venv/.sluice    ## run every test once, the slow ones and the doctests too
 	$(PYTEST) --doctest-modules src/sluice tests
@@ -86,7 +87,8 @@ clean:                    ## remove everything that the other targets made
 
 # What users get: a wheel, its hot modules compiled (half a minute, after each change of a source).
 # Gates and tests put the sources before it, so that they never speak about yesterday's build.
-.venv/.sluice: $(shell find src -name '*.py') hatch_build.py pyproject.toml README.md | .venv/.python
+.venv/.sluice: $(shell find src -name '*.py') $(wildcard examples/jobs/*.py examples/swim/*) \
+		examples/standard_library.yaml hatch_build.py pyproject.toml README.md | .venv/.python
 	@echo "Building Sluice."
 	@$(PIP) install --no-deps --no-build-isolation --force-reinstall .
 	@touch $@

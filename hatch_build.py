@@ -84,13 +84,28 @@ COMPILED = (
 )
 
 
+# The files of `sluice demo`, which a checkout has among its examples.
+DEMO_FILES = (
+    "standard_library.yaml",
+    "jobs/inverted_index.py",
+    "jobs/word_count.py",
+    "swim/FB-2009_samples_24_times_1hr_0_first50jobs.tsv",
+    "swim/LICENSE",
+)
+
+
 class CompiledModules(BuildHookInterface[Any]):
-    """Adds the compiled modules to a wheel, beside their sources."""
+    """Adds the compiled modules to a wheel, next to their sources, and the files of the demo."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable" or os.environ.get("SLUICE_PURE"):
+        if version == "editable":
+            return
+        for name in DEMO_FILES:
+            source = str(Path(self.root, "examples", name))
+            build_data["force_include"][source] = f"sluice/cli/demonstration/files/{name}"
+        if os.environ.get("SLUICE_PURE"):
             return
         self._folder = tempfile.TemporaryDirectory()
         try:

@@ -32,10 +32,10 @@ from pathlib import Path
 from statistics import median
 
 from bench._figures import verdict
-from examples.volumes import write_volumes
 
 import sluice
 from sluice.api.calibrate import calibrate_runs
+from sluice.cli.demonstration.volumes import write_volumes
 from sluice.estimate.calibration import Accuracy, RunComparison
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.model.history import PastRun

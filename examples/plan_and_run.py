@@ -14,11 +14,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from examples.volumes import VOLUME_BYTES, write_volumes
 from rich.console import Console, RenderableType
 from rich.table import Table
 
 import sluice
+from sluice.cli.demonstration.volumes import VOLUME_BYTES, write_volumes
 from sluice.model.prices import Prices
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.formatting import duration, money

@@ -40,6 +40,15 @@ def offered(words, home):
         ("sluice reproduce cura --experiment t", ["table-5", "table-6", "table-6-schedules"]),
         ("sluice reproduce nothing --experiment t", []),
         ("sluice init --kind s", ["stages"]),
+        ("sluice compare --schedulers fifo,f", ["fifo,fair"]),
+        ("sluice compare --schedulers a", ["all"]),
+        ("sluice whatif --history-format sw", ["swf", "swim"]),
+        ("sluice order --method mk", ["mk-jr", "mk-tct-jr"]),
+        ("sluice size --vm-type med", ["medium-4"]),
+        ("sluice predict --rent s", ["spot"]),
+        ("sluice plan --search sl", ["slots", "slots-printed"]),
+        ("sluice runs show r", []),
+        ("sluice profiles a", []),
         ("sluice calibrate a", []),
         ("sluice why --run a", []),
     ],
@@ -48,6 +57,17 @@ def test_values_are_offered_by_what_was_typed(words, wanted, tmp_path):
     """Also where there is no store yet: then nothing is offered, and nothing is made."""
     assert offered(words, tmp_path / "none") == wanted
     assert not (tmp_path / "none").exists()
+
+
+def test_files_are_offered_where_a_file_may_be_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "nightly.yaml").touch()
+    (tmp_path / ".hidden").touch()
+
+    assert offered("sluice predict ", tmp_path / "none") == ["jobs/"]
+    assert offered("sluice predict jobs/n", tmp_path / "none") == ["jobs/nightly.yaml"]
+    assert offered("sluice explain nowhere/n", tmp_path / "none") == []
 
 
 def test_stored_profiles_are_offered(tmp_path):
@@ -59,4 +79,5 @@ def test_stored_profiles_are_offered(tmp_path):
     ):
         assert main(["import", str(log)]) == 0
 
-    assert offered("sluice calibrate ", tmp_path) != []
+    for words in ("calibrate", "profiles", "predict", "explain"):
+        assert "collect" in offered(f"sluice {words} ", tmp_path), words

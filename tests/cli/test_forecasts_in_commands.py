@@ -93,6 +93,23 @@ def test_order_and_plan_add_the_forecast_on_their_own_slots(history):
     assert planned[0]["jobs"]["one"]["predicted_s"] < planned[-1]["jobs"]["one"]["predicted_s"]
 
 
+def test_plan_counts_the_overhead_of_a_profile_in_times_and_rent(history):
+    """10 to 30 s of start-up and driver; without it, every plan is that much too fast."""
+    job = next(job for job in nightly_jobs(0) if len(job.stages) > 1)
+    vms = "map_slots_per_vm: 4, reduce_slots_per_vm: 4"
+    text = JOB.format(name=job.name, more="").replace("map_slots: 16, reduce_slots: 16", vms)
+    text += "prices: {vm_hour_usd: 3600, billing_s: 0}\n"
+    own = text.replace(f"profile: {job.name}", f"profile: {job.name}, driver_s: 1.0e-6")
+    plans, bare = (document("plan", stdin=one)["plans"] for one in (text, own))
+    overhead_s = plans[0]["makespan_s"] - bare[0]["makespan_s"]
+    vms = plans[0]["jobs"]["one"]["vms"]
+
+    assert overhead_s == pytest.approx(job.overhead_s, rel=0.3)
+    assert plans[0]["budget_usd"] - bare[0]["budget_usd"] == pytest.approx(overhead_s * vms)
+    assert plans[0]["makespan_s"] == pytest.approx(plans[0]["jobs"]["one"]["predicted_s"], rel=0.25)
+    assert "may take" in sluice("plan", "-", stdin=text.encode()).out
+
+
 def test_a_file_with_its_own_overhead_keeps_it(history):
     workload = package.parse_workload(JOB.format(name="nightly-00", more=", driver_s: 500"))
 

@@ -52,6 +52,31 @@ def test_a_verb_takes_a_log_and_notes_what_was_chosen(verb):
     assert f"note: {chosen}" in for_people.err
 
 
+def test_each_answer_from_a_log_has_recorded_and_replayed_times():
+    """Next to the answer, the user sees how well the simulator repeats what the log has."""
+    simulated = json.loads(sluice("simulate", "--from-log", YARN, "--json").out)["jobs"][YARN.name]
+    replay = {name: simulated[name] for name in ("recorded_s", "replayed_s", "replay_error")}
+    assert replay["replay_error"] == replay["replayed_s"] / replay["recorded_s"] - 1
+
+    for verb in VERBS[1:2] + VERBS[4:5]:
+        document = json.loads(sluice(*verb, "--from-log", YARN, "--json").out)
+        jobs = document["plans"][0]["jobs"] if verb[0] == "plan" else document["jobs"]
+        assert replay.items() <= jobs[YARN.name].items(), verb
+        assert "replay of 1 job alone" in sluice(*verb, "--from-log", YARN).err
+    typed = sluice("order", "--from-log", YARN, "--seconds", "1", "--json").out
+    assert json.loads(typed)["jobs"][YARN.name]["recorded_s"] == replay["recorded_s"]
+
+
+def test_classes_of_a_log_have_the_medians_of_their_runs():
+    answer = sluice("capacity", "--from-log", JHIST, *options(CLASSES), "--bound", "low", "--json")
+    simulated = json.loads(sluice("simulate", "--from-log", JHIST, *SLOTS, "--json").out)["jobs"]
+    recorded_s = sorted(job["recorded_s"] for job in simulated.values())
+    classes = json.loads(answer.out)["classes"].values()
+
+    assert all(one["recorded_s"] in recorded_s for one in classes)
+    assert all(abs(one["replay_error"]) < 1 for one in classes)
+
+
 def test_a_workload_file_has_no_notes():
     workload = b"{version: 1, cluster: {map_slots: 2}, jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
 

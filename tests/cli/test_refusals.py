@@ -167,8 +167,8 @@ def workload(tmp_path, *jobs, **cluster):
 
 NEEDS_A_RUN = {"input": ["in.txt"], "output": "out", "mapper": "cat", "reducer": "cat"}
 UNKNOWN_LENGTHS = [
-    ({"run": NEEDS_A_RUN}, ["maps is missing", "`run` does not contain task lengths"]),
-    ({"run": NEEDS_A_RUN, "reduces": {"tasks": 2}}, ["reduces has no lengths", "avg_s"]),
+    ({"run": NEEDS_A_RUN}, ["maps has no lengths", "`run` does not contain task lengths"]),
+    ({"run": NEEDS_A_RUN, "reduces": {"tasks": 2}}, ["maps has no lengths", "avg_s"]),
     ({"profile": "wordcount"}, ["profile 'wordcount' is stored"]),
 ]
 
@@ -176,6 +176,7 @@ UNKNOWN_LENGTHS = [
 @pytest.mark.parametrize(("told", "fragments"), UNKNOWN_LENGTHS, ids=["run", "reduces", "profile"])
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
 def test_what_nobody_can_simulate_is_said_to_lack_lengths(verb, told, fragments, tmp_path):
+    (tmp_path / "in.txt").write_text("x\n")
     path = workload(tmp_path, {"id": "a", **told}, map_slots=2, reduce_slots=2)
 
     refused(sluice(verb, path), "job 'a'", *fragments)

@@ -83,3 +83,25 @@ def test_what_there_is_not_is_refused(words, told):
     assert 2 == answer.code
     assert told in answer.err
     assert "" == answer.out
+
+
+def test_without_a_name_all_experiments_are_listed(monkeypatch):
+    answer = sluice("reproduce")
+    monkeypatch.delitem(reproductions.REPRODUCTIONS, "counting")
+    listed = json.loads(sluice("reproduce", "--json").out)["evaluations"]
+
+    assert (0, True) == (answer.code, "table-1" in answer.out)
+    assert max(map(len, answer.out.splitlines())) <= 80
+    assert set(reproductions.REPRODUCTIONS) == {one["name"] for one in listed}
+    for one in listed:
+        for each in one["experiments"]:
+            assert each["about"], each
+            assert each["minutes"] is None or each["minutes"] > 0, each
+            assert each["name"] in answer.out
+
+
+def test_options_of_an_evaluation_need_its_name():
+    for words in (("--seeds", "2"), ("--experiment", "table-1"), ("--out", "figures")):
+        answer = sluice("reproduce", *words)
+
+        assert (2, "", True) == (answer.code, answer.out, words[0] in answer.err)

@@ -1,9 +1,15 @@
 """`sluice run FILE.py INPUT.. --output OUT`: a job without a workload file; and `--overwrite`."""
 
+import fcntl
 import json
+import os
+import shutil
 
 import pytest
 from tests.cli.terminal import sluice
+
+from sluice.bootstrap import live_run
+from sluice.engines.interruption import RunInterrupted
 
 WORDS = """\
 class Words:
@@ -92,3 +98,145 @@ def test_what_is_missing_or_does_not_fit_is_refused(place, words, fragments):
     assert (answer.code, answer.out) == (2, "")
     assert all(fragment in answer.err for fragment in fragments), answer.err
     assert not (place / "out").exists()
+
+
+# --- what a crash leaves of a replaced output -----------------------------------------------------
+
+FILE = """\
+version: 1
+jobs:
+  - {id: words, reduces: {tasks: 1}, run: {input: [text], output: out, python: "words.py:Words"}}
+"""
+RUN = ("run", "jobs.yaml")
+
+
+def stop_after_beginning(monkeypatch):
+    """The next run begins, and is interrupted before its first task."""
+
+    def interrupted(setup):
+        setup.journal.close()
+        raise RunInterrupted("stopped by the test")
+
+    monkeypatch.setattr(live_run.LiveSetup, "run", interrupted)
+
+
+def asides(place):
+    return sorted(path.name for path in place.iterdir() if path.name.startswith(".out.old-"))
+
+
+@pytest.fixture
+def replaced(place, monkeypatch):
+    """An output of 7 words, which an interrupted run was to replace by one of 1 word."""
+    (place / "jobs.yaml").write_text(FILE)
+    assert sluice(*RUN).code == 0
+    (place / "text" / "a.txt").unlink()
+    with monkeypatch.context() as patch:
+        stop_after_beginning(patch)
+        assert sluice(*RUN, "--overwrite").code == 130
+    assert len(asides(place)) == 1
+    assert not (place / "out").exists()
+    return place
+
+
+def test_an_interrupted_replacement_is_completed_by_resume(replaced):
+    answer = sluice(*RUN, "--resume")
+
+    assert answer.code == 0, answer.err
+    assert (counts(replaced / "out"), asides(replaced)) == ({"be": 1}, [])
+
+
+def test_a_new_run_puts_the_old_output_back_first(replaced):
+    refused = sluice(*RUN)
+
+    assert (refused.code, asides(replaced)) == (2, [])
+    assert counts(replaced / "out")["be"] == 3
+    assert sluice(*RUN, "--overwrite").code == 0
+    assert (counts(replaced / "out"), asides(replaced)) == ({"be": 1}, [])
+
+
+def test_the_old_output_is_needed_until_its_run_is_removed(replaced):
+    kept = json.loads(sluice("runs", "clean", "--json").out)
+    assert (kept["leftovers"], len(asides(replaced))) == ([], 1)
+
+    assert sluice("runs", "clean", "run-000002").code == 0
+    assert (counts(replaced / "out")["be"], asides(replaced)) == (3, [])
+
+
+def test_clean_removes_an_old_output_that_was_replaced(replaced):
+    """As if the process had died between the commit and the removal."""
+    aside = replaced / asides(replaced)[0]
+    assert sluice(*RUN, "--resume").code == 0
+    shutil.copytree(replaced / "out", aside)
+    half = replaced / f"{aside.name}.removed"
+    half.mkdir()
+    others = [replaced / ".out.old-letters", replaced / ".out.old-0badcafe"]
+    for other in others:
+        other.mkdir()
+    (leftover, *_) = listed = json.loads(sluice("runs", "list", "--json").out)["leftovers"]
+    assert {one["path"] for one in listed} == {str(aside), str(half)}
+    assert leftover["kind"] == "replaced output"
+
+    assert sluice("runs", "clean").code == 0
+    assert asides(replaced) == sorted(other.name for other in others), "nothing else is touched"
+    assert counts(replaced / "out") == {"be": 1}
+
+
+def test_an_output_that_is_being_replaced_is_no_leftover(replaced):
+    (place,) = (replaced / name for name in asides(replaced))
+    lock = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        again = sluice(*RUN, "--overwrite")
+        assert (again.code, asides(replaced)) == (0, [place.name])
+        assert json.loads(sluice("runs", "list", "--json").out)["leftovers"] == []
+    finally:
+        os.close(lock)
+
+
+def test_an_output_may_be_named_for_its_run(place, monkeypatch):
+    """Also when the run is resumed, and in all that is printed of it."""
+    (place / "jobs.yaml").write_text(FILE.replace("output: out", "output: 'out/{run_id}'"))
+    for number in (1, 2):
+        found = json.loads(sluice(*RUN, "--json").out)
+        output = place / "out" / found["run_id"]
+        assert found["outputs"] == {"words": str(output)}
+        assert found["run_id"].startswith(f"run-00000{number}-")
+        assert counts(output)["be"] == 3
+    with monkeypatch.context() as patch:
+        stop_after_beginning(patch)
+        assert sluice(*RUN).code == 130
+    resumed = json.loads(sluice(*RUN, "--resume", "--json").out)
+    shown = json.loads(sluice("runs", "show", resumed["run_id"], "--json").out)
+
+    assert resumed["outputs"] == {"words": str(place / "out" / resumed["run_id"])}
+    assert shown["runs"][0]["jobs_by_id"]["words"]["output"] == resumed["outputs"]["words"]
+    assert len(list((place / "out").iterdir())) == 3
+
+
+def test_what_a_run_measured_is_simulated_and_compared(place):
+    """The same file goes to `run`, then to `simulate`: nothing has to be copied."""
+    (place / "jobs.yaml").write_text(
+        FILE.replace("output: out", "output: 'out/{run_id}'")
+        + "cluster: {nodes: 2, node: {map_slots: 1, reduce_slots: 1}}\n"
+    )
+    before = sluice("simulate", "jobs.yaml")
+    assert (before.code, "sluice run" in before.err) == (2, True)
+    assert sluice(*RUN).code == 0
+
+    answer = sluice("simulate", "jobs.yaml", "--json")
+    assert answer.code == 0, answer.err
+    job = json.loads(answer.out)["jobs"]["words"]
+    assert job["tasks"] == 3
+    assert job["finished_at_s"] == pytest.approx(job["predicted_s"], rel=1e-6)
+    compared = sluice("compare", "jobs.yaml", "--schedulers", "fifo,fair", "--seeds", "1", "--json")
+    for row in json.loads(compared.out)["rows"]:
+        assert row["makespan_s"] == pytest.approx(job["finished_at_s"], rel=0.01)
+
+
+def test_a_job_with_lengths_of_its_own_is_simulated_without_its_input(place):
+    text = FILE.replace("reduces: {tasks: 1}", "maps: {tasks: 2, avg_s: 5}").replace(
+        "text]", "not/there/*]"
+    )
+    (place / "jobs.yaml").write_text(text + "cluster: {map_slots: 1}\n")
+
+    assert json.loads(sluice("simulate", "jobs.yaml", "--json").out)["makespan_s"] == 10

@@ -2,7 +2,7 @@
 
 import pytest
 from examples.plan_and_run import plan_and_run
-from tests.examples.test_demo import make_library
+from tests.cli.demonstration.test_story import make_library
 
 import sluice
 

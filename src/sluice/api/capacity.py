@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from sluice.api.sources import Source, workload_of
+from sluice.bootstrap.log_replays import log_replays
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
 from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
+from sluice.reporting.run.outcomes import JobReplay
 
 _BOUNDS = {bound.value: bound for bound in Bound}
 
@@ -51,4 +54,15 @@ def capacity(
     )
     if isinstance(answer, UnreachableDeadlines):
         return UnreachableResult(answer)
-    return CapacityResult(answer)
+    return CapacityResult(answer, replays=_replays(workload))
+
+
+def _replays(workload: Workload) -> dict[str, list[JobReplay]] | None:
+    """Recorded and replayed times of the jobs in logs, by class."""
+    replays = log_replays(workload)
+    if replays is None:
+        return None
+    by_class: dict[str, list[JobReplay]] = {}
+    for job_id, found in replays.items():
+        by_class.setdefault(workload.recorded[job_id].profile, []).append(found)
+    return by_class

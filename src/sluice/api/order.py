@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from sluice import bootstrap
 from sluice.api.sources import Source, path_of
 from sluice.bootstrap.kernel_loader import BackgroundLoader
-from sluice.bootstrap.plan_inputs import forecast_on_slots, laid_out
+from sluice.bootstrap.log_replays import log_replays
+from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
@@ -94,12 +95,13 @@ def order(
         evaluations=budget.evaluations,
         raw=raw,
         forecasts=_forecasts(workload, problem),
+        replays=log_replays(workload),
         notes=tuple(_notes(workload, is_given=None not in (map_slots, reduce_slots))),
     )
 
 
 def _forecasts(workload: Workload, problem: OrderingProblem) -> dict[str, JobForecast]:
-    forecast = forecast_on_slots(workload)
+    forecast = ProfileForecasts(workload).on_slots
     slots = problem.map_slots, problem.reduce_slots
     found = {str(job.job_id): forecast(str(job.job_id), *slots, 1.0) for job in workload.jobs}
     return {job: one for job, one in found.items() if one is not None}

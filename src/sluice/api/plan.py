@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from sluice import bootstrap
 from sluice.api.sources import Source, path_of
-from sluice.bootstrap.plan_inputs import forecast_on_slots, laid_out, last_prediction_error
+from sluice.bootstrap.log_replays import log_replays
+from sluice.bootstrap.plan_inputs import (
+    ProfileForecasts,
+    laid_out,
+    last_prediction_error,
+    with_overheads,
+)
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
@@ -84,7 +90,7 @@ def plan(
         seed=seed,
     )
     how = PlanSearch(_known("--search", search, _values(PlanSearch)))
-    document, workload = _read(source, on_message)
+    document, workload, forecasts = _read(source, on_message)
     problem = problem_of(workload, options, prices=_price_list(prices), rents=_rents(rents))
     if waves and problem.limits.vms_max is None:
         raise InvalidInput(
@@ -102,7 +108,8 @@ def plan(
             Off(one.job_id, one.predicted_s, one.measured_s, one.error)
             for one in last_prediction_error(workload, on_message)
         ),
-        forecast_on_slots=forecast_on_slots(workload),
+        forecast_on_slots=forecasts.on_slots,
+        replays=log_replays(workload),
     )
 
 
@@ -198,14 +205,18 @@ def _listed_prices(given: Prices | None, listed: PriceList) -> Prices:
     return replace(given or Prices(vm_hour_usd=0.0), **listed_values)
 
 
-def _read(source: Source, on_message: Callable[[str], None]) -> tuple[Document | None, Workload]:
+def _read(
+    source: Source, on_message: Callable[[str], None]
+) -> tuple[Document | None, Workload, ProfileForecasts]:
     """The document, where there is one, and the workload with all lengths that are known."""
-    if isinstance(source, Workload):
-        return None, laid_out(bootstrap.with_profiles(source), on_message)
-    text = read_text(path_of(source))
-    document = read_document(text.content, source=text.name)
-    workload = WorkloadBuilder(document, text.folder).workload()
-    return document, laid_out(bootstrap.with_profiles(workload), on_message)
+    document, given = None, source
+    if not isinstance(given, Workload):
+        text = read_text(path_of(given))
+        document = read_document(text.content, source=text.name)
+        given = WorkloadBuilder(document, text.folder).workload()
+    known = laid_out(bootstrap.with_profiles(given), on_message)
+    forecasts = ProfileForecasts(given)
+    return document, with_overheads(known, given, forecasts), forecasts
 
 
 def _members(document: Document) -> dict[str, object]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
-from sluice.api.overwriting import replacing_outputs
+from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import workload_in
 from sluice.bootstrap import live_run
+from sluice.bootstrap.output_names import with_run_id
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.driver import LiveRun
@@ -46,7 +46,8 @@ def run(
     nodes, map_slots, reduce_slots: virtual nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
     runs of the file finished, report the newest one again; if there is none, start one.
-    overwrite: replace outputs of earlier runs, once their jobs succeed again. Not with resume.
+    overwrite: replace outputs of earlier runs, once their jobs succeed again. A resumed run
+    goes on to replace what the interrupted one would have replaced.
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. An output of a finished run is
@@ -67,13 +68,17 @@ def run(
     )  # fmt: skip
     left = live_run.resumable(identity, watcher) if resume else None
     if left is None:
-        with replacing_outputs(workload) if overwrite else nullcontext():
+        settle_outputs(workload)
+        with ReplacedOutputs(workload if overwrite else None) as replaced:
             assembly = live_run.begin(workload, identity, plan, watcher)
+            replaced.has_begun = True
             done = assembly.run()
     else:
         with live_run.explained_damage(left):
             assembly = live_run.resume(workload, left, watcher)
             done = assembly.run()
+        settle_outputs(workload)
+    workload = with_run_id(workload, assembly.run_id)
     result = RunResult.of(
         done.result,
         assembly.cluster,

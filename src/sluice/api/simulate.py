@@ -10,18 +10,14 @@ from pathlib import Path
 from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 from sluice.bootstrap.compared_runs import ComparedRuns
+from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
-from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
-from sluice.model.workload import RecordedJob, Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
-from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
 
@@ -94,7 +90,7 @@ def simulated(
     given = on_vm_nodes(read_workload(source), chosen[:1])
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (
-        with_predictions(given)
+        with_predictions(given, how.on_message or (lambda _: None))
         if lengths_from is None
         else PredictedWorkload(workload_of(given), {})
     )
@@ -111,34 +107,7 @@ def simulated(
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
     )  # fmt: skip
     result = result.forecasted(predicted.forecasts)
-    if workload.is_from_logs:
-        result = replace(result, replays=_replays(workload))
-    return scheduler, result
-
-
-def _replays(workload: Workload) -> dict[JobId, JobReplay]:
-    """Each job from a log, run again alone with the slots that it had."""
-    return {
-        job.job_id: JobReplay(recorded_s=found.recorded_s, replayed_s=_replayed_s(job, found))
-        for job in workload.jobs
-        if (found := workload.recorded.get(job.job_id)) is not None
-    }
-
-
-def _replayed_s(job: Job, found: RecordedJob) -> float | None:
-    if found.recorded_s is None or not found.slots:
-        return None
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=found.slots.get(SlotKind.MAP, 0),
-        reduce_slots=found.slots.get(SlotKind.REDUCE, 0),
-        containers=found.slots.get(SlotKind.CONTAINER, 0),
-    )
-    alone = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True),
-        jobs=(replace(job, submitted_at_s=0.0, deadline_at_s=None, driver_s=found.outside_s),),
-    )
-    return simulate(alone).makespan_s
+    return scheduler, replace(result, replays=log_replays(workload))
 
 
 def compare(
@@ -171,7 +140,8 @@ def compare(
     _check_list(schedulers)
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
-    workload = with_predictions(on_vm_nodes(read_workload(source), everyone)).workload
+    given = on_vm_nodes(read_workload(source), everyone)
+    workload = with_predictions(given, on_message or (lambda _: None)).workload
     resolved = settings_of(workload, settings, everyone)
     if on_message is not None:
         for note in bootstrap.settings_notes(resolved, everyone):
@@ -189,7 +159,11 @@ def compare(
     if on_message is not None:
         for name, error in found.refused.items():
             on_message(f"{name} is left out: {error.what}")
-    return replace(compared_summaries(found.summaries, workload), ledgers=found.ledgers)
+    return replace(
+        compared_summaries(found.summaries, workload),
+        ledgers=found.ledgers,
+        replays=log_replays(workload),
+    )
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:

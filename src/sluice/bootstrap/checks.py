@@ -71,15 +71,16 @@ def _check_lengths(job: Job, source: str) -> None:
         return
     field = f"{unknown[0].name}s" if unknown else "maps"
     what = f"{field} has no lengths" if unknown else f"{field} is missing"
-    because = ""
+    because, hint = "", "give tasks and lengths, as in maps: {tasks: 8, avg_s: 10}"
     if job.profile is not None:
         because = f", and no profile {job.profile!r} is stored"
     elif job.run is not None:
         because = ", and `run` does not contain task lengths"
+        hint = f"run it once with `sluice run`, which measures them, or {hint}"
     raise InvalidInput(
         f"{what}{because}",
         where=f"{source}, job {job.job_id!r}",
-        hint="give tasks and lengths, as in maps: {tasks: 8, avg_s: 10}",
+        hint=hint,
     )
 
 

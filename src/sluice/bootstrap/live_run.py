@@ -17,6 +17,7 @@ from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.job_forecasts import live_forecasts
+from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
@@ -190,6 +191,9 @@ def begin(
         on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
+    reserved_id = runs.new_id() if names_run(workload) else None
+    if reserved_id is not None:
+        workload = with_run_id(workload, reserved_id)
     prepared = _prepared(workload)
     scheduler = live_scheduler(workload, settings, options)
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
@@ -205,7 +209,7 @@ def begin(
     numbers = {str(job_id): forecast_numbers(found) for job_id, found in forecasts.items()}
     header = replace(options.header(workload, identity), forecasts=numbers)
     staging = [str(each.staging.folder) for each in prepared]
-    journal = runs.create(header, records, staging=staging)
+    journal = runs.create(header, records, staging=staging, reserved_id=reserved_id)
     return LiveSetup(
         run_id=journal.folder.name,
         header=header,
@@ -242,7 +246,7 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
-    workload = recorded_queues(workload, run)
+    workload = with_run_id(recorded_queues(workload, run), run.run_id)
     check_policy_files(run.header, options, run.run_id)
     workload = _on_vm_nodes(workload, options, _on_message(watcher))
     settings = settings_of(workload, options)

@@ -8,16 +8,22 @@ that it really had. The prediction is compared with the run's time from submissi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sluice.bootstrap.job_forecasts import stored_forecasts
-from sluice.bootstrap.profiles import RUNS_RECALLED, OnMessage, same_work, with_past_lengths
+from sluice.bootstrap.profiles import (
+    RUNS_RECALLED,
+    OnMessage,
+    is_open,
+    same_work,
+    with_past_lengths,
+)
 from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.forecast import Forecaster
-from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.run_setting import NotEnoughData, timed_runs
 from sluice.model.errors import SluiceError
@@ -29,9 +35,6 @@ if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
 
 _NO_OUTPUT = ".not-yet-run"  # planning again after a run is no reason to complain about its output
-
-
-ForecastOnSlots = Callable[[str, int, int, float], JobForecast | None]  # job, slots, speed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,19 @@ def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
     return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
 
 
+def laid_out_where_open(workload: Workload, on_message: OnMessage) -> Workload:
+    """As `laid_out`, but a job that really runs and gives all its lengths stays as it is.
+
+    Its input need not be there, then: it can be simulated anywhere.
+    """
+    jobs = [
+        _laid_out(job) if job.run is not None and is_open(job) else job for job in workload.jobs
+    ]
+    if jobs == list(workload.jobs):
+        return workload
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
+
+
 def _laid_out(job: Job) -> Job:
     run = job.run
     assert run is not None, "it was looked at"
@@ -77,33 +93,56 @@ def _laid_out(job: Job) -> Job:
     return replace(prepared, phases=phases, run=replace(prepared.run, output=run.output))
 
 
-def forecast_on_slots(workload: Workload) -> ForecastOnSlots:
-    """A function from a job and its slots to the job's forecast; None without a profile.
+class ProfileForecasts:
+    """Forecasts of the jobs that name a profile, on any slots. The store is read once."""
 
-    The store is read at once. The function remembers what it was asked.
-    """
-    wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
-    if not wanted:
-        return lambda _job, _maps, _reduces, _speed: None
-    from sluice.store.profiles import Profiles
+    def __init__(self, workload: Workload) -> None:
+        self._wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
+        self._names: Mapping[str, str] = {}
+        self._forecasts = JobForecasts({})
+        if not self._wanted:
+            return
+        from sluice.store.profiles import Profiles
 
-    with Profiles.open() as profiles:
-        names = {one: profiles.profile_named(one) or one for one in set(wanted.values())}
-        forecasts = stored_forecasts(names.values(), profiles)
+        with Profiles.open() as profiles:
+            given = set(self._wanted.values())
+            self._names = {one: profiles.profile_named(one) or one for one in given}
+            self._forecasts = stored_forecasts(self._names.values(), profiles)
 
-    @cache
-    def of_profile(name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
-        return forecasts.of(
-            names[name], slots={"map": map_slots, "reduce": reduce_slots}, speed=speed
-        )
-
-    def of_job(job_id: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast | None:
-        if job_id not in wanted:
+    def on_slots(
+        self, job_id: str, map_slots: int, reduce_slots: int, speed: float
+    ) -> JobForecast | None:
+        """The forecast of a job on these slots; None without a profile, or without runs."""
+        if job_id not in self._wanted:
             return None
-        found = of_profile(wanted[job_id], map_slots, reduce_slots, speed)
+        found = self._of(self._wanted[job_id], map_slots, reduce_slots, speed)
         return None if found.predicted_s is None else found
 
-    return of_job
+    def overhead_s(self, job_id: str) -> float:
+        """Seconds outside tasks, with the slots of the newest run; 0 where it is not known."""
+        if job_id not in self._wanted:
+            return 0.0
+        found = self._forecasts.of(self._names[self._wanted[job_id]])
+        return max(0.0, found.overhead_s or 0.0)
+
+    @cache  # noqa: B019  # it lives as long as one answer
+    def _of(self, name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
+        slots = {"map": map_slots, "reduce": reduce_slots}
+        return self._forecasts.of(self._names[name], slots=slots, speed=speed)
+
+
+def with_overheads(workload: Workload, given: Workload, forecasts: ProfileForecasts) -> Workload:
+    """The workload with the overhead of each profile as the `driver_s` of its jobs.
+
+    given: as the file has it. A job whose file gives phases or `driver_s` keeps them.
+    """
+    jobs = tuple(
+        job
+        if before.phases or before.driver_s
+        else replace(job, driver_s=forecasts.overhead_s(str(job.job_id)))
+        for job, before in zip(workload.jobs, given.jobs, strict=True)
+    )
+    return replace(workload, jobs=jobs)
 
 
 def last_prediction_error(

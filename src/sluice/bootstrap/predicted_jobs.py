@@ -1,4 +1,4 @@
-"""Jobs that name profiles, made to take as long as the estimator predicts.
+"""Jobs that name profiles or have run before, made to take as long as the estimator predicts.
 
 A profile gives task lengths; the estimator also knows the overhead of start-up, driver and commit,
 and how uneven the lengths are. A job alone on the cluster is therefore simulated once. What the
@@ -14,8 +14,9 @@ from functools import cache
 
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.job_forecasts import cluster_slots, stored_forecasts
+from sluice.bootstrap.plan_inputs import laid_out_where_open
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
-from sluice.bootstrap.profiles import with_profiles
+from sluice.bootstrap.profiles import OnMessage, is_open, with_profiles
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
@@ -32,6 +33,7 @@ from sluice.model.lengths import (
     WorkLengths,
 )
 from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -44,12 +46,17 @@ class PredictedWorkload:
     forecasts: Mapping[JobId, JobForecast]
 
 
-def with_predictions(workload: Workload) -> PredictedWorkload:
-    """The workload as predicted on its own cluster; each job that names a profile has a forecast.
+def with_predictions(
+    workload: Workload, on_message: OnMessage = lambda _: None
+) -> PredictedWorkload:
+    """The workload as predicted on its own cluster; each job with past runs has a forecast.
 
-    A job whose file gives phases or `driver_s` keeps them. Raises InvalidInput as `with_profiles`.
+    These are jobs that name a profile, and jobs with commands whose lengths the file leaves open.
+    A job whose file gives lengths or `driver_s` keeps them.
+    on_message: called with a note if the store cannot be read.
+    Raises InvalidInput as `with_profiles`, and where the input of a job with commands is missing.
     """
-    known = with_profiles(workload)
+    known = laid_out_where_open(with_profiles(workload), on_message)
     forecasts = forecasts_of(workload)
     if known is workload or workload.cluster is None:
         return PredictedWorkload(known, forecasts)
@@ -57,7 +64,7 @@ def with_predictions(workload: Workload) -> PredictedWorkload:
     jobs = []
     for given, job in zip(workload.jobs, known.jobs, strict=True):
         found = forecasts.get(job.job_id)
-        if found is None or given.phases or given.driver_s or not found.predicted_s:
+        if found is None or _gives_lengths(given) or given.driver_s or not found.predicted_s:
             jobs.append(job)
             continue
         key = found.profile, len(job.phases)
@@ -67,16 +74,25 @@ def with_predictions(workload: Workload) -> PredictedWorkload:
     return PredictedWorkload(replace(known, jobs=tuple(jobs)), forecasts)
 
 
+def _gives_lengths(given: Job) -> bool:
+    """Whether the file describes the tasks; a job with commands may give their number alone."""
+    return bool(given.phases) and (given.run is None or not is_open(given))
+
+
 def forecasts_of(workload: Workload) -> dict[JobId, JobForecast]:
-    """A forecast of each job that names a profile and can be predicted, on the file's cluster."""
-    wanted = [job for job in workload.jobs if job.profile is not None]
+    """A forecast of each job that has past runs, on the file's cluster."""
+    wanted = [
+        job
+        for job in workload.jobs
+        if job.profile is not None or (job.run is not None and is_open(job))
+    ]
     if not wanted:
         return {}
     from sluice.store.profiles import Profiles
 
     with Profiles.open() as profiles:
-        names = {str(job.profile): str(job.profile) for job in wanted}
-        names = {name: profiles.profile_named(name) or name for name in names}
+        given = {profile_name(job) for job in wanted}
+        names = {name: profiles.profile_named(name) or name for name in given}
         forecasts = stored_forecasts(names.values(), profiles)
     slots = None if workload.cluster is None else cluster_slots(workload.cluster)
     return _by_job(wanted, names, forecasts, slots)
@@ -89,7 +105,7 @@ def _by_job(
     slots: Mapping[str, int] | None,
 ) -> dict[JobId, JobForecast]:
     by_name = {name: forecasts.of(profile, slots=slots) for name, profile in names.items()}
-    found = {job.job_id: by_name[str(job.profile)] for job in jobs}
+    found = {job.job_id: by_name[profile_name(job)] for job in jobs}
     return {job: each for job, each in found.items() if each.predicted_s is not None}
 
 

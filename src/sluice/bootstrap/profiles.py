@@ -83,10 +83,11 @@ def _nodes_of(workload: Workload) -> Sequence[Node]:
 
 
 def _wants_profile(job: Job) -> bool:
-    return job.profile is not None and _is_open(job)
+    return job.profile is not None and is_open(job)
 
 
-def _is_open(job: Job) -> bool:
+def is_open(job: Job) -> bool:
+    """Whether the length of a task of the job is missing."""
     return not job.phases or any(phase.lengths is None for phase in job.phases)
 
 
@@ -193,7 +194,7 @@ def with_past_lengths(
     nodes: measured demands are at most what these have, see `with_demand_from_runs`.
     """
     wanted = list(jobs)
-    if not any(map(_is_open, wanted)):
+    if not any(map(is_open, wanted)):
         return wanted
     try:
         from sluice.store.profiles import Profiles
@@ -206,7 +207,7 @@ def with_past_lengths(
 
 
 def _recalled(job: Job, profiles: Profiles, nodes: Sequence[Node]) -> Job:
-    if not _is_open(job):
+    if not is_open(job):
         return job
     runs = profiles.newest(profile_name(job), RUNS_JUDGED)
     # A sandbox run may be older than the runs that count for the lengths, or unlike them.

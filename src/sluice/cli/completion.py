@@ -6,7 +6,8 @@ nothing if a store or a file cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 
 import typer
 
@@ -96,6 +97,56 @@ def profile_names(incomplete: str) -> list[str]:
             return _starting(profiles.names(), incomplete)
     except SluiceError:
         return []
+
+
+def profiles_and_files(incomplete: str) -> list[str]:
+    """Names of stored profiles, then files: offered values replace a shell's own."""
+    return [*profile_names(incomplete), *paths(incomplete)]
+
+
+def runs_profiles_and_files(incomplete: str) -> list[str]:
+    """Ids of recorded runs, names of stored profiles, files."""
+    return [*run_ids(incomplete), *profiles_and_files(incomplete)]
+
+
+def paths(incomplete: str) -> list[str]:
+    """Files and folders, each folder with its slash."""
+    folder, slash, start = incomplete.rpartition("/")
+    try:
+        with os.scandir((folder or "/") if slash else ".") as found:
+            entries = sorted((one.name, one.is_dir()) for one in found)
+    except OSError:
+        return []
+    return [
+        f"{folder}{slash}{name}{'/' if is_folder else ''}"
+        for name, is_folder in entries
+        if name.startswith(start) and (start or not name.startswith("."))
+    ]
+
+
+def schedulers(incomplete: str) -> list[str]:
+    """Names for --schedulers: policies of tasks, after those that are named already."""
+    before, comma, last = incomplete.rpartition(",")
+    names = task_policies(last) if comma else [*_starting(["all"], last), *task_policies(last)]
+    named = before.split(",")
+    return [f"{before}{comma}{name}" for name in names if name not in named]
+
+
+def vm_types(incomplete: str) -> list[str]:
+    """Types of VMs in the price list that is shipped with Sluice."""
+    from sluice.ingest.price_lists import EXAMPLE, load_price_list
+
+    offers = load_price_list(EXAMPLE).offers
+    return _starting(dict.fromkeys(str(offer.vm_type) for offer in offers), incomplete)
+
+
+def one_of(*names: str) -> Callable[[str], list[str]]:
+    """Completes an option that has a few names as values.
+
+    >>> one_of("low", "avg", "up")("a")
+    ['avg']
+    """
+    return lambda incomplete: _starting(names, incomplete)
 
 
 def run_ids(incomplete: str) -> list[str]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+
+if TYPE_CHECKING:
+    from sluice.model.ids import JobId
+    from sluice.reporting.run.outcomes import JobReplay
 
 _TYPED_ONLY = frozenset({"order"})  # commands that know maps and reduces, but no stages
 
@@ -38,6 +43,15 @@ class GivenWorkload:
         """Print the notes on stderr."""
         for note in self.notes:
             talk(f"note: {note}")
+
+
+def talk_of_replays(replays: Mapping[JobId, JobReplay] | None) -> None:
+    """Print on stderr how well the simulator repeats the jobs of logs."""
+    from sluice.reporting.run.outcomes import replay_summary
+
+    summary = replay_summary(replays)
+    if summary is not None:
+        talk(summary)
 
 
 def given_workload(

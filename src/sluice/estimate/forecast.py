@@ -23,6 +23,7 @@ from sluice.estimate.future_setting import future_setting
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
+from sluice.estimate.slot_transfer import SlotTransfer, is_new_slots
 from sluice.estimate.uncertainty import (
     LEVEL,
     Fitter,
@@ -35,6 +36,7 @@ from sluice.estimate.uncertainty import (
     probability_within,
     scaled_by_ratios,
     supporting_units,
+    units_needed,
 )
 from sluice.model.history import PastRun
 
@@ -58,6 +60,8 @@ class Forecast:
     units: log times behind the interval; each left-out unit of history gives some.
     is_transferred: no error was measured at a setting like this one; those at known settings are
     used, as if tasks took as long with any number of slots.
+    slot_exponent: of the tasks at once, in the length of a task, as learned from slot_profiles
+    other profiles; None if the profile's own runs, or nothing, show how it changes with slots.
     """
 
     prediction: Prediction | NotEnoughData
@@ -67,6 +71,8 @@ class Forecast:
     outliers: tuple[str, ...] = ()
     units: LogTimes = ()
     is_transferred: bool = False
+    slot_exponent: float | None = None
+    slot_profiles: int = 0
 
     def probability_within(self, limit_s: float) -> float | None:
         """Probability that the run takes at most `limit_s`; None without an interval."""
@@ -102,6 +108,7 @@ class Forecaster:
         self._outliers: dict[str, tuple[Outlier, ...]] = {}
         self._fit: Fitter = partial(predictor_of, fits=fits)
         self._fits = _FitCache(self._fit)
+        self._transfers: dict[str | None, SlotTransfer] = {}
 
     def estimate(
         self,
@@ -135,11 +142,16 @@ class Forecaster:
         return self._forecast(profile, setting, frozenset(without), level)
 
     def transferred(self, profile: str, setting: RunSetting, *, level: float = LEVEL) -> Forecast:
-        """As `forecast`; at a new setting, with errors at known settings if there are no others.
+        """As `forecast`; for a new number of slots, with what other profiles show of it.
 
-        Most profiles have run with one number of slots only. Then nothing measures how task lengths
-        change with it, and the forecast assumes that they do not. It says so (`is_transferred`).
+        Most profiles have run with one number of slots only. How task lengths change with it is
+        then learned from the profiles of the same origin that ran with several (`slot_transfer`).
+        Without any, the forecast assumes that they do not change, and says so (`is_transferred`).
         """
+        if is_new_slots(self.runs.get(profile, ()), setting):
+            learned = self._by_other_profiles(profile, setting, level)
+            if learned is not None:
+                return learned
         found = self.forecast(profile, setting, level=level)
         if isinstance(found.prediction, NotEnoughData) or isinstance(
             found.interval, PredictionInterval
@@ -148,6 +160,44 @@ class Forecaster:
         assumed = self._forecast(profile, setting, frozenset(), level, as_known=True)
         is_better = isinstance(assumed.interval, PredictionInterval)
         return replace(assumed, is_transferred=True) if is_better else found
+
+    def _by_other_profiles(
+        self, profile: str, setting: RunSetting, level: float
+    ) -> Forecast | None:
+        """A forecast with the slow-down of other profiles; None if none ran on several slots.
+
+        If too few transfers could be checked for an interval, errors at known settings are added.
+        """
+        model, transfer = self.model(profile), self._slot_transfer(self._origin(profile))
+        if isinstance(model, NotEnoughData):
+            return None
+        moved = transfer.predictor(model, profile)
+        prediction = None if moved is None else moved.predict(setting)
+        if prediction is None or isinstance(prediction, NotEnoughData):
+            return None
+        ratios = list(transfer.errors(without=profile))
+        is_checked = len(ratios) >= units_needed(level)
+        if not is_checked:
+            ratios += [unit.log_ratios for unit in self._held_out(profile, known_setting=True)]
+            ratios += map(tuple, self._borrowed(profile, known_setting=True))
+        units = list(scaled_by_ratios(prediction, ratios))
+        return Forecast(
+            prediction=prediction,
+            interval=prediction_interval((), units, level),
+            setting=setting,
+            runs=model.runs,
+            outliers=model.left_aside,
+            units=units,
+            is_transferred=not is_checked,
+            slot_exponent=transfer.exponent(without=profile),
+            slot_profiles=transfer.profiles(without=profile),
+        )
+
+    def _slot_transfer(self, origin: str | None) -> SlotTransfer:
+        if origin not in self._transfers:
+            alike = {name: of for name, of in self.runs.items() if self._origin(name) == origin}
+            self._transfers[origin] = SlotTransfer(alike, self._fit)
+        return self._transfers[origin]
 
     def _forecast(
         self,

@@ -141,11 +141,27 @@ def _fit(model: Predictor) -> str:
     return f"{', '.join(parts)}; overhead: {model.overhead.model.name}"
 
 
+def _about_slots(found: Forecast) -> str:
+    """What other profiles show of other numbers of slots."""
+    longer = 2 ** (found.slot_exponent or 0.0) - 1
+    jobs = "1 other job" if found.slot_profiles == 1 else f"{found.slot_profiles} other jobs"
+    checked = "; too few of them to check it" if found.is_transferred else ""
+    return f"as in {jobs}, twice the tasks at once take {longer:.0%} longer each{checked}".replace(
+        "%", " %"
+    )
+
+
 def _notes(found: Forecast, prediction: Prediction) -> Iterator[str]:
     yield from prediction.beyond
-    if found.is_transferred:
+    if found.slot_exponent is not None:
+        yield _about_slots(found)
+    elif found.is_transferred:
         yield "no profile was measured with other numbers of slots: task lengths are kept"
-    if isinstance(found.interval, PredictionInterval) and found.interval.pooled:
+    if (
+        isinstance(found.interval, PredictionInterval)
+        and found.interval.pooled
+        and found.slot_exponent is None
+    ):
         own = found.interval.units - found.interval.pooled
         yield f"the interval rests on {own} of its own runs and {found.interval.pooled} of others"
     if found.outliers:

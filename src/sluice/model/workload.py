@@ -27,11 +27,13 @@ class RecordedJob:
     recorded_s: from submission to its end; None if the log does not hold it.
     slots: what it had, by kind; empty if the log does not list its tasks.
     outside_s: time in which none of its tasks ran: waiting, start-up, the driver's work.
+    profile: the name of the job or application, which is that of its class in `classes`.
     """
 
     recorded_s: float | None
     slots: Mapping[SlotKind, int] = field(default_factory=dict)
     outside_s: float = 0.0
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
 from sluice.ingest.suggestions import suggestion
@@ -92,6 +92,7 @@ class Evaluation:
     """The evaluation of a paper: makers of experiments by name, in the order of the paper.
 
     seeds: default number of seeds of an experiment.
+    minutes: of each experiment with these seeds, on one core.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Evaluation:
     makers: Mapping[str, Maker]
     left_out: Mapping[str, str]
     seeds: int = 10
+    minutes: Mapping[str, float] = field(default_factory=dict)
 
     def run(
         self,
@@ -117,6 +119,69 @@ class Evaluation:
         return Reproduction(
             name=self.name, title=self.title, experiments=tuple(made), left_out=self.left_out
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentEntry:
+    """An experiment in the list of all. minutes: on one core; None if it was not measured."""
+
+    evaluation: str
+    name: str
+    about: str
+    minutes: float | None
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {"name": self.name, "about": self.about, "minutes": self.minutes}
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentList:
+    """All experiments of all evaluations, by evaluation."""
+
+    titles: Mapping[str, str]
+    entries: tuple[ExperimentEntry, ...]
+
+    def of(self, evaluation: str) -> tuple[ExperimentEntry, ...]:
+        """The experiments of one evaluation, in the order of the paper."""
+        return tuple(entry for entry in self.entries if entry.evaluation == evaluation)
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "evaluations": [
+                {
+                    "name": name,
+                    "title": title,
+                    "experiments": [entry.document() for entry in self.of(name)],
+                }
+                for name, title in self.titles.items()
+            ]
+        }
+
+
+def experiment_list() -> ExperimentList:
+    """Every experiment that `reproduce` can run, with what it shows and the minutes it takes."""
+    evaluations = [evaluation_of(name) for name in REPRODUCTIONS]
+    return ExperimentList(
+        {evaluation.name: evaluation.title for evaluation in evaluations},
+        tuple(
+            ExperimentEntry(
+                evaluation=evaluation.name,
+                name=name,
+                about=_about(maker),
+                minutes=evaluation.minutes.get(name),
+            )
+            for evaluation in evaluations
+            for name, maker in evaluation.makers.items()
+        ),
+    )
+
+
+def _about(maker: Maker) -> str:
+    """The first sentence of the maker's docstring, without its full stop."""
+    first, _, _ = (maker.__doc__ or "").strip().partition("\n")
+    return first.removesuffix(".")
 
 
 def evaluation_of(name: str) -> Evaluation:

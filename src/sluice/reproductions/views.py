@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sluice.reporting.formatting import NOTHING
-from sluice.reproductions.runner import Cell, Experiment, Reproduction
+from sluice.reproductions.runner import Cell, Experiment, ExperimentList, Reproduction
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,6 +29,39 @@ def views(reproduction: Reproduction) -> Iterator[RenderableType]:
         yield Text("\nNot run here", style="bold cyan")
         for name, reason in reproduction.left_out.items():
             yield Padding(Text(f"{name}: {reason}"), (0, 0, 0, 2), expand=False)
+
+
+def list_views(listed: ExperimentList) -> Iterator[RenderableType]:
+    """A table for each evaluation: its experiments, a line on each, and its minutes."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    widest = max(len(entry.name) for entry in listed.entries)
+    for name, title in listed.titles.items():
+        yield Text(f"\n{name}: {title}", style="bold")
+        table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+        table.add_column("experiment", no_wrap=True, min_width=widest)
+        table.add_column("what it shows", overflow="fold")
+        table.add_column("minutes", justify="right", no_wrap=True)
+        for entry in listed.of(name):
+            table.add_row(entry.name, entry.about, _minutes(entry.minutes))
+        yield table
+    yield Text("\nMinutes on one core, with the default number of seeds.")
+
+
+def _minutes(minutes: float | None) -> str:
+    """Rounded up, because a wait that is longer than announced is the worse surprise.
+
+    >>> _minutes(0.02), _minutes(1.26), _minutes(12.3)
+    ('< 0.1', '1.3', '13')
+    """
+    if minutes is None:
+        return NOTHING
+    if minutes < 0.1:  # noqa: PLR2004  # the least that is shown
+        return "< 0.1"
+    is_small = minutes < 10  # noqa: PLR2004  # two digits
+    return f"{math.ceil(minutes * 10) / 10:.1f}" if is_small else str(math.ceil(minutes))
 
 
 def _table(experiment: Experiment) -> Table:

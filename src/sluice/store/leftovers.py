@@ -6,15 +6,17 @@
 * Of the making of a journal: `journal.db.new` and its companions.
 * Of a run that is gone from this state folder: staging folders next to the outputs of other runs.
   `run.json` in a staging folder says which run, and which state folder, it belongs to.
+* Of a run that replaced an output: the old output, if the process died before it was removed.
 
 Scratch and staging folders of an unfinished run are needed to resume it; they go with the run.
-Nothing is removed while another process drives the run.
+Nothing is removed while another process drives the run. An old output whose place is still free
+goes back to it when its run is removed.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -23,6 +25,7 @@ from pathlib import Path
 from sluice.model.errors import SluiceError
 from sluice.store.database import store_errors
 from sluice.store.head import FILE_NAME as HEAD_NAME
+from sluice.store.old_outputs import OldOutput, old_outputs, settle_old_output
 from sluice.store.rows import FILE_NAME, EntryKind, entries
 from sluice.store.run_counter import counter_lock, home_id
 from sluice.store.run_info import (
@@ -48,6 +51,7 @@ class LeftoverKind(Enum):
     STAGING = "staging"
     DRAFT = "draft of a journal"
     UNSTARTED = "run without a journal"
+    OLD_OUTPUT = "replaced output"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +81,9 @@ def leftovers(runs: Runs) -> tuple[Leftover, ...]:
     """Everything in and around a state folder that no resume needs, run by run."""
     found = [one for folder in runs.run_folders() for one in _of_run(folder)]
     known = {one.path for one in found}
-    found += [one for one in _of_lost_runs(runs) if one.path not in known]
-    return tuple(found)
+    listed = runs.listed()
+    found += [one for one in _of_lost_runs(runs, listed) if one.path not in known]
+    return (*found, *_replaced(listed))
 
 
 def _of_run(folder: Path) -> Iterator[Leftover]:
@@ -102,14 +107,38 @@ def _of_resting_run(folder: Path) -> Iterator[Leftover]:
         yield Leftover(kind=kind, path=path, run_id=folder.name)
 
 
-def _of_lost_runs(runs: Runs) -> Iterator[Leftover]:
+def _of_lost_runs(runs: Runs, listed: Sequence[RunInfo | UnreadableRun]) -> Iterator[Leftover]:
     """Staging folders of runs of this state folder whose own folder is gone."""
     home = home_id(runs.folder)
-    places = {path.parent for run in runs.listed() for path in _staging_of(run)}
+    places = {path.parent for run in listed for path in _staging_of(run)}
     for place in sorted(places):
         for record, path in _marked(place):
             if record.home == home and not (runs.folder / record.run_id).exists():
                 yield Leftover(kind=LeftoverKind.STAGING, path=path, run_id=record.run_id)
+
+
+def _replaced(listed: Sequence[RunInfo | UnreadableRun]) -> Iterator[Leftover]:
+    """Old outputs, each with the newest run that has written to its place.
+
+    While that run can be resumed, an old output that is not replaced yet is needed.
+    """
+    newest = {old.path: (old, run) for run in listed for old in _old_outputs_of(run)}
+    for path in sorted(newest):
+        old, run = newest[path]
+        if old.is_replaced or _is_finished(run):
+            yield Leftover(kind=LeftoverKind.OLD_OUTPUT, path=path, run_id=run.run_id)
+
+
+def _is_finished(run: RunInfo | UnreadableRun) -> bool:
+    return isinstance(run, RunInfo) and run.is_finished
+
+
+def _old_outputs_of(run: RunInfo | UnreadableRun) -> Iterator[OldOutput]:
+    """Old outputs next to the staging folders of a run that stepped aside for the same output."""
+    for staging in _staging_of(run):
+        for old in old_outputs(staging.parent):
+            if staging.name.startswith(f".{old.output.name}.sluice-"):
+                yield old
 
 
 def _marked(place: Path) -> Iterator[tuple[RunRecord, Path]]:
@@ -157,7 +186,9 @@ def remove_leftover(runs: Runs, leftover: Leftover) -> None:
     Raises EngineUnavailable while a process drives its run, StoreUnavailable if the disk refuses.
     """
     folder = runs.folder / leftover.run_id
-    if leftover.kind is LeftoverKind.UNSTARTED:
+    if leftover.kind is LeftoverKind.OLD_OUTPUT:
+        _settle(old for old in old_outputs(leftover.path.parent) if old.path == leftover.path)
+    elif leftover.kind is LeftoverKind.UNSTARTED:
         with counter_lock(runs.folder):  # a run is made under this lock
             if not has_journal(folder):
                 _remove([folder])
@@ -173,17 +204,25 @@ def remove_leftover(runs: Runs, leftover: Leftover) -> None:
 
 
 def remove_run(run: RunInfo | UnreadableRun) -> None:
-    """Remove a run with everything that it left; its outputs stay.
+    """Remove a run with everything that it left; its outputs stay, and old ones come back.
 
     Raises EngineUnavailable while a process drives it, StoreUnavailable if the disk refuses.
     """
     lock = RunLock(run.folder)
     try:
+        old = [] if _is_finished(run) else list(_old_outputs_of(run))
         # The journal goes before the rest of the folder: what is left without it can be removed
         # later, and cannot be resumed.
         _remove([*staging_left(run), run.folder / FILE_NAME, run.folder])
+        _settle(old)
     finally:
         lock.release()
+
+
+def _settle(old_ones: Iterable[OldOutput]) -> None:
+    for old in old_ones:
+        with store_errors(old.path):
+            settle_old_output(old)
 
 
 def _remove(paths: Iterable[Path]) -> None:

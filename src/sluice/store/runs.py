@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput, SluiceError
@@ -23,7 +23,14 @@ from sluice.store.home import (
 from sluice.store.journal import Journal, Prepared
 from sluice.store.private import make_private_folder
 from sluice.store.rows import RunHeader
-from sluice.store.run_counter import is_run_id, next_number, run_id, run_order
+from sluice.store.run_counter import (
+    counter_lock,
+    home_id,
+    is_run_id,
+    next_number,
+    run_id,
+    run_order,
+)
 from sluice.store.run_info import RunInfo, UnreadableRun, has_journal, info_of
 from sluice.store.run_lock import RunLock
 from sluice.store.run_record import RunIdentity, RunRecord
@@ -41,19 +48,29 @@ class Runs:
         check_state_folder(self._home)
         self.folder = self._home / RUNS_FOLDER
 
+    def new_id(self) -> str:
+        """An id for a run that needs to know it before its journal is made."""
+        self._make_folder()
+        with next_number(self.folder) as (number, _):
+            return run_id(number)
+
     def create(
-        self, header: RunHeader, prepared: Prepared | None = None, *, staging: Iterable[str] = ()
+        self,
+        header: RunHeader,
+        prepared: Prepared | None = None,
+        *,
+        staging: Iterable[str] = (),
+        reserved_id: str | None = None,
     ) -> Journal:
         """The journal of a new run, as `Journal.create`; old finished runs are removed.
 
         staging: folders outside the state folder that the run may leave behind.
+        reserved_id: of `new_id`; by default the run gets its id now.
         """
         self._drop_old()
-        with store_errors(self.folder):
-            make_state_folder(self._home)
-            make_private_folder(self.folder)
-        with next_number(self.folder) as (number, home):
-            folder = self.folder / run_id(number)
+        self._make_folder()
+        with self._numbered(reserved_id) as (name, home):
+            folder = self.folder / name
             record = RunRecord(
                 home=home,
                 run_id=folder.name,
@@ -65,6 +82,21 @@ class Runs:
                 make_private_folder(folder)
                 record.write(folder)
             return Journal.create(folder, header, prepared)
+
+    def _make_folder(self) -> None:
+        with store_errors(self.folder):
+            make_state_folder(self._home)
+            make_private_folder(self.folder)
+
+    @contextmanager
+    def _numbered(self, reserved_id: str | None) -> Iterator[tuple[str, str]]:
+        """The id of a new run and that of the state folder, with the lock of the counter held."""
+        if reserved_id is None:
+            with next_number(self.folder) as (number, home):
+                yield run_id(number), home
+        else:
+            with counter_lock(self.folder):
+                yield reserved_id, home_id(self.folder) or ""
 
     def reopened(self, run: RunInfo) -> Journal:
         """The journal of a run that was left, locked, to be read and continued."""

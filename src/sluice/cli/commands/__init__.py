@@ -24,6 +24,7 @@ from sluice.cli.commands import profiles
 from sluice.cli.commands import calibrate
 from sluice.cli.commands import reproduce
 from sluice.cli.commands import init
+from sluice.cli.commands import demo
 from sluice.cli.commands import workload
 # isort: on
 
@@ -31,6 +32,7 @@ __all__ = [
     "app",
     "calibrate",
     "capacity",
+    "demo",
     "explain",
     "fairness",
     "init",

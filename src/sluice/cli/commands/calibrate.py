@@ -42,6 +42,7 @@ def calibrate(
         str,
         typer.Option(
             metavar="WHAT",
+            autocompletion=completion.one_of("run", "setting", "nothing"),
             help="Left out of each prediction: the run, its whole setting, or nothing.",
         ),
     ] = "run",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -29,7 +30,11 @@ def capacity(
     ] = False,
     bound: Annotated[
         str,
-        typer.Option(metavar="low|avg|up", help="Job-length estimate; up is the safe upper bound."),
+        typer.Option(
+            metavar="low|avg|up",
+            autocompletion=completion.one_of("low", "avg", "up"),
+            help="Job-length estimate; up is the safe upper bound.",
+        ),
     ] = "up",
     curve: Annotated[
         bool,

@@ -144,6 +144,7 @@ def explain(
         typer.Argument(
             metavar="RUN|APPLICATION|LOG",
             show_default=False,
+            autocompletion=completion.runs_profiles_and_files,
             help="Log file or folder, or a stored run or application (its newest run).",
         ),
     ],

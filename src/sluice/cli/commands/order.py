@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
+from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
 _EVALUATIONS_MAX = 10**12
+_METHODS = (
+    "auto", "exact", "search", "sweep", "mk-jr", "mk-tct-jr", "tct", "input", "reverse",
+)  # fmt: skip
 
 
 def seconds(flag: str) -> Callable[[str], float]:
@@ -52,11 +56,17 @@ def order(
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=completion.one_of(*_METHODS),
             help="input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
         ),
     ] = "auto",
     objective: Annotated[
-        str, typer.Option(metavar="NAME", help="What to minimise: makespan, tct or both.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.one_of("makespan", "tct", "both"),
+            help="What to minimise: makespan, tct or both.",
+        ),
     ] = "makespan",
     seconds: Annotated[
         float | None,
@@ -141,6 +151,7 @@ def order(
         print_document(workload.noted(result.document()))
     else:
         _print_result(result)
+        talk_of_replays(result.replays)
         workload.talk()
     for note in result.notes:
         talk(f"note: {note}")

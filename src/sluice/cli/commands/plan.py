@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
+from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def plan(
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=completion.one_of("exact", "slots", "slots-printed", "vms"),
             help="Search method: exact, or the paper's greedy slots, slots-printed or vms.",
         ),
     ] = "exact",
@@ -105,6 +107,7 @@ def plan(
         str,
         typer.Option(
             metavar="estimated|exact",
+            autocompletion=completion.one_of("estimated", "exact"),
             help="Time model for a phase with no more tasks than slots.",
             rich_help_panel=_MODEL,
         ),
@@ -113,6 +116,7 @@ def plan(
         str,
         typer.Option(
             metavar="paper|merge",
+            autocompletion=completion.one_of("paper", "merge"),
             help="I/O model of spilling; merge also counts the merging of spills.",
             rich_help_panel=_MODEL,
         ),
@@ -159,6 +163,7 @@ def plan(
         print_document(workload.noted(document))
     else:
         _print_plans(result, choose)
+        talk_of_replays(result.replays)
         workload.talk()
     return NO if result.is_no else DONE
 

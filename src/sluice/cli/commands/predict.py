@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -24,6 +25,7 @@ def predict(
         typer.Argument(
             metavar="NAME|FILE",
             show_default=False,
+            autocompletion=completion.profiles_and_files,
             help="Stored profile, or workload file with jobs that name profiles (default: all).",
         ),
     ] = None,
@@ -63,6 +65,7 @@ def predict(
         str | None,
         typer.Option(
             metavar="TYPE",
+            autocompletion=completion.vm_types,
             show_default=False,
             help="Type of the VMs, from the price list.",
             rich_help_panel=_MACHINES,
@@ -81,6 +84,7 @@ def predict(
         str,
         typer.Option(
             metavar="TERM",
+            autocompletion=completion.one_of("reserved", "on-demand", "spot"),
             help="Rental term: reserved, on-demand or spot.",
             rich_help_panel=_MACHINES,
         ),

@@ -82,6 +82,7 @@ Merge = Annotated[
     list[str] | None,
     typer.Option(
         metavar="OTHER",
+        autocompletion=completion.profile_names,
         show_default=False,
         help="Move the runs of OTHER to NAME; repeatable.",
         rich_help_panel=_NAMES,
@@ -154,7 +155,12 @@ def _print_imported(imported: Imported) -> None:
 def profiles(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", show_default=False, help="One profile; default: all."),
+        typer.Argument(
+            metavar="[NAME]",
+            show_default=False,
+            autocompletion=completion.profile_names,
+            help="One profile; default: all.",
+        ),
     ] = None,
     *,
     export: Export = None,

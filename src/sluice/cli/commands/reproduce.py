@@ -12,6 +12,7 @@ from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.reproductions.runner import Reproduction
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 @app.command()
 def reproduce(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="NAME",
+            metavar="[NAME]",
             show_default=False,
             autocompletion=completion.evaluations,
-            help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura.",
+            help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura; default: list all.",
         ),
-    ],
+    ] = None,
     *,
     experiment: Annotated[
         list[str] | None,
@@ -59,6 +60,8 @@ def reproduce(
 ) -> int:
     """Run a paper's evaluation again, and print the results next to the published ones.
 
+    Without a name it lists all experiments, and the minutes that each takes.
+
     Example: sluice reproduce ordering --experiment table-3.5 --out figures
     """
     from sluice.cli.files import checked_folder
@@ -66,6 +69,9 @@ def reproduce(
     from sluice.reproductions import runner
     from sluice.reproductions.views import views
 
+    if name is None:
+        _check_alone(**{"--experiment": experiment, "--seeds": seeds, "--out": out})
+        return _print_list(as_json=as_json)
     folder = None if out is None else checked_folder("--out", out)
     with steps(f"reproducing {name}") as shown:
         made = runner.reproduce(
@@ -81,6 +87,28 @@ def reproduce(
         print_document(made.document())
     else:
         print_views(*views(made))
+    return DONE
+
+
+def _check_alone(**options: object) -> None:
+    """Raise InvalidInput for an option that has no effect on the list."""
+    for flag, value in options.items():
+        if value is not None:
+            raise InvalidInput(
+                "NAME is missing", where=flag, hint="name the evaluation, such as ordering"
+            )
+
+
+def _print_list(*, as_json: bool) -> int:
+    from sluice.reproductions.runner import experiment_list
+    from sluice.reproductions.views import list_views
+
+    listed = experiment_list()
+    if as_json:
+        print_document(listed.document())
+    else:
+        print_views(*list_views(listed))
+        talk("Next: sluice reproduce ordering --experiment table-3.5")
     return DONE
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
@@ -60,7 +61,12 @@ def run(
         ),
     ] = False,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Engine that runs the tasks.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.one_of("local"),
+            help="Engine that runs the tasks.",
+        ),
     ] = "local",
     nodes: given.Nodes = None,
     map_slots: given.MapSlots = None,

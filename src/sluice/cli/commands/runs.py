@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
@@ -17,12 +18,20 @@ app.add_typer(group, name="runs")
 Id = Annotated[
     str,
     typer.Argument(
-        metavar="ID", show_default=False, help="Id of a run, or its number, such as run-000042."
+        metavar="ID",
+        show_default=False,
+        autocompletion=completion.run_ids,
+        help="Id of a run, or its number, such as run-000042.",
     ),
 ]
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ID...]", show_default=False, help="Runs to remove."),
+    typer.Argument(
+        metavar="[ID...]",
+        show_default=False,
+        autocompletion=completion.run_ids,
+        help="Runs to remove.",
+    ),
 ]
 Finished = Annotated[
     bool,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -47,6 +48,7 @@ def share(
         str,
         typer.Option(
             metavar="static|mlrf|ltrf|karma|decay",
+            autocompletion=completion.one_of("static", "mlrf", "ltrf", "karma", "decay"),
             help="Rule: fixed shares, max-min of the moment, least accumulated use, credits,"
             " or least decayed use.",
         ),

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
+from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def compare(
         str,
         typer.Option(
             metavar="A,B,...",
+            autocompletion=completion.schedulers,
             help="Task policies: names, FILE.py:Class, or all; RELEASE+TASKS names both.",
         ),
     ] = "fifo,fair",
@@ -132,6 +134,7 @@ def compare(
         print_views(*comparison_tables(comparison))
         for note in comparison.notes:
             print_views(note)
+        talk_of_replays(comparison.replays)
         if ledger:
             from sluice.reporting.fairness.tables import losses_table, rules_table
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
@@ -49,6 +50,7 @@ def size(
         str,
         typer.Option(
             metavar="WHICH",
+            autocompletion=completion.one_of("newest", "typical", "drawn"),
             help="Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
             rich_help_panel=_HISTORY,
         ),
@@ -66,6 +68,7 @@ def size(
         str | None,
         typer.Option(
             metavar="TYPE",
+            autocompletion=completion.vm_types,
             show_default=False,
             help="Type of the nodes, from the price list (default: the node or VM of FILE).",
             rich_help_panel=_MACHINES,
@@ -84,6 +87,7 @@ def size(
         str,
         typer.Option(
             metavar="TERM",
+            autocompletion=completion.one_of("reserved", "on-demand", "spot"),
             help="Rental term: reserved, on-demand or spot.",
             rich_help_panel=_MACHINES,
         ),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
@@ -35,7 +36,12 @@ def whatif(
     ] = None,
     history_format: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default=False, help="Log format (default: detected)."),
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.log_formats,
+            help="Log format (default: detected).",
+        ),
     ] = None,
     history_set: Annotated[
         list[str] | None,
@@ -191,8 +197,10 @@ def _mapping(texts: list[str]) -> dict[str, str]:
 
 
 def _about(suggestion: Mapping[str, object]) -> str:
+    from sluice.reporting.formatting import hundredths
+
     value = suggestion["value"]
-    reached = f"{value:.3g}" if isinstance(value, float) else "no value"
+    reached = hundredths(value) if isinstance(value, float) else "no value"
     what = "is met" if suggestion["met"] else "is not met without making others over 10 % worse"
     return f"The goal {suggestion['goal']} {what}: {reached} with the suggested capacities."
 

@@ -169,7 +169,10 @@ class RunShape(Shape):
     input: list[Annotated[Text, Field(min_length=1)]] = Field(
         min_length=1, description="a list of files, folders or patterns"
     )
-    output: Text = Field(min_length=1, description="the folder to write, which must not exist")
+    output: Text = Field(
+        min_length=1,
+        description="the folder to write, which must not exist; {run_id} is the id of the run",
+    )
     mapper: Text | None = Field(None, description="a command line: lines in, key TAB value out")
     combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
     reducer: Text | None = Field(None, description="a command line: sorted lines in, lines out")

@@ -260,6 +260,7 @@ def _recorded(run: PastRun) -> RecordedJob:
         recorded_s=run.elapsed_s,
         slots=slots_of(run) if is_listed else {},
         outside_s=_neat(outside_s(run)),
+        profile=printable(run.profile),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
@@ -12,6 +13,7 @@ from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.extras import data_frame
+from sluice.reporting.run.outcomes import JobReplay
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CapacityResult:
-    """How many jobs of each class to accept, and how many VMs to rent."""
+    """How many jobs of each class to accept, and how many VMs to rent.
+
+    replays: by class, the recorded and replayed times of its jobs in logs; None without logs.
+    """
 
     plan: CapacityPlan
+    replays: Mapping[str, Sequence[JobReplay]] | None = None
 
     @property
     def status(self) -> str:
@@ -53,8 +59,22 @@ class CapacityResult:
             "rounded_vms": plan.rounded_vms,
             "contract": self.contract(),
             "two_classes": cell or None,
-            "classes": {one.class_id: _class_document(one) for one in plan.classes},
+            "classes": {
+                one.class_id: _class_document(one) | self._recorded(one.class_id)
+                for one in plan.classes
+            },
             "warnings": list(plan.warnings),
+        }
+
+    def _recorded(self, class_id: str) -> dict[str, object]:
+        """Medians over the jobs of a class in logs; empty without logs."""
+        if self.replays is None:
+            return {}
+        jobs = self.replays.get(class_id, ())
+        return {
+            "recorded_s": _median(job.recorded_s for job in jobs),
+            "replayed_s": _median(job.replayed_s for job in jobs),
+            "replay_error": _median(job.replay_error for job in jobs),
         }
 
     def contract(self) -> dict[str, float]:
@@ -137,6 +157,11 @@ class UnreachableResult:
             },
             "warnings": list(self.answer.warnings),
         }
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def _class_document(one: ClassPlan) -> dict[str, object]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sluice.estimate.paired_difference import PairedDifference
-from sluice.model.ids import PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.formatting import share
+from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
@@ -103,11 +104,13 @@ class SchedulerComparison:
     """Rows in the given order of schedulers. deadlines: number of jobs with one.
 
     ledgers: the fairness ledger of each scheduler's run with the first seed, if asked for.
+    replays: by job, for a workload made from logs, recorded and replayed times; else None.
     """
 
     rows: tuple[ComparedScheduler, ...]
     deadlines: int
     ledgers: Mapping[str, FairnessResult] = field(default_factory=dict)
+    replays: Mapping[JobId, JobReplay] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -132,6 +135,8 @@ class SchedulerComparison:
         ledgers = {name: ledger.document() for name, ledger in self.ledgers.items()}
         document: dict[str, object] = {"rows": rows, "deadlines": self.deadlines}
         document["remarks"] = list(self.notes)
+        if self.replays is not None:
+            document["jobs"] = {job: one.document() for job, one in self.replays.items()}
         return document | {"ledgers": ledgers} if ledgers else document
 
     def to_frame(self) -> DataFrame:

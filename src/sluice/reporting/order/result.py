@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.model.ids import JobId
 from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder
@@ -22,7 +23,7 @@ from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import count, duration
 from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
-from sluice.reporting.run.outcomes import ResponseForecast
+from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,6 +39,7 @@ class OrderResult:
     raw: the plain value of the workload's file; None if there is no file.
     notes: parts of this workload that the model ignores.
     forecasts: by job, of those that name a profile.
+    replays: by job, for a workload made from logs, recorded and replayed times; else None.
     """
 
     workload: Workload
@@ -50,6 +52,7 @@ class OrderResult:
     raw: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
+    replays: Mapping[JobId, JobReplay] | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -138,15 +141,18 @@ class OrderResult:
             "seed": self.seed,
             "search_s": self.search_s,
         }
-        if self.forecasts:
+        if self.forecasts or self.replays is not None:
             document["jobs"] = {
-                name: asdict(self._forecast(place, name))
+                name: self._forecast_document(place, name) | replay_document(self.replays, name)
                 for place, name in enumerate(names)
-                if name in self.forecasts
+                if name in self.forecasts or self.replays is not None
             }
         if answer.frontier is not None:
             document["frontier"] = [self._point(point) for point in answer.frontier]
         return document | ({"notes": list(self.notes)} if self.notes else {})
+
+    def _forecast_document(self, place: int, name: str) -> dict[str, object]:
+        return asdict(self._forecast(place, name)) if name in self.forecasts else {}
 
     def _forecast(self, place: int, name: str) -> ResponseForecast:
         """When a job may end. The model of an order has no overhead, so it is added here."""

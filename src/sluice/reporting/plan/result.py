@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Frontier, Plan
@@ -32,7 +33,7 @@ from sluice.reporting.plan.chart import (
     drawn_places,
     pareto_chart,
 )
-from sluice.reporting.run.outcomes import ResponseForecast
+from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,6 +68,7 @@ class PlanResult:
     off: for jobs that ran before, the error of their last prediction.
     forecast_on_slots: from a job, its map slots, its reduce slots and the speed of its VMs to its
     forecast; None for a job that names no profile.
+    replays: by job, for a workload made from logs, recorded and replayed times; else None.
     """
 
     problem: ParetoProblem
@@ -78,6 +80,7 @@ class PlanResult:
     forecast_on_slots: Callable[[str, int, int, float], JobForecast | None] = field(
         default=lambda _job, _maps, _reduces, _speed: None
     )
+    replays: Mapping[JobId, JobReplay] | None = None
 
     def __len__(self) -> int:
         return len(self.answer.plans) + len(self.answer.below_budget_min)
@@ -178,19 +181,26 @@ class PlanResult:
     def _jobs(self, plan: Plan) -> dict[str, object]:
         waves = {job: wave for wave, jobs in enumerate(plan.waves or ()) for job in jobs}
         return {
-            str(job.job_id): self._job(entry, waves.get(place)) | self._forecast(job, entry)
+            str(job.job_id): self._job(entry, waves.get(place))
+            | self._forecast_document(job, entry)
+            | replay_document(self.replays, job.job_id)
             for place, (job, entry) in enumerate(zip(self.problem.jobs, plan.entries, strict=True))
         }
 
-    def _forecast(self, job: PlannedJob, entry: PlanEntry) -> dict[str, object]:
-        """What the estimator expects on these slots; nothing for a job without a profile."""
+    def _forecast_document(self, job: PlannedJob, entry: PlanEntry) -> dict[str, object]:
+        found = self.forecast(job, entry)
+        return {} if found is None else asdict(found)
+
+    def forecast(self, job: PlannedJob, entry: PlanEntry) -> ResponseForecast | None:
+        """What the estimator expects on these slots; None for a job without a profile."""
         choice = entry.choice
-        found = self.forecast_on_slots(
-            str(job.job_id), choice.map_slots, choice.reduce_slots, choice.offer.speed
-        )
+        maps, reduces = choice.map_slots, choice.reduce_slots
+        if choice.containers:
+            maps = reduces = choice.containers
+        found = self.forecast_on_slots(str(job.job_id), maps, reduces, choice.offer.speed)
         if found is None:
-            return {}
-        return asdict(ResponseForecast.of(found, None, self._deadlines_s.get(str(job.job_id))))
+            return None
+        return ResponseForecast.of(found, None, self._deadlines_s.get(str(job.job_id)))
 
     @cached_property
     def _deadlines_s(self) -> Mapping[str, float]:

@@ -16,10 +16,13 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     money,
+    share,
     shortened,
+    signed,
     size,
 )
 from sluice.reporting.plan.result import Off, PlanResult
+from sluice.reporting.run.outcomes import ResponseForecast
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -86,11 +89,26 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
     table.add_column("job", no_wrap=True)
     for name in _columns(result, plan):
         table.add_column(name, justify="right", no_wrap=True)
+    likely = [_may_take(result.forecast(job, entry)) for job, entry in shown]
+    has_forecasts = any(likely)
+    if has_forecasts:
+        table.add_column("may take", justify="right", no_wrap=True)
     for place, (job, _) in enumerate(shown):
         cells = _cells(result, plan, place)
+        if has_forecasts:
+            cells.append(likely[place] or NOTHING)
         job_id = name_cell(job.job_id)
         table.add_row(job_id, *map(plain_text, cells))
     return table
+
+
+def _may_take(found: ResponseForecast | None) -> str:
+    """The interval of its time, and the probability to meet its deadline; "" if not known."""
+    if found is None or found.low_s is None or found.high_s is None:
+        return ""
+    met = found.deadline_probability
+    span = f"{duration_tight(found.low_s)}–{duration_tight(found.high_s)}"
+    return span + ("" if met is None else f", {share(met)}")
 
 
 def _counted(result: PlanResult) -> str:
@@ -157,9 +175,8 @@ def plan_panel(result: PlanResult) -> Panel:
 def _last_time(off: Sequence[Off]) -> str:
     """The largest error of the last predictions."""
     worst = max(off, key=lambda one: (abs(one.error), one.job))
-    share = f"{worst.error:+.0%}".replace("%", " %")
     return (
-        f"largest prediction error {share}: {shortened(worst.job, _JOB_LETTERS)} took"
+        f"largest prediction error {signed(worst.error)}: {shortened(worst.job, _JOB_LETTERS)} took"
         f" {duration(worst.measured_s)} instead of {duration(worst.predicted_s)}"
     )
 

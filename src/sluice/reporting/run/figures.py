@@ -22,10 +22,10 @@ from sluice.reporting.run import trace
 from sluice.reporting.run.failures import failures_of
 from sluice.reporting.run.measurement import Predicted, measured_profiles
 from sluice.reporting.run.outcomes import (
-    NOT_RECORDED,
     AttemptTotals,
     JobOutcome,
     JobReplay,
+    replay_document,
     total_s,
     utilisation,
 )
@@ -179,18 +179,16 @@ class RunFigures:
             "events": self.events,
             "digest": self.digest,
             "seed": self.seed,
-            "jobs": {job.job_id: job.document() | self._replay(job.job_id) for job in self.jobs},
+            "jobs": {
+                job.job_id: job.document() | replay_document(self.replays, job.job_id)
+                for job in self.jobs
+            },
             "utilisation": dict(self.utilisation),
             "attempts": dict(self.work.attempts),
             "states": dict(self.states),
             "ignored": dict(self.ignored),
         }
         return document | {name: _finite(value) for name, value in self.extra.items()}
-
-    def _replay(self, job_id: JobId) -> dict[str, object]:
-        if self.replays is None:
-            return {}
-        return self.replays.get(job_id, NOT_RECORDED).document()
 
     def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
         """By job, the measured lengths of each phase next to the predicted ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from statistics import median
 
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import Attempt, JobEntry
@@ -13,9 +14,11 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
+from sluice.reporting.formatting import counted, share, shortened, signed
 from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
 
+_NAME_LETTERS = 32
 UNCOMMITTED = "uncommitted"  # all tasks are done, but the output is not in its place
 
 
@@ -182,6 +185,28 @@ class JobReplay:
 
 
 NOT_RECORDED = JobReplay(recorded_s=None, replayed_s=None)
+
+
+def replay_document(replays: Mapping[JobId, JobReplay] | None, job_id: str) -> dict[str, object]:
+    """Fields for the document of a job; empty for a workload that is not from logs."""
+    if replays is None:
+        return {}
+    return replays.get(JobId(job_id), NOT_RECORDED).document()
+
+
+def replay_summary(replays: Mapping[JobId, JobReplay] | None) -> str | None:
+    """A sentence on how well the simulator repeats the jobs of logs; None without such jobs."""
+    known = {job: one.replay_error for job, one in (replays or {}).items()}
+    errors = {job: error for job, error in known.items() if error is not None}
+    if not errors:
+        return None
+    worst = max(errors, key=lambda job: abs(errors[job]))
+    middle = share(median(abs(error) for error in errors.values()))
+    jobs = counted(len(errors), "job")
+    return (
+        f"replay of {jobs} alone, compared with the log: median error {middle},"
+        f" largest {signed(errors[worst])} ({shortened(worst, _NAME_LETTERS)})"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,7 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
     for name in ("submitted", "waited", "ran", "finished"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    has_forecasts = any(job.forecast is not None for job in shown)
+    has_forecasts = any(_may_end(job) != NOTHING for job in shown)
     if has_forecasts:
         table.add_column("may end", justify="right", no_wrap=True)
     for job in shown:

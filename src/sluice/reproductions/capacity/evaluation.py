@@ -217,6 +217,16 @@ EVALUATION = Evaluation(
         "simulation": simulation,
         "mean-checks": mean_checks,
     },
+    minutes={
+        "scalability": 0.32,
+        "capacity-only": 0.01,
+        "two-classes": 0.01,
+        "cluster-sharing": 0.01,
+        "concurrency": 0.01,
+        "tighter-deadlines": 0.01,
+        "simulation": 0.1,
+        "mean-checks": 0.01,
+    },
     left_out={
         "real-cluster": "It ran four Hive queries over TPC-DS data on 30 nodes of Amazon EC2.",
     },

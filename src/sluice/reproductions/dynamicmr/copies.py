@@ -62,7 +62,7 @@ class _Runs:
 
 
 def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Figure 4.12."""
+    """Figure 4.12: waiting tasks before second copies, SEPB against LATE."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, SeedMean]]] = {}
     for world in _WORLDS:

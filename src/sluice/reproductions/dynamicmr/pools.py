@@ -154,7 +154,7 @@ def plateau(steps: Sequence[Instant], of: Callable[[Instant], bool]) -> tuple[fl
 
 
 def three_pools(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Figure 4.9."""
+    """Figure 4.9: slots by pool, three pools with one job each."""
     rows: list[dict[str, Cell]] = []
     views: dict[str, list[Mapping[str, int]]] = {}
     for name, mode in _MODES.items():

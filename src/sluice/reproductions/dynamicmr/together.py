@@ -20,7 +20,7 @@ from sluice.reproductions.dynamicmr.runs import (
     some,
 )
 from sluice.reproductions.dynamicmr.workload import BENCHMARKS, batch
-from sluice.reproductions.runner import Cell, Experiment, Maker, OnProgress
+from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _WORLD: Final[Mapping[str, Any]] = {
     **NEARNESS,
@@ -181,5 +181,11 @@ def _why(rows: Sequence[Mapping[str, Cell]]) -> str:
     )
 
 
-by_fair: Maker = partial(_together, "fair", "fig-4.15", "Fig. 4.15")
-by_fifo: Maker = partial(_together, "fifo", "fig-4.16", "Fig. 4.16")
+def by_fair(seeds: int, on_progress: OnProgress) -> Experiment:
+    """Figure 4.15: all three techniques together, under fair."""
+    return _together("fair", "fig-4.15", "Fig. 4.15", seeds, on_progress)
+
+
+def by_fifo(seeds: int, on_progress: OnProgress) -> Experiment:
+    """Figure 4.16: all three techniques together, under fifo."""
+    return _together("fifo", "fig-4.16", "Fig. 4.16", seeds, on_progress)

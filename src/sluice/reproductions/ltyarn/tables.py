@@ -46,6 +46,7 @@ def table(name: str) -> Maker:
     """The experiment of one table."""
 
     def make(_seeds: int, _on_progress: OnProgress) -> Experiment:
+        """Two members over some steps: the units that are counted for each."""
         policy, price, part = _RULES[name]
         demands = [[units / part for units in row] for row in (_NEW_A, _NEW_B)]
         options = {"policy": policy, "discount_price": price, "keeps_leftovers": True}

@@ -39,6 +39,18 @@ EVALUATION = Evaluation(
     name="ordering",
     title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
     makers={**OFFLINE, **ONLINE},
+    minutes={
+        "order-matters": 0.01,
+        "table-3.2": 0.01,
+        "table-3.3": 0.01,
+        "fig-3.4": 0.2,
+        "fig-3.5": 0.1,
+        "fig-3.6": 0.01,
+        "fig-3.7": 0.09,
+        "table-3.5": 0.45,
+        "table-3.4": 2.27,
+        "fig-3.9": 0.68,
+    },
     left_out={
         "fig-3.8": "a drawing of the design of MROrder",
         "fig-3.10": "compares the thesis's simulator with a cluster that we do not have",

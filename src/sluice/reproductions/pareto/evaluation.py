@@ -246,6 +246,16 @@ EVALUATION = Evaluation(
         "task-adjustment": task_adjustment,
         "buffer-tuning": buffer_tuning,
     },
+    minutes={
+        "model-accuracy": 0.01,
+        "policies": 0.06,
+        "search-time": 0.16,
+        "frontier-quality": 0.03,
+        "against-optimal": 0.04,
+        "limits": 0.1,
+        "task-adjustment": 0.01,
+        "buffer-tuning": 0.02,
+    },
     left_out={
         "Fig. 10": "the authors' cluster; model-accuracy simulates its jobs instead",
         "Fig. 16": "frontiers of runs on the authors' cluster, whose profiles are not published",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 VOLUME_BYTES = 1024 * 1024
-# Somebody else's, or there on some machines only: distributions pack the tests apart.
+# Not of the standard library, or on some machines only: distributions pack the tests apart.
 LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
 
 
@@ -21,7 +21,7 @@ def sources(library: Path) -> Iterator[Path]:
 def write_volumes(
     folder: Path, *, library: Path | None = None, volume_bytes: int = VOLUME_BYTES
 ) -> list[Path]:
-    """Bind the sources into text files of about that size; returns them in order.
+    """Join the sources to text files of about that size; returns them in order.
 
     A volume is called after the first and last module in it: `3_distutils-encodings.txt`.
     """

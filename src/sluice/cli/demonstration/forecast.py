@@ -1,4 +1,4 @@
-"""What the first run measured, as a prediction of the next, and how far off that was."""
+"""The measurements of the first run as a prediction of the next, and its error."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def prediction_table(rows: Iterator[Row]) -> Table:
         if name.startswith("all"):
             table.add_section()
         error = measured_s and relative_error(predicted_s, measured_s)
-        told = NOTHING if error is None else f"{error:+.0%}".replace("%", " %")
-        table.add_row(name, duration(before_s), duration(predicted_s), duration(measured_s), told)
+        off = NOTHING if error is None else f"{error:+.0%}".replace("%", " %")
+        table.add_row(name, duration(before_s), duration(predicted_s), duration(measured_s), off)
     return table

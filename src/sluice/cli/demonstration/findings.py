@@ -1,4 +1,4 @@
-"""What the four jobs found, read from their part files."""
+"""The results of the four jobs of the demo, read from their part files."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def lines(output: Path) -> Iterator[str]:
 def _most_frequent_names(output: Path) -> str:
     counts = {name: int(times) for name, times in (line.split("\t") for line in lines(output))}
     top = nlargest(3, counts.items(), key=lambda item: item[1])
-    told = ", ".join(f"{name} {count(times)}" for name, times in top)
-    return f"{count(len(counts))} names; most often {told}"
+    most = ", ".join(f"{name} {count(times)}" for name, times in top)
+    return f"{count(len(counts))} names; most often {most}"
 
 
 def _widespread_names(output: Path) -> str:
     volumes = [line.partition("\t")[2].split() for line in lines(output)]
     most = max(map(len, volumes), default=0)
     everywhere = sum(len(files) == most for files in volumes)
-    return f"{count(everywhere)} names stand in all {most} volumes"
+    return f"{count(everywhere)} names are in all {most} files"
 
 
 def _repeated_lines(output: Path) -> str:
     counted = [line.strip().partition(" ") for line in lines(output)]
-    told = [(int(times), line.strip()) for times, _, line in counted if line.strip()]
-    times, line = max(told, default=(0, ""))
+    known = [(int(times), line.strip()) for times, _, line in counted if line.strip()]
+    times, line = max(known, default=(0, ""))
     return f"{count(len(counted))} different lines; {line!r} alone {count(times)} times"

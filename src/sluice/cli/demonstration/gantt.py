@@ -21,6 +21,6 @@ def gantt(runs: Mapping[str, RunResult]) -> Chart:
         views.append({**slots_gantt(run, axis), "title": title})
     title = titled("The same jobs, scheduled differently", ["Pale: maps. Full: reduces."])
     title |= {"fontSize": 18, "offset": 16, "frame": "bounds"}
-    # A legend for each view, in its own place: one for all would stand on the first view's title.
+    # A legend for each view, in its own place: one for all would cover the first view's title.
     resolve = {"scale": {"color": "independent"}}
     return Chart(finished({"title": title, "vconcat": views, "spacing": 26, "resolve": resolve}))

@@ -4,15 +4,15 @@ import io
 from collections import defaultdict
 
 import pytest
-from examples.findings import findings
-from examples.forecast import ends, prediction_table
 from examples.jobs import inverted_index, word_count
-from examples.volumes import sources, write_volumes
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 import sluice
+from sluice.cli.demonstration.findings import findings
+from sluice.cli.demonstration.forecast import ends, prediction_table
+from sluice.cli.demonstration.volumes import sources, write_volumes
 from sluice.ingest.logs.swim import load_swim
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
@@ -145,7 +145,7 @@ def test_findings_read_what_the_jobs_wrote(tmp_path):
 
     assert {
         "word-count": "4 names; most often the 9, self 7, or 2",
-        "inverted-index": "1 names stand in all 2 volumes",
+        "inverted-index": "1 names are in all 2 files",
         "sort": "3 different lines; 'return' alone 3 times",
         "grep": "2 lines import something",
     } == dict(findings(tmp_path))
