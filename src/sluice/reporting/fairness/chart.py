@@ -15,7 +15,7 @@ from sluice.reporting.charts.theme import (
     heading,
     titled,
 )
-from sluice.reporting.formatting import count, hundredths, shortened
+from sluice.reporting.formatting import clock, count, hundredths, shortened
 
 TENANTS_MAX = 8
 _HEIGHT = 200
@@ -50,6 +50,7 @@ def _view(
         {
             "at": time.at(period.ended_at_s),
             "tenant": shortened(name, _NAME_LETTERS),
+            "time": clock(period.ended_at_s),
             "value": None if value is None else value / scale,
         }
         for period in ledger.periods
@@ -64,6 +65,11 @@ def _view(
             "x": time.encoding("at"),
             "y": {"field": "value", "type": "quantitative", "axis": {"title": axis}},
             "color": {"field": "tenant", "type": "nominal", "scale": color},
+            "tooltip": [
+                {"field": "tenant", "type": "nominal"},
+                {"field": "time", "type": "nominal"},
+                {"field": "value", "type": "quantitative", "format": ",.4~g"},
+            ],
         },
     }
     rule = {
