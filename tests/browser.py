@@ -83,9 +83,12 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._ask("Emulation.setEmulatedMedia", features=features)
 
-    def wheel(self, x: float, y: float, pixels: float) -> None:
+    def wheel(self, x: float, y: float, pixels: float, *, ctrl: bool = False) -> None:
         """Turn the mouse wheel at a point; negative pixels are away from the user."""
-        self._ask("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=pixels)
+        self._ask(
+            "Input.dispatchMouseEvent",
+            type="mouseWheel", x=x, y=y, deltaX=0, deltaY=pixels, modifiers=2 if ctrl else 0,
+        )  # fmt: skip
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """Press the button at a point, move in steps, and release it at another."""

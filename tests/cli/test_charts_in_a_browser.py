@@ -179,3 +179,36 @@ def test_times_are_written_as_a_clock_shows_them(chromium, page):
     )
 
     assert {"0:30", "1:00"} <= set(labels)
+
+
+def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
+    required("vl_convert")
+    hostile = "</script><img src=x onerror=document.title='RUN'>"
+    workload = json.dumps(WORKLOAD).replace("job-", hostile)
+    (tmp_path / "night.json").write_text(workload)
+    told = sluice("simulate", tmp_path / "night.json", "--json")
+    (tmp_path / "result.json").write_text(told.out)
+    answer = sluice("report", tmp_path / "result.json", "-o", tmp_path / "report.html")
+    assert 0 == answer.code, answer.err
+    opened(chromium, tmp_path / "report.html", 390)
+    keep(chromium, "report-390")
+
+    assert "sluice simulate night.json" == chromium.value("document.title")
+    assert chromium.value(OVERFLOW) <= 0
+    assert 0 == chromium.value("document.querySelectorAll('img').length")
+    assert hostile in chromium.value("document.querySelector('table:not(.figures)').textContent")
+
+    chromium.resize(1000)
+    chromium.wait_for(f"{PLOT_WIDTH} > 800")
+    whole = domain(chromium, "view_1")
+    at = chromium.value(
+        "(() => { const box = document.querySelector('#chart svg').getBoundingClientRect();"
+        " return [box.x + box.width / 2, box.y + 150]; })()"
+    )
+    chromium.wheel(*at, 300)
+    chromium.wait_for("window.scrollY > 0")
+    assert whole == domain(chromium, "view_1")
+    chromium.value("window.scrollTo(0, 0)")
+    chromium.wheel(*at, -300, ctrl=True)
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[1] < {whole[1]}")
+    assert [] == [text for text in chromium.console if "uses Vega" not in text]

@@ -53,7 +53,7 @@ def document_html(document: Mapping[str, object], *, rows_max: int = ROWS_MAX) -
         f"<tr><th>{_escaped(_words(name))}</th><td>{_escaped(text)}</td></tr>"
         for name, text in figures(document)
     )
-    parts = [f"<table>{known}</table>"] if known else []
+    parts = [f'<table class="figures">{known}</table>'] if known else []
     parts += [
         f"<h4>{_escaped(_words(table.title))}</h4>{table_html(table, rows_max)}"
         for table in tables_of(document)

@@ -57,6 +57,8 @@
       if (key === "data") copy.data = { ...held, values: rows(held.values, at.dark) };
       else if (key === "title" && held && typeof held === "object" && "text" in held)
         copy.title = title(held, at);
+      else if (key === "select" && held.type === "interval" && page.isLong)
+        copy.select = { ...held, zoom: "wheel![event.ctrlKey || event.metaKey]" };
       else if (key === "width" && typeof held === "number") copy.width = plotWidth(held, at);
       else if (key === "minExtent" || key === "maxExtent") copy[key] = Math.min(held, at.names);
       else if (key === "labelLimit") copy[key] = Math.min(held, at.names - 8);

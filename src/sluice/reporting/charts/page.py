@@ -32,7 +32,7 @@ _ESCAPES = str.maketrans(
     {letter: f"\\u{ord(letter):04x}" for letter in ("<", ">", "&", "\u2028", "\u2029")}
 )
 _HOW = (
-    "Wheel: zoom. Drag: pan. Double-click: reset. Point at a mark: follow it."
+    "{wheel}: zoom. Drag: pan. Double-click: reset. Point at a mark: follow it."
     " Click the legend: pick."
 )
 _STYLE = f"""\
@@ -56,6 +56,7 @@ table {{ border-collapse: collapse; font-size: 13px; }}
 th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line);
   white-space: nowrap; font-variant-numeric: tabular-nums; }}
 th {{ color: var(--faint); font-weight: 400; }}
+table.figures td {{ white-space: normal; overflow-wrap: anywhere; }}
 th.number, td.number {{ text-align: right; }}
 """
 _PAGE = """\
@@ -100,19 +101,23 @@ def page(
     title: str,
     library: str,
     footer: Sequence[str] = (),
+    is_long: bool = False,
 ) -> str:
     """A page of several charts. body: HTML in which every text is escaped, with one element of
     the class `chart` for each chart, in their order.
+
+    is_long: whether the wheel alone scrolls the page; with Ctrl, it zooms a chart.
     """
     draw = Path(__file__).with_name("drawing.js").read_text("utf-8")
-    notes = [*([_HOW] if charts else []), *footer]
+    how = _HOW.format(wheel="Ctrl and wheel" if is_long else "Wheel")
+    notes = [*([how] if charts else []), *footer]
     return _PAGE.format(
         policy=_policy(library, draw),
         title=html.escape(title),
         style=_STYLE,
         body=body,
         footer="\n".join(f"<p>{html.escape(visible(note))}</p>" for note in notes),
-        specification=inline_json({"charts": list(charts), "dark": DARK_MODE}),
+        specification=inline_json({"charts": list(charts), "dark": DARK_MODE, "isLong": is_long}),
         library=library,
         draw=draw,
     )

@@ -24,6 +24,7 @@ from sluice.reporting.charts.theme import (
 )
 from sluice.reporting.formatting import clock, count, counted
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.outcomes import JobOutcome
 
 INSTANTS_MAX = 500
 _INTERVALS = 240
@@ -60,9 +61,14 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 
 def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """Jobs that wait for their first task and jobs that run, over time."""
+    return waiting_view(result.jobs, axis)
+
+
+def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
+    """The same view, of jobs."""
     waiting: list[Change] = []
     running: list[Change] = []
-    for job in result.jobs:
+    for job in jobs:
         ends_at_s = axis.ends_at_s if job.finished_at_s is None else job.finished_at_s
         started_at_s = ends_at_s if job.started_at_s is None else job.started_at_s
         waiting += ((job.submitted_at_s, 1), (started_at_s, -1))

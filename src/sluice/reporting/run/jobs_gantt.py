@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.core.transitions import JobState
@@ -42,8 +43,15 @@ def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The view of a run's jobs over time."""
     if is_one_app(result):
         return stages_gantt(result, axis)
-    chosen = chosen_jobs(result.jobs)
-    jobs, spans = chosen.jobs, phase_spans(result)
+    return jobs_view(result.jobs, phase_spans(result), axis)
+
+
+def jobs_view(
+    all_jobs: Sequence[JobOutcome], spans: Mapping[str, Sequence[Span]], axis: TimeAxis
+) -> dict[str, Any]:
+    """The view of jobs. spans: by job, the parts of its time in which it ran."""
+    chosen = chosen_jobs(all_jobs)
+    jobs = chosen.jobs
     phases = _phases(jobs, spans)
     rows = [
         {"lane": lane, **row}
@@ -63,7 +71,7 @@ def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def _phases(jobs: tuple[JobOutcome, ...], spans: dict[str, list[Span]]) -> list[str]:
+def _phases(jobs: tuple[JobOutcome, ...], spans: Mapping[str, Sequence[Span]]) -> list[str]:
     """The names of phases in the legend; with too many of them, the last stands for the rest."""
     names = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
     most = len(_PHASE_COLOURS)
@@ -80,7 +88,7 @@ def _notes(chosen: ChosenJobs) -> list[str]:
 
 
 def _bars(
-    job: JobOutcome, spans: list[Span], axis: TimeAxis, phases: list[str]
+    job: JobOutcome, spans: Sequence[Span], axis: TimeAxis, phases: list[str]
 ) -> list[dict[str, Any]]:
     started_at_s = job.started_at_s
     if started_at_s is None:
