@@ -71,9 +71,49 @@ class Browser:
         for nearby in (x - 1, x):
             self._ask("Input.dispatchMouseEvent", type="mouseMoved", x=nearby, y=y)
 
-    def screenshot(self) -> bytes:
-        """The page as a PNG."""
-        return base64.b64decode(self._ask("Page.captureScreenshot", format="png")["data"])
+    def resize(self, width: int, height: int = 1000) -> None:
+        """Show the page in a window of that size, in pixels."""
+        self._ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+
+    def prefer(self, scheme: str) -> None:
+        """Set the colour scheme that the user prefers: "dark" or "light"."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._ask("Emulation.setEmulatedMedia", features=features)
+
+    def wheel(self, x: float, y: float, pixels: float, *, ctrl: bool = False) -> None:
+        """Turn the mouse wheel at a point; negative pixels are away from the user."""
+        self._ask(
+            "Input.dispatchMouseEvent",
+            type="mouseWheel", x=x, y=y, deltaX=0, deltaY=pixels, modifiers=2 if ctrl else 0,
+        )  # fmt: skip
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Press the button at a point, move in steps, and release it at another."""
+        self.point_at(*start)
+        self._button("mousePressed", *start)
+        for step in range(1, 6):
+            x, y = (a + (b - a) * step / 5 for a, b in zip(start, end, strict=True))
+            self._ask(
+                "Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1
+            )
+        self._button("mouseReleased", *end)
+
+    def click(self, x: float, y: float) -> None:
+        """Click at a point."""
+        self.point_at(x, y)
+        self._button("mousePressed", x, y)
+        self._button("mouseReleased", x, y)
+
+    def _button(self, kind: str, x: float, y: float) -> None:
+        self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def screenshot(self, *, whole: bool = False) -> bytes:
+        """The page as a PNG. whole: also what is below the window."""
+        taken = self._ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        return base64.b64decode(taken["data"])
 
     def _ask(self, method: str, **parameters: object) -> dict[str, Any]:
         self._number += 1

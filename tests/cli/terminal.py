@@ -60,6 +60,11 @@ def _trimmed(text):
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
+def result_of(document):
+    """A document of the command line as the Python function gives it: without the provenance."""
+    return {name: value for name, value in document.items() if name != "provenance"}
+
+
 def sluice_process(*words, flags=(), env=None, unset=(), **options):
     """Run `python FLAGS -m sluice WORDS` as a process of its own. unset: variables to remove."""
     around = os.environ | PLAIN | (env or {})

@@ -6,7 +6,7 @@ from textwrap import dedent
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.cli.terminal import sluice
+from tests.cli.terminal import result_of, sluice
 
 import sluice as package
 
@@ -231,7 +231,8 @@ def test_the_export_may_not_overwrite_the_workload(files):
 def test_python_gives_what_the_command_line_tells(files):
     result = package.capacity("g4.yaml", integer=True)
 
-    assert json.loads(json.dumps(result.document())) == document("g4.yaml", "--integer")
+    by_words = result_of(document("g4.yaml", "--integer"))
+    assert json.loads(json.dumps(result.document())) == by_words
     assert [7.0] == list(result.to_frame()["jobs"])
 
 

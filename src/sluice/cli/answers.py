@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 
-def print_document(document: Mapping[str, object], *, indent: int | None = None) -> None:
-    """Write the one JSON document of a verb to stdout, numbers unrounded."""
-    sys.stdout.write(json.dumps(document, allow_nan=False, indent=indent) + "\n")
+def print_document(document: Mapping[str, object]) -> None:
+    """Write the one JSON document of a verb to stdout, numbers unrounded, with its provenance."""
+    from sluice.cli.provenance import current_provenance
+
+    provenance = current_provenance()
+    known = {} if provenance is None else {"provenance": provenance.document()}
+    sys.stdout.write(json.dumps({**document, **known}, allow_nan=False) + "\n")
+
+
+def print_schema(schema: Mapping[str, object]) -> None:
+    """Write a JSON Schema to stdout, as files have it."""
+    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
 
 
 def console(*, stderr: bool = False) -> Console:

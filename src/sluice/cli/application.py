@@ -22,7 +22,11 @@ class CommandGroup(TyperGroup):
             # Without a near name all commands are listed, however many there are.
             hint = near if near.startswith("did you mean") else f"use one of {', '.join(known)}"
             raise InvalidInput(f"unknown command {args[0]!r}", where=ctx.command_path, hint=hint)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        from sluice.cli.provenance import RunningCommand, note_command
+
+        note_command(RunningCommand(command, str(name), tuple(rest), ctx))
+        return name, command, rest
 
 
 class WithSettings(TyperCommand):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ class Files:
             write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")
         if self.plot is not None:
-            self.save(result.plot(self.plot_kind))
+            self.save(result.plot(self.plot_kind), digest=result.digest)
 
     def save_export(self, text: str) -> None:
         """Write the text to the path of --export. Raises OSError if that fails."""
@@ -83,10 +83,14 @@ class Files:
         Path(self.out).write_text(text, encoding="utf-8")
         talk(f"written: {self.out}")
 
-    def save(self, chart: Chart) -> None:
-        """Write the chart to the path of --plot."""
+    def save(self, chart: Chart, *, digest: str | None = None) -> None:
+        """Write the chart to the path of --plot. digest: of the result, for the footer."""
         assert self.plot is not None
-        chart.save(self.plot)
+        from sluice.cli.provenance import current_provenance
+
+        provenance = current_provenance()
+        footer = () if provenance is None else provenance.lines(digest)
+        replace(chart, footer=footer).save(self.plot)
         talk(f"plot: {self.plot}")
 
 

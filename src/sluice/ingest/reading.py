@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +24,7 @@ from sluice.ingest.document import FILE_BYTES_MAX, too_large
 from sluice.model.errors import InvalidInput
 
 STDIN = "-"
+_digests: ContextVar[Mapping[str, str] | None] = ContextVar("_digests", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,18 @@ def read_source(source: str) -> bytes:
 
     Raises InvalidInput if it cannot be read.
     """
+    content = _read(source)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    _digests.set({**digests_read(), source: digest})
+    return content
+
+
+def digests_read() -> Mapping[str, str]:
+    """The digest of each source that was read last in this context, by the path as given."""
+    return _digests.get() or {}
+
+
+def _read(source: str) -> bytes:
     if source == STDIN:
         return _bounded(sys.stdin.buffer, source_name(source))
     try:

@@ -13,6 +13,7 @@ _UNSAFE = re.compile(
 )
 _BEFORE_UNIT = re.compile(r" (?=[a-z])")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
+_CLOCK_HOURS_MAX = 48  # a clock counts hours up to this, then days
 _ROUNDED_S = 0.05  # a length nearer to a minute would be shown as 60.0 s
 _MILLISECOND_S = 0.001
 _KIBI = 1024
@@ -69,6 +70,35 @@ def _instant(seconds: float) -> str:
 
 def _pair(whole: int, base: int, large: str, small: str) -> str:
     return f"{whole // base} {large} {whole % base:02d} {small}"
+
+
+def clock(seconds: float | None) -> str:
+    """An instant or a length of time as a clock shows it; the text of a chart's axis.
+
+    >>> clock(7.26), clock(30), clock(144), clock(3744), clock(200_000)
+    ('0:07.3', '0:30', '2:24', '1:02:24', '2 d 07:33')
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    if seconds < 0:
+        return f"-{clock(-seconds)}"
+    decimals = 0 if seconds >= _MINUTE_S else 1 if seconds >= 1 else 3
+    whole, part = divmod(round(seconds, decimals), 1)
+    minutes, rest = divmod(int(whole), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= _CLOCK_HOURS_MAX:
+        return f"{hours // 24} d {hours % 24:02d}:{minutes:02d}"
+    tail = f"{part:.{decimals}f}"[1:].rstrip("0").rstrip(".") if decimals else ""
+    return (f"{hours}:{minutes:02d}" if hours else f"{minutes}") + f":{rest:02d}{tail}"
+
+
+def clock_span(starts_at_s: float, ends_at_s: float) -> str:
+    """A span of time, with its length.
+
+    >>> clock_span(30, 174)
+    '0:30 – 2:54 (2:24)'
+    """
+    return f"{clock(starts_at_s)} – {clock(ends_at_s)} ({clock(ends_at_s - starts_at_s)})"
 
 
 def duration_tight(seconds: float | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import INK, PALETTE, WIDTH, finished, heading, titled
+from sluice.reporting.charts.theme import EDGE, INK, PALETTE, WIDTH, finished, heading, titled
 
 _HEIGHT, _FRONTIER_HEIGHT, _TILE, _BAR_STEP = 280, 300, 150, 17
 
@@ -230,7 +230,7 @@ def _slots(
         "data": {"values": rows},
         "width": WIDTH,
         "height": _HEIGHT,
-        "mark": {"type": "bar", "stroke": "white", "strokeWidth": 0.6},
+        "mark": {"type": "bar", "stroke": EDGE, "strokeWidth": 0.6},
         "encoding": {
             "x": {"field": "x", "type": "ordinal",
                   "axis": {"title": f"time step ({step_s:g} s each)", "labelAngle": 0}},

@@ -9,6 +9,7 @@ from importlib import import_module
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reproductions import REPRODUCTIONS
 
 Cell = str | int | float | None
@@ -60,8 +61,8 @@ class Experiment:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Reproduction(NotebookView):
     """The experiments of one paper that do not need a cluster of their own.
 
     left_out: experiments that cannot be run here, each with its reason.

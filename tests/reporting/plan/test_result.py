@@ -214,7 +214,7 @@ def test_the_chart_marks_the_knee_and_shades_the_area_beyond_the_limits():
     assert "zoom" in spec
     late = TEXT.replace("limits: {vms_max: 6}", "limits: {deadline_s: 700}")
     shaded = json.dumps(dict(plan.plan(parse_workload(late)).plot().spec))
-    assert "deadline 11 m 40 s" in shaded
+    assert "deadline 11:40" in shaded
     assert "beyond the limits" in shaded
 
 

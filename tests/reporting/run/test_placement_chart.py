@@ -35,17 +35,17 @@ def test_the_levels_are_those_of_the_document(result):
     first = result.document()["placements"]["sort"][0]
     drawn = next(row for row in lines_of(view) if row["job"] == "sort")
 
-    assert (first["at_s"], first["utility"]) == (drawn["start"], drawn["value"])
+    assert (1000 * first["at_s"], first["utility"]) == (drawn["start"], drawn["value"])
 
 
 def test_each_line_ends_with_its_job(result):
     ends = {row["job"]: row["start"] for row in lines_of(result.plot("slots").spec)}
 
-    assert {job.job_id: job.finished_at_s / 60 for job in result.jobs} == ends
+    assert {job.job_id: 1000 * job.finished_at_s for job in result.jobs} == ends
 
 
 def test_goals_within_the_run_are_marked(result):
-    assert [{"job": "select", "start": 12.0}] == goals_of(result.plot("utility").spec)
+    assert [{"job": "select", "start": 720_000.0}] == goals_of(result.plot("utility").spec)
 
 
 def test_a_run_without_placements_has_no_utility():

@@ -11,6 +11,7 @@ from sluice.cli.commands import simulate
 from sluice.cli.commands import run
 from sluice.cli.commands import runs
 from sluice.cli.commands import explain
+from sluice.cli.commands import report
 from sluice.cli.commands import predict
 from sluice.cli.commands import size
 from sluice.cli.commands import whatif
@@ -41,6 +42,7 @@ __all__ = [
     "pools",
     "predict",
     "profiles",
+    "report",
     "reproduce",
     "run",
     "runs",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.answers import print_document, print_schema, print_views, talk
 from sluice.cli.application import app, print_version
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
@@ -87,7 +87,7 @@ def schema(*, _as_json: given.AsJson = False) -> int:
     """
     from sluice.api import workload as api
 
-    print_document(api.schema(), indent=2)
+    print_schema(api.schema())
     return DONE
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from sluice.estimate.calibration import Calibration, RunComparison
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import FAINT, PALETTE, finished, heading
-from sluice.reporting.formatting import share, shortened
+from sluice.reporting.charts.theme import CLOCK, FAINT, MS, PALETTE, finished, heading
+from sluice.reporting.formatting import clock, share, shortened
 
 _SIDE = 460
 _RUNS_MAX = 4000  # more points than pixels add nothing
@@ -67,13 +67,18 @@ def _notes(calibration: Calibration) -> list[str]:
 
 def _row(one: RunComparison, names: dict[str, str]) -> dict[str, Any]:
     interval = one.interval if isinstance(one.interval, PredictionInterval) else None
+    predicted_s = one.predicted_s or 0.0  # only runs with a prediction are drawn
+    low_s, high_s = (interval.low_s, interval.high_s) if interval else (predicted_s, predicted_s)
     return {
         "profile": names[one.profile],
         "run": shortened(one.run_id, 60),
-        "actual": one.actual_s,
-        "predicted": one.predicted_s,
-        "low": interval.low_s if interval else one.predicted_s,
-        "high": interval.high_s if interval else one.predicted_s,
+        "actual": MS * one.actual_s,
+        "predicted": MS * predicted_s,
+        "low": MS * low_s,
+        "high": MS * high_s,
+        "took": clock(one.actual_s),
+        "prediction": clock(predicted_s),
+        "interval": f"{clock(low_s)} – {clock(high_s)}",
     }
 
 
@@ -87,8 +92,8 @@ def _diagonal(limits: tuple[float, float]) -> dict[str, Any]:
         "data": {"values": [{"actual": limit, "predicted": limit} for limit in limits]},
         "mark": {"type": "line", "color": FAINT, "strokeDash": [4, 4], "strokeWidth": 1},
         "encoding": {
-            "x": _axis("actual", "actual (s)", limits),
-            "y": _axis("predicted", "predicted (s)", limits),
+            "x": _axis("actual", "actual", limits),
+            "y": _axis("predicted", "predicted", limits),
         },
     }
 
@@ -98,7 +103,7 @@ def _axis(field: str, name: str, limits: tuple[float, float]) -> dict[str, Any]:
         "field": field,
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(limits), "nice": False},
-        "axis": {"title": name, "tickCount": 6, "format": "~g"},
+        "axis": {"title": name, "tickCount": 6, "labelExpr": CLOCK},
     }
 
 
@@ -130,8 +135,8 @@ def _points(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, 
                 "legend": {"columns": 4} if len(domain) > 1 else None,
             },
             "tooltip": [
-                {"field": name, "type": "nominal" if name in {"profile", "run"} else "quantitative"}
-                for name in ("profile", "run", "actual", "predicted", "low", "high")
+                {"field": name, "type": "nominal"}
+                for name in ("profile", "run", "took", "prediction", "interval")
             ],
         },
     }

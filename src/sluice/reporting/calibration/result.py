@@ -13,14 +13,15 @@ from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class CalibrationReport(NotebookView):
     """The result of `calibrate`."""
 
     calibration: Calibration

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.extras import data_frame
 from sluice.reporting.run.outcomes import JobReplay
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class CapacityResult(NotebookView):
     """How many jobs of each class to accept, and how many VMs to rent.
 
     replays: by class, the recorded and replayed times of its jobs in logs; None without logs.
@@ -131,8 +132,8 @@ class CapacityResult:
         return capacity_scheduler_xml(self.queues(), comment=comment)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreachableResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class UnreachableResult(NotebookView):
     """No capacity meets the deadlines of some classes."""
 
     answer: UnreachableDeadlines

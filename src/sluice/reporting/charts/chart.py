@@ -27,9 +27,13 @@ _LIBRARY = "window.vegaEmbed = vegaEmbed;"  # what the bundle of a page defines
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A Vega-Lite specification to show or save. Do not change it afterwards."""
+    """A Vega-Lite specification to show or save. Do not change it afterwards.
+
+    footer: lines below it on an HTML page: where it comes from.
+    """
 
     spec: Mapping[str, Any]
+    footer: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> None:
         """Write a file of the type that its ending names: .html (works offline), .png, .svg, .json.
@@ -45,7 +49,7 @@ class Chart:
                 where=str(path),
                 hint=f"end the name in one of {', '.join(_FORMATS)}",
             )
-        content = draw(self.spec)
+        content = draw(self)
         try:
             path.write_bytes(content)
         except (OSError, ValueError) as error:
@@ -56,7 +60,7 @@ class Chart:
 
     def png(self) -> bytes:
         """Return the chart as a PNG image. Raises MissingExtra without vl-convert."""
-        return _png(self.spec)
+        return _png(self)
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
@@ -86,30 +90,37 @@ def _renderer() -> Any:  # noqa: ANN401  # a module of compiled functions
     return required("vl_convert", extra="plot", what="drawing a chart")
 
 
-def _html(spec: Mapping[str, Any]) -> bytes:
-    library: str = _renderer().javascript_bundle(_LIBRARY, vl_version=VEGALITE_VERSION)
-    return chart_page(drawable(spec), title=_title(spec), library=library).encode()
+def library() -> str:
+    """JavaScript that draws charts in a page. Raises MissingExtra without vl-convert."""
+    bundle: str = _renderer().javascript_bundle(_LIBRARY, vl_version=VEGALITE_VERSION)
+    return bundle
 
 
-def _png(spec: Mapping[str, Any]) -> bytes:
+def _html(chart: Chart) -> bytes:
+    spec = drawable(chart.spec)
+    title = _title(chart.spec)
+    return chart_page(spec, title=title, library=library(), footer=chart.footer).encode()
+
+
+def _png(chart: Chart) -> bytes:
     image: bytes = _renderer().vegalite_to_png(
-        drawable(spec), vl_version=VEGALITE_VERSION, scale=_SCALE, allowed_base_urls=[]
+        drawable(chart.spec), vl_version=VEGALITE_VERSION, scale=_SCALE, allowed_base_urls=[]
     )
     return image
 
 
-def _svg(spec: Mapping[str, Any]) -> bytes:
+def _svg(chart: Chart) -> bytes:
     drawing: str = _renderer().vegalite_to_svg(
-        drawable(spec), vl_version=VEGALITE_VERSION, allowed_base_urls=[]
+        drawable(chart.spec), vl_version=VEGALITE_VERSION, allowed_base_urls=[]
     )
     return drawing.encode()
 
 
-def _json(spec: Mapping[str, Any]) -> bytes:
-    return (json.dumps(spec, allow_nan=False) + "\n").encode()
+def _json(chart: Chart) -> bytes:
+    return (json.dumps(chart.spec, allow_nan=False) + "\n").encode()
 
 
-_FORMATS: dict[str, Callable[[Mapping[str, Any]], bytes]] = {
+_FORMATS: dict[str, Callable[[Chart], bytes]] = {
     ".html": _html,
     ".png": _png,
     ".svg": _svg,

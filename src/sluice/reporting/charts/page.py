@@ -1,10 +1,10 @@
-r"""The HTML page of a chart: works offline, and runs no code other than its own two scripts.
+r"""The HTML page of charts: works offline, and runs no code other than its own two scripts.
 
 Names in a chart come from workload files and imported logs, so the page treats them as hostile.
 Three layers keep them from being run:
 
-1. The specification is a JSON data block. `inline_json` writes the characters that HTML or
-   JavaScript could act on as \uXXXX, so no name can close the element.
+1. The specifications are a JSON data block. `inline_json` writes the characters that HTML or
+   JavaScript could act on as \uXXXX, so no name can close the element. All other text is escaped.
 2. A Content-Security-Policy allows the two inlined scripts by their hashes and forbids everything
    else, including `eval` and network access. Vega therefore interprets its expressions
    (`ast: true`) instead of compiling them.
@@ -12,6 +12,7 @@ Three layers keep them from being run:
    escaping, and "Open in Vega Editor" sends the chart to another site.
 
 Vega and its tooltips set style attributes and add a style element, so inline styles are allowed.
+`drawing.js` fits the charts to the window and to dark mode.
 """
 
 from __future__ import annotations
@@ -20,44 +21,105 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from sluice.reporting.charts.theme import BLUE, DARK_MODE, EDGE, FAINT, GRID, INK
+from sluice.reporting.formatting import visible
 
 _ESCAPES = str.maketrans(
     {letter: f"\\u{ord(letter):04x}" for letter in ("<", ">", "&", "\u2028", "\u2029")}
 )
-_DRAW = (
-    'vegaEmbed("#chart", JSON.parse(document.getElementById("specification").textContent),'
-    ' {ast: true, renderer: "svg",'
-    " actions: {export: true, source: false, compiled: false, editor: false}})"
-    ".catch(console.error);"
+_HOW = (
+    "{wheel}: zoom. Drag: pan. Double-click: reset. Point at a mark: follow it."
+    " Click the legend: pick."
 )
+_STYLE = f"""\
+:root {{ color-scheme: light dark; --back: {EDGE}; --ink: {INK}; --faint: {FAINT};
+  --line: {GRID}; --link: {BLUE}; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --back: {DARK_MODE[EDGE]}; --ink: {DARK_MODE[INK]};
+  --faint: {DARK_MODE[FAINT]}; --line: {DARK_MODE[GRID]}; --link: {DARK_MODE[BLUE]}; }} }}
+body {{ margin: 0; padding: 4px 8px 16px; background: var(--back); color: var(--ink);
+  font: 14px/1.45 "Helvetica Neue", Arial, "Liberation Sans", sans-serif; }}
+.chart.vega-embed, .chart {{ display: block; padding: 0 !important; overflow: hidden; }}
+.chart.vega-embed summary {{ right: 10px !important; }}
+.chart svg {{ touch-action: pan-y; }}
+footer {{ margin: 8px 6px 0; padding-top: 8px; border-top: 1px solid var(--line);
+  color: var(--faint); font-size: 12px; overflow-wrap: anywhere; }}
+footer p {{ margin: 2px 0; }}
+h1 {{ font-size: 22px; margin: 12px 6px 4px; overflow-wrap: anywhere; }}
+h2 {{ font-size: 17px; margin: 28px 6px 6px; overflow-wrap: anywhere; }}
+p, dl {{ margin: 6px; }}
+.scroll {{ overflow-x: auto; margin: 6px; }}
+table {{ border-collapse: collapse; font-size: 13px; }}
+th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line);
+  white-space: nowrap; font-variant-numeric: tabular-nums; }}
+th {{ color: var(--faint); font-weight: 400; }}
+table.figures td {{ white-space: normal; overflow-wrap: anywhere; }}
+th.number, td.number {{ text-align: right; }}
+"""
 _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<style>
+{style}</style>
 </head>
 <body>
-<div id="chart"></div>
+{body}
+<footer>
+{footer}
+</footer>
 <script type="application/json" id="specification">{specification}</script>
 <script>{library}</script>
 <script>{draw}</script>
 </body>
 </html>
 """
+CHART = '<div id="chart" class="chart"></div>'
 
 
-def chart_page(specification: Mapping[str, Any], *, title: str, library: str) -> str:
-    """The page's text. library: JavaScript that defines `vegaEmbed` and needs no network."""
+def chart_page(
+    specification: Mapping[str, Any], *, title: str, library: str, footer: Sequence[str] = ()
+) -> str:
+    """The page of one chart. library: JavaScript that defines `vegaEmbed` and needs no network.
+
+    footer: lines about where the chart comes from.
+    """
+    return page([specification], body=CHART, title=title, library=library, footer=footer)
+
+
+def page(
+    charts: Sequence[Mapping[str, Any]],
+    *,
+    body: str,
+    title: str,
+    library: str,
+    footer: Sequence[str] = (),
+    is_long: bool = False,
+) -> str:
+    """A page of several charts. body: HTML in which every text is escaped, with one element of
+    the class `chart` for each chart, in their order.
+
+    is_long: whether the wheel alone scrolls the page; with Ctrl, it zooms a chart.
+    """
+    draw = Path(__file__).with_name("drawing.js").read_text("utf-8")
+    how = _HOW.format(wheel="Ctrl and wheel" if is_long else "Wheel")
+    notes = [*([how] if charts else []), *footer]
     return _PAGE.format(
-        policy=_policy(library, _DRAW),
+        policy=_policy(library, draw),
         title=html.escape(title),
-        specification=inline_json(specification),
+        style=_STYLE,
+        body=body,
+        footer="\n".join(f"<p>{html.escape(visible(note))}</p>" for note in notes),
+        specification=inline_json({"charts": list(charts), "dark": DARK_MODE, "isLong": is_long}),
         library=library,
-        draw=_DRAW,
+        draw=draw,
     )
 
 

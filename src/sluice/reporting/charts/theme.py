@@ -1,7 +1,10 @@
-"""The look of charts: colours that color-blind people can distinguish, sizes, and the time axis.
+"""The look of charts: colours that color-blind people can distinguish, sizes, and axes of time.
 
 Colours: Okabe and Ito, "Color Universal Design", 2008, without black and yellow, which is too
-pale on white.
+pale on white. A page in dark mode replaces the colours that `DARK_MODE` names.
+
+Times are milliseconds in a chart and have a time scale in UTC, whose ticks are at whole seconds,
+minutes and hours however far a reader zooms in. `CLOCK` writes them as 0:30 or 1:02:24.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sluice.reporting.charts.interaction import X_SCALE, interactive
 from sluice.reporting.charts.names import literal
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -22,11 +26,28 @@ BAD, WAITING, INK, FAINT, GRID = "#C1121F", "#C9CDD3", "#24292F", "#6B7280", "#E
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, OLIVE, BROWN, SLATE)
 DARK = frozenset({BLUE, GREEN, OLIVE, BROWN, SLATE})  # white text is easier to read on these
 
-_UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "h"), (2 * 60, 60, "min"), (0, 1, "s"))
+EDGE, RULE, SHADE, PALE = "white", "#B8BDC5", "#8A909A", "#EAF1F7"
+# Text on bars: the same in dark mode, unlike INK and EDGE.
+ON_PALE, ON_DARK = "#24292E", "#FFFFFF"
+DARK_MODE = {
+    EDGE: "#0D1117", INK: "#E6EDF3", FAINT: "#9BA5B1", GRID: "#262C34", RULE: "#4B535D",
+    PALE: "#161F2B", WAITING: "#4A515B", BAD: "#FF6B6B", BLUE: "#2F8FCB", BROWN: "#B07A6E",
+    SLATE: "#8195BD",
+}  # fmt: skip
+
+BAR_WIDTH_MIN = 3  # pixels
+MS = 1000.0
+
+_AT = "time(datum.value)"
+_MINUTES = f"utcFormat({_AT}, '%-M:%S')"
+_HOURS = f"floor({_AT} / 3600000) + utcFormat({_AT}, ':%M:%S')"
+_DAYS = f"floor({_AT} / 86400000) + utcFormat({_AT}, ' d %H:%M')"
+_PART = f"({_AT} % 1000 ? utcFormat({_AT}, '.%L') : '')"
+CLOCK = f"{_AT} < 3600000 ? {_MINUTES} + {_PART} : {_AT} < 172800000 ? {_HOURS} + {_PART} : {_DAYS}"
 
 CONFIG: dict[str, Any] = {
     "font": "Helvetica Neue, Arial, Liberation Sans, sans-serif",
-    "background": "white",
+    "background": EDGE,
     "padding": 14,
     "view": {"stroke": None},
     "title": {
@@ -35,8 +56,8 @@ CONFIG: dict[str, Any] = {
     },
     "axis": {
         "labelColor": FAINT, "labelFontSize": 11, "titleColor": FAINT, "titleFontSize": 11.5,
-        "titleFontWeight": 400, "titlePadding": 8, "gridColor": GRID, "domainColor": "#B8BDC5",
-        "tickColor": "#B8BDC5", "labelLimit": NAMES_WIDTH - 8,
+        "titleFontWeight": 400, "titlePadding": 8, "gridColor": GRID, "domainColor": RULE,
+        "tickColor": RULE, "labelLimit": NAMES_WIDTH - 8,
     },
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 11.5,
@@ -47,9 +68,18 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
+def time_domain(starts_at_s: float, ends_at_s: float) -> dict[str, str]:
+    """The domain of a scale of time.
+
+    An expression, because Vega-Lite turns plain numbers into calls of `datetime`, which takes one
+    number for a year where expressions are interpreted.
+    """
+    return {"signal": f"[{starts_at_s * MS!r}, {ends_at_s * MS!r}]"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeAxis:
-    """A span of time, in the unit that suits it. starts_at_s, ends_at_s: seconds.
+    """A span of time. starts_at_s, ends_at_s: seconds.
 
     is_named: whether the axis has a title; of several charts on one axis, the lowest has it.
     """
@@ -63,32 +93,59 @@ class TimeAxis:
         """Its length, never 0: a chart needs some width."""
         return (self.ends_at_s - self.starts_at_s) or 1.0
 
-    @property
-    def unit(self) -> tuple[float, str]:
-        """Seconds of one unit, and its name."""
-        reach_s = max(self.ends_at_s, self.span_s)
-        return next((float(size_s), name) for least_s, size_s, name in _UNITS if reach_s >= least_s)
-
     def at(self, at_s: float) -> float:
-        """An instant in the axis's unit."""
-        return at_s / self.unit[0]
+        """An instant as the chart's data has it, in milliseconds."""
+        return at_s * MS
 
     def encoding(self, field: str = "start") -> dict[str, Any]:
         """The x channel."""
         ends_at_s = max(self.ends_at_s, self.starts_at_s + self.span_s)
-        name = f"time since the start of the workload ({self.unit[1]})"
+        name = "time since the start of the workload"
         return {
             "field": field,
-            "type": "quantitative",
+            "type": "temporal",
             "scale": {
-                "domain": [self.at(self.starts_at_s), self.at(ends_at_s)],
+                "type": "utc",
+                "domain": time_domain(self.starts_at_s, ends_at_s),
                 "nice": False,
             },
             "axis": {
                 "title": name if self.is_named else None,
                 "tickCount": 10,
+                "labelExpr": CLOCK,
             },
         }
+
+
+def lengths(field: str, title: str, most_s: float | None = None) -> dict[str, Any]:
+    """A channel of lengths of time, which the data has in milliseconds.
+
+    most_s: the longest, for an axis that begins at 0; None for one that begins at the shortest.
+    """
+    scale: dict[str, Any] = {"type": "utc", "nice": True}
+    if most_s is not None:
+        scale = {"type": "utc", "nice": False, "domain": time_domain(0.0, 1.04 * (most_s or 1.0))}
+    axis = {"title": title, "tickCount": 8, "labelExpr": CLOCK}
+    return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
+
+
+def bar_end(field: str = "end") -> dict[str, Any]:
+    """The x2 channel of bars from `start`: their end, at least BAR_WIDTH_MIN to the right.
+
+    The width is that on the screen, so a short bar has its true width after zooming in.
+    """
+    start, end = (f"scale('{X_SCALE}', datum['{name}'])" for name in ("start", field))
+    return {"value": {"expr": f"max({end}, {start} + {BAR_WIDTH_MIN})"}}
+
+
+def fitting(field: str) -> dict[str, Any]:
+    """The opacity channel of a text within a bar: 1 where the bar has room for it."""
+    width = f"(scale('{X_SCALE}', datum.end) - scale('{X_SCALE}', datum.start))"
+    room = f"{_CHARACTER_WIDTH} * length(datum['{field}']) + 6"
+    return {"value": {"expr": f"{width} > {room} ? 1 : 0"}}
+
+
+_CHARACTER_WIDTH = 6.2
 
 
 def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:
@@ -129,5 +186,5 @@ def heading(text: str, notes: Sequence[str], *, offset: int = 18) -> dict[str, A
 
 
 def finished(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification of a whole chart: with schema and look."""
-    return {"$schema": SCHEMA, "config": CONFIG, **spec}
+    """The specification of a whole chart: with schema, look, and what a reader can do in it."""
+    return {"$schema": SCHEMA, "config": CONFIG, **interactive(spec)}

@@ -1,46 +1,56 @@
 """Schedulers compared: how long jobs waited, and the means of each scheduler.
 
-The waits of all jobs are drawn as the share of jobs that waited at most so long, a line for each
-scheduler. Below it is one view for each measure, because measures have different units: a bar for
-the mean, and a line from the minimum to the maximum.
+The waits of all jobs are drawn as the share of jobs that waited at most that long, a line for each
+scheduler, and as a box for each: half of the jobs are within the box, 90 % within its line. Below
+are the measures, one view each, because they have different units: a bar for the mean, and a line
+from the minimum to the maximum over the seeds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
     INK,
+    MS,
     NAMES_WIDTH,
     PALETTE,
+    SKY,
     WIDTH,
     finished,
     heading,
     lanes,
+    lengths,
+    titled,
 )
-from sluice.reporting.compare.result import SchedulerComparison
+from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
 from sluice.reporting.compare.run_summary import percentile
-from sluice.reporting.formatting import shortened
+from sluice.reporting.formatting import clock, hundredths, money, share, shortened
 
 _MEASURES = {
-    "makespan_s": "makespan (s)",
-    "mean_response_s": "mean response (s)",
-    "wait_s_p95": "p95 of the jobs' waits (s)",
+    "makespan_s": "makespan",
+    "mean_response_s": "mean response",
+    "wait_s_p95": "p95 of the jobs' waits",
     "slowdown_p95": "p95 of the jobs' slowdowns",
     "deadlines_met": "deadlines met",
     "cost_usd": "cost ($)",
 }
+_TIMES = frozenset({"makespan_s", "mean_response_s", "wait_s_p95"})
 _LANE = 26
 _NAME_LETTERS = 18
 _WAITS_HEIGHT = 200
 _STEPS = 100  # points of one line
+_BOX = {"least": 0.05, "low": 0.25, "middle": 0.5, "high": 0.75, "most": 0.95}
 
 
 def schedulers_chart(comparison: SchedulerComparison) -> Chart:
     """The chart of a comparison; measures without values are not shown."""
-    views = [_waits_view(comparison)] if any(row.waits_s for row in comparison.rows) else []
+    views = []
+    if any(row.waits_s for row in comparison.rows):
+        views = [_shares_view(comparison), _boxes_view(comparison)]
     views += [_view(comparison, measure) for measure in _MEASURES if _is_shown(comparison, measure)]
     runs = max((row.runs for row in comparison.rows), default=0)
     note = f"Bars: means over {runs} seeds; lines: minimum to maximum." if runs > 1 else ""
@@ -54,77 +64,177 @@ def _is_shown(comparison: SchedulerComparison, measure: str) -> bool:
     return any(row.spreads.get(measure) is not None for row in comparison.rows)
 
 
-def _waits_view(comparison: SchedulerComparison) -> dict[str, Any]:
-    """The share of jobs that waited at most so long, by scheduler."""
-    # Two schedulers may have the same shortened name: the number keeps their lines apart.
-    names = [
-        f"{place + 1} {shortened(row.scheduler, _NAME_LETTERS)}"
+def _names(comparison: SchedulerComparison) -> list[str]:
+    """Names that fit; both ends stay. The number keeps apart two that are then the same."""
+    return [
+        f"{place + 1} {shortened(row.scheduler, _NAME_LETTERS - 2)}"
         for place, row in enumerate(comparison.rows)
     ]
+
+
+def _colour(names: Sequence[str]) -> dict[str, Any]:
+    colours = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
+    return {
+        "field": "scheduler",
+        "type": "nominal",
+        "scale": {"domain": list(names), "range": colours},
+        "legend": {"columns": 4},
+    }
+
+
+# --- waits of the jobs ----------------------------------------------------------------------------
+
+
+def _shares_view(comparison: SchedulerComparison) -> dict[str, Any]:
+    """The share of jobs that waited at most that long, by scheduler."""
+    names = _names(comparison)
     rows = [
-        {"scheduler": name, "wait": wait_s, "share": step / _STEPS}
+        {"scheduler": name, "wait": MS * wait_s, "share": step / _STEPS}
         for name, row in zip(names, comparison.rows, strict=True)
-        if row.waits_s
-        for step in range(_STEPS + 1)
-        if (wait_s := percentile(row.waits_s, step / _STEPS)) is not None
+        for step, wait_s in enumerate(_waits_at(row, [step / _STEPS for step in range(_STEPS + 1)]))
     ]
     axis = {
-        "title": "share of jobs", "format": "%", "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH,
+        "title": None, "format": "%", "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH,
     }  # fmt: skip
     return {
-        "title": "Jobs that waited at most so long for their first task",
+        "title": titled(
+            "How long jobs waited for their first task",
+            ["The share of the jobs of all seeds that waited at most that long."],
+        ),
         "data": {"values": rows},
         "width": WIDTH,
         "height": _WAITS_HEIGHT,
         "mark": {"type": "line", "strokeWidth": 2, "clip": True},
         "encoding": {
-            "x": {"field": "wait", "type": "quantitative", "axis": {"title": "wait (s)"}},
+            "x": lengths("wait", "wait", _longest_s(comparison)),
             "y": {"field": "share", "type": "quantitative", "axis": axis},
             "order": {"field": "share", "type": "quantitative"},
-            "color": {
-                "field": "scheduler",
-                "type": "nominal",
-                "scale": {"domain": names, "range": list(PALETTE)},
-                "legend": {"columns": 4},
-            },
+            "color": _colour(names),
+            "tooltip": [{"field": "scheduler", "type": "nominal"}],
         },
     }
 
 
-def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
+def _waits_at(row: ComparedScheduler, shares: Sequence[float]) -> list[float]:
+    """The waits that these shares of the jobs did not exceed; none without waits."""
+    found = (percentile(row.waits_s, part) for part in shares) if row.waits_s else ()
+    return [wait_s for wait_s in found if wait_s is not None]
+
+
+def _longest_s(comparison: SchedulerComparison) -> float:
+    return max((row.waits_s[-1] for row in comparison.rows if row.waits_s), default=1.0)
+
+
+def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
+    """The quartiles of the waits of each scheduler, and the range of 90 % of them."""
+    names = _names(comparison)
     rows = [
-        {
-            "lane": lane,
-            "scheduler": row.scheduler,
-            "mean": spread.mean,
-            "least": spread.least,
-            "most": spread.most,
-        }
-        for lane, row in enumerate(comparison.rows)
-        if (spread := row.spreads.get(measure)) is not None
+        {"lane": lane, "scheduler": name, **_box(row)}
+        for lane, (name, row) in enumerate(zip(names, comparison.rows, strict=True))
+        if row.waits_s
     ]
-    # All schedulers in every view, in the order in which they were named; both ends of a name stay.
-    names = [shortened(row.scheduler, _NAME_LETTERS) for row in comparison.rows]
+    longest_s = _longest_s(comparison)
+
+    def x(field: str) -> dict[str, Any]:
+        return lengths(field, "wait", longest_s)
+
+    texts = [
+        ("scheduler", "scheduler"),
+        *((f"{part} text", share(at)) for part, at in _BOX.items()),
+    ]
     return {
+        "title": titled(
+            "The same waits", ["Box: the middle half of the jobs; line: 5 % to 95 %; mark: median."]
+        ),
         "data": {"values": rows},
         "width": WIDTH,
         "height": _LANE * len(comparison.rows),
-        "encoding": {"y": lanes(names)},
+        "encoding": {
+            "y": lanes(names),
+            "tooltip": [
+                {"field": field, "type": "nominal", "title": title} for field, title in texts
+            ],
+        },
         "layer": [
             {
-                "mark": {"type": "bar", "color": BLUE, "height": {"band": 0.62}},
-                "encoding": {"x": _axis("mean", measure)},
+                "mark": {"type": "rule", "color": INK},
+                "encoding": {"x": x("least"), "x2": {"field": "most"}},
             },
             {
-                "mark": {"type": "rule", "color": INK},
-                "encoding": {"x": _axis("least", measure), "x2": {"field": "most"}},
+                "mark": {"type": "bar", "height": {"band": 0.5}},
+                "encoding": {"x": x("low"), "x2": {"field": "high"}, "color": _colour(names)},
+            },
+            {
+                "mark": {"type": "tick", "color": INK, "thickness": 3, "height": {"band": 0.66}},
+                "encoding": {"x": x("middle")},
             },
         ],
     }
 
 
-def _axis(field: str, measure: str) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": _MEASURES[measure], "tickCount": 8}
+def _box(row: ComparedScheduler) -> dict[str, object]:
+    waits = dict(zip(_BOX, _waits_at(row, list(_BOX.values())), strict=True))
+    found: dict[str, object] = {part: MS * wait_s for part, wait_s in waits.items()}
+    return found | {f"{part} text": clock(wait_s) for part, wait_s in waits.items()}
+
+
+# --- means ----------------------------------------------------------------------------------------
+
+
+def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
+    names = _names(comparison)
+    factor = MS if measure in _TIMES else 1.0
+    rows = [
+        {
+            "lane": lane,
+            "scheduler": names[lane],
+            "zero": 0,
+            "mean": factor * spread.mean,
+            "least": factor * spread.least,
+            "most": factor * spread.most,
+            "text": _text(measure, spread.mean),
+            "range": f"{_text(measure, spread.least)} – {_text(measure, spread.most)}",
+        }
+        for lane, row in enumerate(comparison.rows)
+        if (spread := row.spreads.get(measure)) is not None
+    ]
+    most = max(spread.most for row in comparison.rows if (spread := row.spreads.get(measure)))
+    tooltip = [
+        {"field": "scheduler", "type": "nominal"},
+        {"field": "text", "type": "nominal", "title": "mean"},
+        {"field": "range", "type": "nominal"},
+    ]
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": _LANE * len(comparison.rows),
+        # All schedulers in every view, in the order in which they were named.
+        "encoding": {"y": lanes(names), "tooltip": tooltip},
+        "layer": [
+            {
+                "mark": {"type": "bar", "color": BLUE, "height": {"band": 0.62}},
+                "encoding": {"x": _axis("zero", measure, most), "x2": {"field": "mean"}},
+            },
+            {
+                "mark": {"type": "rule", "color": SKY, "strokeWidth": 3},
+                "encoding": {"x": _axis("least", measure, most), "x2": {"field": "most"}},
+            },
+        ],
+    }
+
+
+def _text(measure: str, value: float) -> str:
+    if measure in _TIMES:
+        return clock(value)
+    return money(value) if measure == "cost_usd" else hundredths(value)
+
+
+def _axis(field: str, measure: str, most: float) -> dict[str, Any]:
+    title = _MEASURES[measure]
+    if measure in _TIMES:
+        return lengths(field, title, most)
+    axis: dict[str, Any] = {"title": title, "tickCount": 8}
     if measure == "deadlines_met":
         axis |= {"tickMinStep": 1}
-    return {"field": field, "type": "quantitative", "axis": axis}
+    domain = {"domain": [0, 1.04 * (most or 1.0)], "nice": False}
+    return {"field": field, "type": "quantitative", "scale": domain, "axis": axis}

@@ -12,6 +12,7 @@ from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.ids import JobId, PoolId
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.formatting import share
@@ -99,8 +100,8 @@ def spreads_document(spreads: Mapping[str, MeasureSpread | None]) -> dict[str, o
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerComparison:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SchedulerComparison(NotebookView):
     """Rows in the given order of schedulers. deadlines: number of jobs with one.
 
     ledgers: the fairness ledger of each scheduler's run with the first seed, if asked for.
@@ -142,9 +143,6 @@ class SchedulerComparison:
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row a scheduler. Needs the extra `frame`."""
         return data_frame([_flat(row.document()) for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, object]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sluice.estimate.run_anatomy import RunAnatomy
+from sluice.reporting.document_html import NotebookView
 
 ADVICE_MAX = 5
 
@@ -33,8 +34,8 @@ class Advice:
     how: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Diagnosis(NotebookView):
     """Where the time of a run went, and what would make it shorter.
 
     replayed_s: what a simulation of the run with its own slots takes.

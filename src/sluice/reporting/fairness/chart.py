@@ -18,7 +18,7 @@ from sluice.reporting.charts.theme import (
     heading,
     titled,
 )
-from sluice.reporting.formatting import count, hundredths, shortened
+from sluice.reporting.formatting import clock, count, hundredths, shortened
 
 TENANTS_MAX = 8
 _HEIGHT = 200
@@ -65,6 +65,7 @@ def _tenants_view(
         {
             "at": time.at(period.ended_at_s),
             "tenant": shortened(name, _NAME_LETTERS),
+            "time": clock(period.ended_at_s),
             "value": None if value is None else value / scale,
         }
         for period in ledger.periods
@@ -77,7 +78,7 @@ def _tenants_view(
         "mark": {"type": "rule", "color": INK, "strokeDash": _DASHED},
         "encoding": {"y": {"field": "even", "type": "quantitative"}},
     }
-    lines = _lines(time.encoding("at"), axis, "tenant", shown, PALETTE)
+    lines = _lines(time.encoding("at"), axis, "tenant", shown, PALETTE, "time")
     return _view(titled(title, []), rows, [lines, rule])
 
 
@@ -85,12 +86,17 @@ def _gains_view(ledger: Ledger) -> dict[str, Any]:
     """What all tenants gained and lost by sharing, so far."""
     time = _time(ledger)
     rows = [
-        {"at": time.at(period.ended_at_s), "what": what, "value": getattr(period, what)}
+        {
+            "at": time.at(period.ended_at_s),
+            "time": clock(period.ended_at_s),
+            "what": what,
+            "value": getattr(period, what),
+        }
         for period in ledger.periods
         for what in ("benefit", "loss")
     ]
     axis = "sum of degrees above 1, below 1"
-    lines = _lines(time.encoding("at"), axis, "what", ["benefit", "loss"], (GREEN, BAD))
+    lines = _lines(time.encoding("at"), axis, "what", ["benefit", "loss"], (GREEN, BAD), "time")
     return _view(titled("Benefit and loss", []), rows, [lines])
 
 
@@ -115,7 +121,12 @@ def _lorenz_view(ledger: Ledger) -> dict[str, Any]:
 
 
 def _lines(
-    x: Mapping[str, Any], axis: str, field: str, names: Sequence[str], colors: Sequence[str]
+    x: Mapping[str, Any],
+    axis: str,
+    field: str,
+    names: Sequence[str],
+    colors: Sequence[str],
+    *tips: str,
 ) -> dict[str, Any]:
     scale = {"domain": list(names), "range": list(colors[: len(names)])}
     return {
@@ -124,6 +135,10 @@ def _lines(
             "x": x,
             "y": {"field": "value", "type": "quantitative", "axis": {"title": axis}},
             "color": {"field": field, "type": "nominal", "scale": scale},
+            "tooltip": [
+                *({"field": name, "type": "nominal"} for name in (field, *tips)),
+                {"field": "value", "type": "quantitative", "format": ",.4~g"},
+            ],
         },
     }
 

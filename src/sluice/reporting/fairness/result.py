@@ -13,6 +13,7 @@ from sluice.planning.sharing.misreports import Misreport, best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
 from sluice.policies.ltyarn.rounds import ShareRules
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.chart import fairness_chart
 from sluice.reporting.fairness.tenants import TenantUse, tenant_use
@@ -26,8 +27,8 @@ _LIE_RUNS_MAX = 400
 _HALF_LIFE_STEPS = 4.0  # where no half-life is known
 
 
-@dataclass(frozen=True, slots=True)
-class FairnessResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class FairnessResult(NotebookView):
     """Who paid for what, used, lent, borrowed and is owed; in container-seconds.
 
     scheduler: the task policy that decided.  cpu_s: measured processor time by tenant.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame, required
 from sluice.store.profiles.retention import Forgotten
 from sluice.store.profiles.rows import StoredRun
@@ -97,8 +98,8 @@ class ImportedLog:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Imported(NotebookView):
     """Logs in the order of reading. store: the URL of the profile store."""
 
     logs: tuple[ImportedLog, ...]
@@ -166,8 +167,8 @@ def _spread(lengths: LengthStatistics | None) -> dict[str, object]:
     return fields | {f"p{percent}_s": each_s for percent, each_s in lengths.quantiles_s.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredProfiles:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoredProfiles(NotebookView):
     """Profiles by name, in the order of their names; their runs oldest first.
 
     forgotten: deleted profiles or runs.  store: the URL of the profile store.

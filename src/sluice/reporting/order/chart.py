@@ -15,16 +15,19 @@ from sluice.reporting.charts.theme import (
     BLUE,
     FAINT,
     INK,
+    MS,
     ORANGE,
     WAITING,
     WIDTH,
     TimeAxis,
+    bar_end,
     finished,
     heading,
     lanes,
+    lengths,
     titled,
 )
-from sluice.reporting.formatting import count, duration, shortened
+from sluice.reporting.formatting import clock, clock_span, count, duration, shortened
 
 JOBS_MAX = 60
 _STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
@@ -111,7 +114,7 @@ def _picked(jobs: Sequence[JobTimes]) -> tuple[JobTimes, ...]:
 
 
 def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
-    """When a job waits, maps and reduces. The thinnest part is a pixel wide."""
+    """When a job waits, maps and reduces."""
     spans = [("waiting", 0.0, job.began_s)]
     if job.mapped_s is not None:
         spans.append(("maps", job.began_s, job.mapped_s))
@@ -119,15 +122,14 @@ def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
         spans.append(("waiting", job.mapped_s, job.reducing_s))
     if job.reducing_s is not None:
         spans.append(("reduces", job.reducing_s, job.ended_s))
-    pixel_s = axis.span_s / WIDTH
     return [
         {
             "lane": lane,
             "job": job.job,
             "part": part,
             "start": axis.at(start_s),
-            "end": axis.at(end_s if part == "waiting" else max(end_s, start_s + pixel_s)),
-            "time": f"{duration(start_s)} – {duration(end_s)} ({duration(end_s - start_s)})",
+            "end": axis.at(end_s),
+            "time": clock_span(start_s, end_s),
         }
         for part, start_s, end_s in spans
         if end_s > start_s
@@ -143,7 +145,7 @@ def _layer(
         "mark": {"type": "bar", "height": {"band": height}, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": {"field": "end"},
+            "x2": bar_end(),
             "y": lanes(names),
             "color": {
                 "field": "part",
@@ -168,14 +170,13 @@ def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
 def _frontier(frontier: Sequence[FrontierPoint]) -> dict[str, Any]:
     points = [
         {
-            "makespan": point.makespan_s,
-            "total": point.total_s,
+            "makespan": MS * point.makespan_s,
+            "total": MS * point.total_s,
             "is": "chosen" if point.is_chosen else "other",
-            "text": f"{duration(point.makespan_s)}, {duration(point.total_s)} in total",
+            "text": f"{clock(point.makespan_s)}, {clock(point.total_s)} in total",
         }
         for point in frontier
     ]
-    axis = {"type": "quantitative", "scale": {"zero": False, "nice": True}}
     return {
         "title": titled(
             "Orders to choose from", ["No order is better than another in both measures."]
@@ -184,8 +185,8 @@ def _frontier(frontier: Sequence[FrontierPoint]) -> dict[str, Any]:
         "height": _FRONTIER_HEIGHT,
         "data": {"values": points},
         "encoding": {
-            "x": {"field": "makespan", **axis, "axis": {"title": "makespan (s)", "tickCount": 8}},
-            "y": {"field": "total", **axis, "axis": {"title": "total completion (s)"}},
+            "x": lengths("makespan", "makespan"),
+            "y": lengths("total", "total completion"),
         },
         "layer": [
             {"mark": {"type": "line", "interpolate": "step-after", "color": FAINT}},

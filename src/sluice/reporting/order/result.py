@@ -19,6 +19,7 @@ from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.solver import OrderingResult
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import count, duration
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OrderResult:
+class OrderResult(NotebookView):
     """An order of a workload's jobs.
 
     loads: the exact work of the jobs.

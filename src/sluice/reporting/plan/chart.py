@@ -14,17 +14,20 @@ from sluice.model.limits import PlanLimits
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BLUE,
+    CLOCK,
     FAINT,
     INK,
+    MS,
     ORANGE,
+    SHADE,
     SKY,
     WAITING,
     WIDTH,
-    TimeAxis,
     finished,
     heading,
+    time_domain,
 )
-from sluice.reporting.formatting import NOTHING, count, duration, money, shortened
+from sluice.reporting.formatting import NOTHING, clock, count, money, shortened
 
 PLANS_MAX = 1000
 JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
@@ -85,7 +88,7 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Plan
     if not plans:
         return Chart(finished({**_frame("No plan fits into the available VMs."), **_EMPTY}))
     space = _Space(plans, limits)
-    rows = [_row(plan, jobs, space) for plan in plans]
+    rows = [_row(plan, jobs) for plan in plans]
     hidden = total - len(rows)
     note = f" {count(hidden)} plans in between are not shown." if hidden else ""
     found = f"{count(jobs)} jobs, {count(total)} Pareto-optimal plans.{note}"
@@ -122,17 +125,27 @@ class _Space:
         self.time = _Span([plan.makespan_s for plan in plans], [limits.deadline_s])
         budgets = [limits.budget_usd_min or None, limits.budget_usd_max]
         self.money = _Span([plan.budget_usd for plan in plans], budgets)
-        self.unit_s, self.unit = TimeAxis(starts_at_s=0, ends_at_s=self.time.high).unit
 
     @property
     def x(self) -> dict[str, Any]:
         """Encoding of the makespan."""
-        return _channel("time", self.time, self.unit_s, f"makespan ({self.unit})", "~f")
+        domain = [self.time.low * MS, self.time.high * MS]
+        log = {"type": "quantitative", "scale": {"type": "log", "domain": domain, "nice": False}}
+        axis = {"title": "makespan", "tickCount": 8, "labelExpr": CLOCK}
+        span = time_domain(self.time.low, self.time.high)
+        even = {"type": "temporal", "scale": {"type": "utc", "domain": span, "nice": False}}
+        return {"field": "time", "axis": axis, **(log if self.time.is_log else even)}
 
     @property
     def y(self) -> dict[str, Any]:
         """Encoding of the budget."""
-        return _channel("usd", self.money, 1.0, "budget", "$,~f")
+        scale = {"type": "log"} if self.money.is_log else {"zero": False}
+        return {
+            "field": "usd",
+            "type": "quantitative",
+            "scale": {"domain": [self.money.low, self.money.high], "nice": False, **scale},
+            "axis": {"title": "budget", "format": "$,~f", "tickCount": 8},
+        }
 
 
 class _Span:
@@ -165,23 +178,13 @@ class _Span:
         return (at - low) / (high - low)
 
 
-def _channel(field: str, span: _Span, unit: float, title: str, form: str) -> dict[str, Any]:
-    scale = {"type": "log"} if span.is_log else {"zero": False}
+def _row(plan: DrawnPlan, jobs: int) -> dict[str, Any]:
     return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"domain": [span.low / unit, span.high / unit], "nice": False, **scale},
-        "axis": {"title": title, "format": form, "tickCount": 8},
-    }
-
-
-def _row(plan: DrawnPlan, jobs: int, space: _Space) -> dict[str, Any]:
-    return {
-        "time": plan.makespan_s / space.unit_s,
+        "time": plan.makespan_s * MS,
         "usd": plan.budget_usd,
         "where": plan.region.value,
         "plan": NOTHING if plan.number is None else str(plan.number),
-        "makespan": duration(plan.makespan_s),
+        "makespan": clock(plan.makespan_s),
         "budget": money(plan.budget_usd),
         "VMs": count(plan.vms),
         "hour": money(plan.hour_saved_usd),
@@ -212,7 +215,6 @@ def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
     used = [where for where in _COLOURS if any(row["where"] == where for row in rows)]
     return {
         "data": {"values": rows},
-        "params": [{"name": "zoom", "select": "interval", "bind": "scales"}],
         "mark": {
             "type": "point",
             "filled": True,
@@ -275,16 +277,15 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
 def _shades(limits: PlanLimits, space: _Space) -> Iterator[dict[str, Any]]:
     """Grey areas beyond each limit, with the limit on the edge."""
     time, usd = space.time, space.money
-    unit_s = space.unit_s
     if limits.deadline_s is not None and limits.deadline_s < time.high:
-        start = max(limits.deadline_s, time.low) / unit_s
-        box = {"time": start, "to": time.high / unit_s, "usd": usd.low, "top": usd.high}
+        start = max(limits.deadline_s, time.low) * MS
+        box = {"time": start, "to": time.high * MS, "usd": usd.low, "top": usd.high}
         yield _shade(box, space)
-        text = f"deadline {duration(limits.deadline_s)}"
-        where = _RIGHT_BELOW if time.share(unit_s * start) > _NEAR_END else _LEFT_BELOW
+        text = f"deadline {clock(limits.deadline_s)}"
+        where = _RIGHT_BELOW if time.share(start / MS) > _NEAR_END else _LEFT_BELOW
         yield _edge({"time": start, "usd": usd.high, "text": text}, space, where)
-    across = {"time": time.low / unit_s, "to": time.high / unit_s}
-    right = {"time": time.high / unit_s}
+    across = {"time": time.low * MS, "to": time.high * MS}
+    right = {"time": time.high * MS}
     if limits.budget_usd_max is not None and limits.budget_usd_max < usd.high:
         edge = max(limits.budget_usd_max, usd.low)
         yield _shade({**across, "usd": edge, "top": usd.high}, space)
@@ -306,7 +307,7 @@ _RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}
 def _shade(box: dict[str, float], space: _Space) -> dict[str, Any]:
     return {
         "data": {"values": [box]},
-        "mark": {"type": "rect", "color": "#8A909A", "opacity": 0.13, "clip": True},
+        "mark": {"type": "rect", "color": SHADE, "opacity": 0.13, "clip": True},
         "encoding": {"x": space.x, "x2": {"field": "to"}, "y": space.y, "y2": {"field": "top"}},
     }
 

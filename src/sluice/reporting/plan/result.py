@@ -19,6 +19,7 @@ from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd, knee
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.exports.chosen_workload import chosen_document, chosen_workload
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
@@ -61,7 +62,7 @@ def _is_blind_to_counts(job: PlannedJob) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanResult:
+class PlanResult(NotebookView):
     """Plans, the fastest first, numbered from 1: first those within the limits, then cheaper plans.
 
     raw: the document that the workload was read from; None if it was not read.

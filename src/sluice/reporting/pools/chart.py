@@ -15,18 +15,21 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import (
     BAD,
     BLUE,
+    EDGE,
     GREEN,
     INK,
+    ON_DARK,
     ORANGE,
     PURPLE,
     SKY,
     WIDTH,
     TimeAxis,
+    bar_end,
     finished,
     heading,
     titled,
 )
-from sluice.reporting.formatting import count, counted, duration, hundredths, shortened
+from sluice.reporting.formatting import clock, clock_span, count, counted, hundredths, shortened
 
 BOXES_MAX = 3000
 _COLOURS = (BLUE, SKY, GREEN, PURPLE)  # in turn, so that neighbours differ
@@ -154,8 +157,8 @@ def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[st
             "low": low,
             "high": high,
             "vms": one.option.vms if one.option else 0,
-            "time": f"{duration(one.started_at_s)} – {duration(one.finished_at_s)}",
-            "deadline": duration(one.job.deadline_at_s),
+            "time": clock_span(one.started_at_s or 0.0, one.finished_at_s or 0.0),
+            "deadline": clock(one.job.deadline_at_s),
             "colour": str(one.job.order % len(_COLOURS)) if one.met else _LATE,
         }
         for one, low, high in boxes
@@ -163,10 +166,10 @@ def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[st
     domain = [*(str(number) for number in range(len(_COLOURS))), _LATE]
     return {
         "data": {"values": rows},
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.8, "clip": True},
+        "mark": {"type": "rect", "stroke": EDGE, "strokeWidth": 0.8, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": {"field": "end"},
+            "x2": bar_end(),
             "y": {"field": "low", **y},
             "y2": {"field": "high"},
             "color": {
@@ -201,7 +204,7 @@ def _labels(
             rows.append({"text": text, **middle})
     return {
         "data": {"values": rows},
-        "mark": {"type": "text", "color": "white", "fontSize": 11, "fontWeight": 600},
+        "mark": {"type": "text", "color": ON_DARK, "fontSize": 11, "fontWeight": 600},
         "encoding": {
             "x": axis.encoding(),
             "y": {"field": "vms", **y},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sluice.planning.pools.choice import Alternative, Verdict, VmChoice
 from sluice.planning.pools.problem import Option, PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, counted, hundredths, tenths, visible
 from sluice.reporting.table_style import left_out, plain_table, plain_text
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _ROWS_MAX = 40
 
 
-@dataclass(frozen=True, slots=True)
-class VmChoiceResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class VmChoiceResult(NotebookView):
     """Why a job gets its VMs, and what it would have cost elsewhere."""
 
     choice: VmChoice

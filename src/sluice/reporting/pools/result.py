@@ -9,14 +9,15 @@ from sluice.planning.pools.least_servers import LeastServers
 from sluice.planning.pools.problem import PoolProblem
 from sluice.planning.pools.schedule import PoolChange, PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class PoolsResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class PoolsResult(NotebookView):
     """Which VMs each job gets and when, and what that costs."""
 
     schedule: PoolSchedule
@@ -84,8 +85,8 @@ class PoolsResult:
         return pools_chart(self.schedule)
 
 
-@dataclass(frozen=True, slots=True)
-class LeastServersResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class LeastServersResult(NotebookView):
     """How many servers the jobs need, and what fewer servers miss."""
 
     answer: LeastServers

@@ -7,8 +7,17 @@ from typing import Any
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import BLUE, SKY, WIDTH, finished, heading, lanes
-from sluice.reporting.formatting import counted, shortened
+from sluice.reporting.charts.theme import (
+    BLUE,
+    MS,
+    SKY,
+    WIDTH,
+    finished,
+    heading,
+    lanes,
+    lengths,
+)
+from sluice.reporting.formatting import clock, counted, shortened
 
 JOBS_MAX = 60
 _LANE = 20
@@ -19,45 +28,50 @@ def predictions_chart(jobs: Sequence[tuple[str, JobForecast]]) -> Chart:
     """The chart of jobs that have a predicted time."""
     longest_first = sorted(jobs, key=lambda one: (-(one[1].predicted_s or 0.0), one[0]))
     shown = longest_first[:JOBS_MAX]
-    rows = [
-        {
-            "lane": lane,
-            "job": name,
-            "predicted": found.predicted_s,
-            "low": found.low_s,
-            "high": found.high_s,
-            "runs": found.runs,
-        }
-        for lane, (name, found) in enumerate(shown)
-    ]
-    title = heading("Predicted times", _notes(shown, len(jobs)))
+    rows = [_row(lane, name, found) for lane, (name, found) in enumerate(shown)]
+    most_s = max((max(found.predicted_s or 0.0, found.high_s or 0.0) for _, found in shown),
+                 default=1.0)  # fmt: skip
+    fields = (("job", "nominal"), ("time", "nominal"), ("interval", "nominal"),
+              ("runs", "quantitative"))  # fmt: skip
     view = {
         "data": {"values": rows},
         "width": WIDTH,
         "height": _LANE * max(1, len(shown)),
         "encoding": {
             "y": lanes([shortened(name, _NAME_LETTERS) for name, _ in shown]),
-            "tooltip": [
-                {"field": name, "type": kind}
-                for name, kind in (
-                    ("job", "nominal"), ("predicted", "quantitative"), ("low", "quantitative"),
-                    ("high", "quantitative"), ("runs", "quantitative"),
-                )
-            ],
+            "tooltip": [{"field": field, "type": kind} for field, kind in fields],
         },
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "rule", "color": SKY, "strokeWidth": 6},
-                "encoding": {"x": _axis("low"), "x2": {"field": "high"}},
+                "encoding": {"x": lengths("low", "time", most_s), "x2": {"field": "high"}},
             },
             {
                 "mark": {"type": "point", "color": BLUE, "filled": True, "size": 60},
-                "encoding": {"x": _axis("predicted")},
+                "encoding": {"x": lengths("predicted", "time", most_s)},
             },
         ],
-    }  # fmt: skip
+    }
+    title = heading("Predicted times", _notes(shown, len(jobs)))
     return Chart(finished({"title": title, **view}))
+
+
+def _row(lane: int, name: str, found: JobForecast) -> dict[str, Any]:
+    return {
+        "lane": lane,
+        "job": name,
+        "predicted": _ms(found.predicted_s),
+        "low": _ms(found.low_s),
+        "high": _ms(found.high_s),
+        "time": clock(found.predicted_s),
+        "interval": f"{clock(found.low_s)} – {clock(found.high_s)}",
+        "runs": found.runs,
+    }
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else MS * seconds
 
 
 def _notes(shown: Sequence[tuple[str, JobForecast]], jobs: int) -> list[str]:
@@ -67,7 +81,3 @@ def _notes(shown: Sequence[tuple[str, JobForecast]], jobs: int) -> list[str]:
     if len(shown) < jobs:
         notes.append(f"The longest {counted(len(shown), 'job')} of {jobs}.")
     return notes
-
-
-def _axis(field: str) -> dict[str, Any]:
-    return {"field": field, "type": "quantitative", "axis": {"title": "time (s)", "tickCount": 8}}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.prediction.chart import predictions_chart
 
@@ -70,8 +71,8 @@ class JobPrediction:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PredictionReport(NotebookView):
     """The result of `predict`. notes: about all jobs, such as the source of the prices."""
 
     jobs: tuple[JobPrediction, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from sluice.estimate.demand import NodeCapacity, SandboxProfile
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class JobTrials:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SandboxReport(NotebookView):
     """All jobs in their order. capacity: of this machine."""
 
     jobs: tuple[JobTrials, ...]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import required
 from sluice.store.leftovers import Leftover
 from sluice.store.run_info import RunState
@@ -105,8 +106,8 @@ class RecordedRun:
         return document | (self.details.document() if self.details else {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedRuns:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RecordedRuns(NotebookView):
     """Runs, oldest first, and what other runs left on the disk."""
 
     runs: tuple[RecordedRun, ...]
@@ -126,8 +127,8 @@ class RecordedRuns:
         return frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleanedRuns:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CleanedRuns(NotebookView):
     """What `runs clean` removed, or would remove.
 
     bytes: of everything in `runs` and `leftovers`.

@@ -9,7 +9,7 @@ from typing import Any
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis, finished, heading
-from sluice.reporting.formatting import count, duration, share
+from sluice.reporting.formatting import counted, duration, share
 from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
 from sluice.reporting.run.curves import utilisation_chart, waiting_chart
 from sluice.reporting.run.figures import RunFigures
@@ -80,7 +80,7 @@ def _stacked(result: RunFigures, axis: TimeAxis, views: list[View]) -> dict[str,
 
 
 def _headline(result: RunFigures) -> str:
-    return f"{count(len(result.jobs))} jobs in {duration(result.makespan_s)}"
+    return f"{counted(len(result.jobs), 'job')} in {duration(result.makespan_s)}"
 
 
 def _subtitle(result: RunFigures) -> str:

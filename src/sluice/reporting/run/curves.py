@@ -22,8 +22,9 @@ from sluice.reporting.charts.theme import (
     TimeAxis,
     titled,
 )
-from sluice.reporting.formatting import count, duration
+from sluice.reporting.formatting import clock, count, counted
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.outcomes import JobOutcome
 
 INSTANTS_MAX = 500
 _INTERVALS = 240
@@ -53,15 +54,21 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     all_kinds = [SlotKind.CONTAINER] if SlotKind.CONTAINER in kinds else kinds
     total = sum(result.cluster.slots(kind) for kind in all_kinds)
     if total:
-        view["layer"].append(_line_of(total, axis))
-    return {"title": titled("Busy slots", [note]), **view}
+        view["layer"].append(_line_of(total))
+    line = f"Dashed: all {counted(total, 'slot')}." if total else ""
+    return {"title": titled("Busy slots", [" ".join(filter(None, (line, note)))]), **view}
 
 
 def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """Jobs that wait for their first task and jobs that run, over time."""
+    return waiting_view(result.jobs, axis)
+
+
+def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
+    """The same view, of jobs."""
     waiting: list[Change] = []
     running: list[Change] = []
-    for job in result.jobs:
+    for job in jobs:
         ends_at_s = axis.ends_at_s if job.finished_at_s is None else job.finished_at_s
         started_at_s = ends_at_s if job.started_at_s is None else job.started_at_s
         waiting += ((job.submitted_at_s, 1), (started_at_s, -1))
@@ -84,7 +91,7 @@ def _series(
     if len(instants) > INSTANTS_MAX:
         width_s = axis.span_s / _INTERVALS
         edges = [axis.starts_at_s + width_s * number for number in range(_INTERVALS + 1)]
-        note = f"{count(len(instants))} changes drawn as means over {duration(width_s)}."
+        note = f"{count(len(instants))} changes drawn as means over {clock(width_s)}."
         levels = {name: _means(_levels(changes), edges) for name, changes in named}
     else:
         edges = sorted(instants)
@@ -141,7 +148,7 @@ def _stack(
     names, colours = [name for name, _ in looks], [colour for _, colour in looks]
     y_axis = {
         "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "tickMinStep": 1,
-        "tickCount": 5, "format": "~s",
+        "tickCount": 5, "labelExpr": "datum.value % 1 ? '' : format(datum.value, '~s')",
     }  # fmt: skip
     area = {
         "data": {"values": rows},
@@ -156,27 +163,17 @@ def _stack(
                 "legend": {},
             },
             "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "what", "type": "nominal"},
-                {"field": "count", "type": "quantitative", "format": ".3~f"},
-            ],
+            # No count: an area is one mark, and would show its first count everywhere.
+            "tooltip": [{"field": "what", "type": "nominal"}],
         },
     }
     return {"width": WIDTH, "height": _HEIGHT, "layer": [area]}
 
 
-def _line_of(total: int, axis: TimeAxis) -> dict[str, Any]:
+def _line_of(total: int) -> dict[str, Any]:
     """A dashed line at all slots of the cluster."""
-    end = axis.at(axis.starts_at_s + axis.span_s)
-    there = [{"count": total, "start": end, "text": f"{count(total)} slots"}]
-    y = {"field": "count", "type": "quantitative"}
     return {
-        "data": {"values": there},
-        "layer": [
-            {"mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT}, "encoding": {"y": y}},
-            {
-                "mark": {"type": "text", "align": "right", "dy": -7, "color": FAINT},
-                "encoding": {"x": axis.encoding(), "y": y, "text": {"field": "text"}},
-            },
-        ],
+        "data": {"values": [{"count": total}]},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
+        "encoding": {"y": {"field": "count", "type": "quantitative"}},
     }

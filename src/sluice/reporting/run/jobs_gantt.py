@@ -1,8 +1,8 @@
-"""The Gantt chart by job: its waiting time and its phases."""
+"""The Gantt chart by job: its waiting time and its phases; for one job of many stages, by stage."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.core.transitions import JobState
@@ -11,25 +11,29 @@ from sluice.reporting.charts.theme import (
     BLUE,
     GREEN,
     INK,
+    OLIVE,
     ORANGE,
     PURPLE,
     SKY,
+    SLATE,
     WAITING,
     WIDTH,
     TimeAxis,
+    bar_end,
     lanes,
     titled,
 )
-from sluice.reporting.formatting import NOTHING, count, duration, shortened
+from sluice.reporting.formatting import NOTHING, clock, clock_span, shortened
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.job_choice import ChosenJobs, chosen_jobs
 from sluice.reporting.run.outcomes import UNCOMMITTED, JobOutcome
+from sluice.reporting.run.stages_gantt import Span, is_one_app, phase_spans, stages_gantt
 
-JOBS_MAX = 80
 _SPACIOUS_JOBS_MAX = 20
 _STEP, _STEP_MIN = 20, 13  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
-_PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
-_WAIT = "waiting"
+_PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, OLIVE, SLATE)
+_WAIT, _LATER = "waiting", "later stages"
 _BAD_ENDS = {
     JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value, UNCOMMITTED,
 }  # fmt: skip
@@ -37,17 +41,26 @@ _BAD_ENDS = {
 
 def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The view of a run's jobs over time."""
-    jobs = picked(result.jobs)
-    spans = _phase_spans(result)
-    phases = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
+    if is_one_app(result):
+        return stages_gantt(result, axis)
+    return jobs_view(result.jobs, phase_spans(result), axis)
+
+
+def jobs_view(
+    all_jobs: Sequence[JobOutcome], spans: Mapping[str, Sequence[Span]], axis: TimeAxis
+) -> dict[str, Any]:
+    """The view of jobs. spans: by job, the parts of its time in which it ran."""
+    chosen = chosen_jobs(all_jobs)
+    jobs = chosen.jobs
+    phases = _phases(jobs, spans)
     rows = [
         {"lane": lane, **row}
         for lane, job in enumerate(jobs)
-        for row in _bars(job, spans.get(job.job_id, []), axis)
+        for row in _bars(job, spans.get(job.job_id, []), axis, phases)
     ]
     step = _STEP if len(jobs) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return {
-        "title": titled("Jobs", _notes(jobs, len(result.jobs))),
+        "title": titled("Jobs", _notes(chosen)),
         "width": WIDTH,
         "height": step * max(1, len(jobs)),
         "layer": [
@@ -58,43 +71,25 @@ def jobs_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def picked(jobs: tuple[JobOutcome, ...]) -> tuple[JobOutcome, ...]:
-    """All jobs, or as many as fit, picked evenly in order of submission."""
-    shown = min(len(jobs), JOBS_MAX)
-    return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
+def _phases(jobs: tuple[JobOutcome, ...], spans: Mapping[str, Sequence[Span]]) -> list[str]:
+    """The names of phases in the legend; with too many of them, the last stands for the rest."""
+    names = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
+    most = len(_PHASE_COLOURS)
+    return names if len(names) <= most else [*names[: most - 1], _LATER]
 
 
-def _notes(jobs: tuple[JobOutcome, ...], total: int) -> list[str]:
+def _notes(chosen: ChosenJobs) -> list[str]:
     marks = []
-    if any(job.deadline_at_s is not None for job in jobs):
+    if any(job.deadline_at_s is not None for job in chosen.jobs):
         marks.append("Vertical lines: deadlines, red if missed.")
-    if any(job.state in _BAD_ENDS for job in jobs):
+    if any(job.state in _BAD_ENDS for job in chosen.jobs):
         marks.append("Red crosses: failed, killed or refused.")
-    few = f"{len(jobs)} of {count(total)} jobs are shown, picked evenly."
-    return [" ".join(marks), few if len(jobs) < total else ""]
+    return [" ".join(marks), chosen.note]
 
 
-Span = tuple[str, float, float]  # phase, first start, last end
-
-
-def _phase_spans(result: RunFigures) -> dict[str, list[Span]]:
-    """The time from first start to last end of each job and phase that ran."""
-    spans: dict[object, list[float]] = {}
-    for attempt in result.attempts:
-        span = spans.setdefault(attempt.phase, [math.inf, -math.inf])
-        span[0] = min(span[0], attempt.started_at_s)
-        span[1] = max(span[1], attempt.finished_at_s)
-    return {
-        entry.job_id: [
-            (phase.name, spans[phase][0], spans[phase][1])
-            for phase in entry.phases
-            if phase in spans
-        ]
-        for entry in result.entries
-    }
-
-
-def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, Any]]:
+def _bars(
+    job: JobOutcome, spans: Sequence[Span], axis: TimeAxis, phases: list[str]
+) -> list[dict[str, Any]]:
     started_at_s = job.started_at_s
     if started_at_s is None:
         started_at_s = axis.ends_at_s if job.finished_at_s is None else job.finished_at_s
@@ -102,10 +97,11 @@ def _bars(job: JobOutcome, spans: list[Span], axis: TimeAxis) -> list[dict[str, 
     return [
         {
             "job": job.job_id,
-            "part": part,
+            "part": part if part == _WAIT or part in phases else _LATER,
+            "stage": part,
             "start": axis.at(start),
-            "end": axis.at(max(end, start + (0 if part == _WAIT else axis.span_s / WIDTH))),
-            "time": f"{duration(start)} – {duration(end)} ({duration(end - start)})",
+            "end": axis.at(end),
+            "time": clock_span(start, end),
             "state": job.state,
             "pool": job.pool,
         }
@@ -126,21 +122,20 @@ def _layer(
     height: float,
 ) -> dict[str, Any]:
     parts = [_WAIT, *phases]
-    colours = [WAITING, *(_PHASE_COLOURS[n % len(_PHASE_COLOURS)] for n in range(len(phases)))]
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "height": {"band": height}, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": {"field": "end"},
+            "x2": bar_end(),
             "y": _y(jobs),
             "color": {
                 "field": "part",
                 "type": "nominal",
-                "scale": {"domain": parts, "range": colours},
+                "scale": {"domain": parts, "range": [WAITING, *_PHASE_COLOURS[: len(phases)]]},
                 "legend": {},
             },
-            **_tooltip("job", "pool", "part", "time", "state"),
+            **_tooltip("job", "pool", "stage", "time", "state"),
         },
     }
 
@@ -199,7 +194,7 @@ def _deadlines(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, A
             "lane": lane,
             "job": job.job_id,
             "at": axis.at(job.deadline_at_s),
-            "deadline": duration(job.deadline_at_s),
+            "deadline": clock(job.deadline_at_s),
             "met": {True: "met", False: "missed", None: NOTHING}[job.deadline_met],
             "colour": BAD if job.deadline_met is False else INK,
         }

@@ -113,10 +113,8 @@ def _lines(
             "x": axis.encoding(),
             "y": y,
             "color": colour,
-            "tooltip": [
-                {"field": "job", "type": "nominal"},
-                {"field": "value", "type": "quantitative", "format": ".2~f"},
-            ],
+            # No value: a line is one mark, and would show its first value everywhere.
+            "tooltip": [{"field": "job", "type": "nominal"}],
         },
     }  # fmt: skip
     return {

@@ -1,27 +1,25 @@
 """Bars of a Gantt chart by slot: which phase used which slot when, thinned to what can be drawn.
 
-A chart has room for about a hundred lanes and ten thousand bars. Larger runs are thinned in steps,
-each coarser than the one before, and `notes` names each step: lanes are picked evenly; neighbours
-of one job are joined; short gaps between them are filled; last, each cell of a lane shows only the
-job that used it longest.
+A chart has room for about a hundred lanes and some thousand bars. Larger runs are thinned in steps,
+each coarser than the one before, and `notes` names each step: slots without tasks have no lane;
+lanes are picked evenly; neighbours of one job are joined; short gaps between them are filled; last,
+each cell of a lane shows only the job that used it longest.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.reporting.formatting import count, duration
+from sluice.reporting.formatting import clock, count, counted
 from sluice.reporting.run.trace import slot_indexes
 
 LANES_MAX = 96
-BARS_MAX = 20_000
+BARS_MAX = 6_000
 _CELL_OF_SPAN = 1 / 720  # a gap narrower than a pixel is not visible
 
 SlotName = tuple[str, SlotKind, int]  # node, kind, index
@@ -43,11 +41,17 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotBars:
-    """The bars to draw. lanes: their slots, from the top; notes: how they were thinned."""
+    """The bars to draw. lanes: their slots, from the top; notes: how they were thinned.
+
+    slots_used: slots that ran a task; those without a lane included.
+    is_complete: whether every attempt has its place in a bar, at its true times.
+    """
 
     lanes: tuple[SlotName, ...]
     bars: tuple[Bar, ...]
     notes: tuple[str, ...]
+    slots_used: int
+    is_complete: bool
 
 
 def slot_bars(attempts: Iterable[Attempt], nodes: Sequence[NodeSlots], span_s: float) -> SlotBars:
@@ -56,26 +60,51 @@ def slot_bars(attempts: Iterable[Attempt], nodes: Sequence[NodeSlots], span_s: f
     nodes: each node's slots of the kinds in use, in the order in which they are drawn.
     span_s: length of the run, seconds.
     """
-    lanes, lane_note = _lanes(nodes)
+    used = _busy(attempts, nodes)
+    lanes, lane_note = _lanes(used)
     bars = _by_lane(attempts, {name: lane for lane, name in enumerate(lanes)})
-    bars, bar_note = _thinned(bars, span_s, len(lanes))
-    notes = tuple(note for note in (lane_note, bar_note) if note)
-    return SlotBars(lanes=lanes, bars=tuple(bars), notes=notes)
+    bars, bar_note, is_true = _thinned(bars, span_s, len(lanes))
+    notes = tuple(note for note in (_idle_note(nodes, used), lane_note, bar_note) if note)
+    is_complete = is_true and len(lanes) == len(used)
+    return SlotBars(
+        lanes=lanes,
+        bars=tuple(bars),
+        notes=notes,
+        slots_used=len(used),
+        is_complete=is_complete,
+    )
 
 
-def _lanes(nodes: Sequence[NodeSlots]) -> tuple[tuple[SlotName, ...], str]:
-    """All slots, or as many as can be drawn, picked evenly."""
-    groups = [(node, kind, slots) for node, kinds in nodes for kind, slots in kinds.items()]
-    ends = list(accumulate(slots for _, _, slots in groups))
-    total = ends[-1] if ends else 0
+def _busy(attempts: Iterable[Attempt], nodes: Sequence[NodeSlots]) -> list[SlotName]:
+    """The slots that ran a task, in the order in which they are drawn."""
+    used = {
+        (attempt.node.node_id, attempt.slot_kind, slot)
+        for attempt in attempts
+        for slot in slot_indexes(attempt.launch.slots)
+    }
+    named = (
+        (node, kind, slot)
+        for node, kinds in nodes
+        for kind, slots in kinds.items()
+        for slot in range(slots)
+    )
+    return [name for name in named if name in used]
+
+
+def _idle_note(nodes: Sequence[NodeSlots], used: Sequence[SlotName]) -> str:
+    idle = sum(slots for _, kinds in nodes for slots in kinds.values()) - len(used)
+    if not idle or not used:
+        return ""
+    verb = "is" if idle == 1 else "are"
+    return f"{counted(idle, 'slot')} without a task {verb} not shown."
+
+
+def _lanes(used: Sequence[SlotName]) -> tuple[tuple[SlotName, ...], str]:
+    """All slots with tasks, or as many as can be drawn, picked evenly."""
+    total = len(used)
     shown = min(total, LANES_MAX)
-    lanes: list[SlotName] = []
-    for position in (lane * total // shown for lane in range(shown)):
-        group = bisect_right(ends, position)
-        node, kind, slots = groups[group]
-        lanes.append((node, kind, position - (ends[group] - slots)))
     note = f"{shown} of {count(total)} slots are shown, picked evenly." if shown < total else ""
-    return tuple(lanes), note
+    return tuple(used[lane * total // shown] for lane in range(shown)), note
 
 
 def _by_lane(attempts: Iterable[Attempt], lanes: dict[SlotName, int]) -> list[Bar]:
@@ -93,22 +122,23 @@ def _by_lane(attempts: Iterable[Attempt], lanes: dict[SlotName, int]) -> list[Ba
     return bars
 
 
-def _thinned(bars: list[Bar], span_s: float, lanes: int) -> tuple[list[Bar], str]:
+def _thinned(bars: list[Bar], span_s: float, lanes: int) -> tuple[list[Bar], str, bool]:
+    """Fewer bars, a note of how, and whether none was left out."""
     if len(bars) <= BARS_MAX:
-        return bars, ""
+        return bars, "", True
     all_of_them = count(len(bars))
     joined = _joined(bars, gap_s_max=1e-9 * span_s)
     if len(joined) > BARS_MAX:
         joined = _joined(bars, gap_s_max=_CELL_OF_SPAN * span_s)
     if len(joined) <= BARS_MAX:
         what = f"{all_of_them} attempts drawn as {count(len(joined))} bars"
-        return joined, f"{what}: neighbours of one job in one slot are joined."
+        return joined, f"{what}: neighbours of one job in one slot are joined.", True
     cell_s = span_s / max(1, BARS_MAX // lanes)
     note = (
-        f"{all_of_them} attempts: each {duration(cell_s)} of a slot shows the job that used it"
+        f"{all_of_them} attempts: each {clock(cell_s)} of a slot shows the job that used it"
         " longest."
     )
-    return _joined(_longest_by_cell(bars, cell_s), gap_s_max=1e-9 * span_s), note
+    return _joined(_longest_by_cell(bars, cell_s), gap_s_max=1e-9 * span_s), note, False
 
 
 def _joined(bars: Iterable[Bar], gap_s_max: float) -> list[Bar]:

@@ -1,8 +1,13 @@
-"""The Gantt chart by slot: one lane for each slot, one bar for each task, coloured by job."""
+"""The Gantt chart by slot: one lane for each slot, one bar for each task.
+
+Bars have the colour of their job; in a run of one job, that of their stage. Where bars would be too
+thin or too many, a heat map by pool takes their place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sluice.core.story import ending_text
@@ -10,16 +15,23 @@ from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.reporting.charts.theme import (
     BAD,
+    BAR_WIDTH_MIN,
     DARK,
+    EDGE,
     INK,
+    ON_DARK,
+    ON_PALE,
     PALETTE,
     WIDTH,
     TimeAxis,
+    bar_end,
+    fitting,
     lanes,
     titled,
 )
-from sluice.reporting.formatting import duration, shortened
+from sluice.reporting.formatting import clock_span, shortened
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.pool_heat import pool_heat
 from sluice.reporting.run.slot_bars import (
     Bar,
     NodeSlots,
@@ -29,27 +41,29 @@ from sluice.reporting.run.slot_bars import (
     slots_in_use,
 )
 
-_LEGEND_JOBS_MAX = len(PALETTE)
+_LEGEND_MAX = len(PALETTE)
 _LABEL_APART = 13  # pixels between two labels
-_BAR_OF_SPAN_MIN = 1.2 / WIDTH  # a task too short to be seen is drawn a pixel wide
 _NAMED_BARS_MAX = 400
-_CHARACTER_WIDTH = 6.2
+_NAME_LETTERS = 18
 _STEP_MIN = 8
 _EDGED_WIDTH_MIN = 4
+_LABEL_OF_SPAN_MIN = 0.03  # stages shorter than this have no label
 
 
 def slots_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The view of a run's slots over time."""
     drawn = slot_bars(result.attempts, slots_of(result), axis.span_s)
-    jobs = [job.job_id for job in result.jobs]
+    if drawn.bars and not _is_readable(drawn, axis):
+        return pool_heat(result, axis, drawn.slots_used)
+    key = _ColourKey.of(result)
     step = _step(len(drawn.lanes))
-    rows = [_row(bar, drawn, axis) for bar in drawn.bars]
+    rows = [_row(bar, drawn, axis, key) for bar in drawn.bars]
     return {
-        "title": titled("Tasks by slot", _notes(drawn, jobs)),
+        "title": titled("Tasks by slot", _notes(drawn, key)),
         "width": WIDTH,
         "height": step * max(1, len(drawn.lanes)),
         "data": {"values": rows},
-        "layer": _layers(drawn, jobs, axis, step),
+        "layer": _layers(drawn, key, axis, step),
     }
 
 
@@ -62,67 +76,113 @@ def slots_of(result: RunFigures) -> list[NodeSlots]:
     return slots_in_use(result.attempts, nodes)
 
 
+def _is_readable(drawn: SlotBars, axis: TimeAxis) -> bool:
+    """Whether nothing is left out, and most bars can be seen at their true width."""
+    return drawn.is_complete and _median_width(drawn, axis) >= BAR_WIDTH_MIN
+
+
+def _median_width(drawn: SlotBars, axis: TimeAxis) -> float:
+    """In pixels of the whole plot."""
+    widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
+    return widths_s[len(widths_s) // 2] * WIDTH / axis.span_s if widths_s else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _ColourKey:
+    """What the colours mean. field: of a row.  names: the legend, in order; each has a colour."""
+
+    field: str
+    names: Sequence[str]
+    place: dict[str, int]
+
+    @classmethod
+    def of(cls, result: RunFigures) -> _ColourKey:
+        """Jobs, or the stages of the only job."""
+        if len(result.entries) == 1 and len(result.entries[0].phases) > 1:
+            field, names = "stage", [phase.name for phase in result.entries[0].phases]
+        else:
+            field, names = "job", [str(job.job_id) for job in result.jobs]
+        return cls(field, names, {name: place for place, name in enumerate(names)})
+
+    @property
+    def is_by_stage(self) -> bool:
+        return self.field == "stage"
+
+    @property
+    def has_legend(self) -> bool:
+        return 0 < len(self.names) <= _LEGEND_MAX
+
+    def number(self, bar: Bar) -> int:
+        """The colour of a bar."""
+        name = bar.phase.name if self.is_by_stage else bar.phase.job_id
+        return self.place[name] % len(PALETTE)
+
+
 def _step(lanes: int) -> int:
     """Pixels for each lane: the more lanes, the fewer."""
     return next((step for most, step in ((16, 22), (32, 16), (60, 11)) if lanes <= most), _STEP_MIN)
 
 
-def _notes(drawn: SlotBars, jobs: Sequence[str]) -> list[str]:
-    legend = "Pale: first phase; full: later phases"
+def _notes(drawn: SlotBars, key: _ColourKey) -> list[str]:
+    legend = "Coloured by stage" if key.is_by_stage else "Pale: first phase; full: later phases"
     if any(bar.outcome is not AttemptState.DONE for bar in drawn.bars):
         legend += "; red outline: failed, killed or lost"
-    if len(jobs) > _LEGEND_JOBS_MAX:
-        legend += f". Coloured by job; colours repeat after {len(PALETTE)} jobs"
+    if not key.has_legend:
+        by = "" if key.is_by_stage else ". Coloured by job"
+        what = "stages" if key.is_by_stage else "jobs"
+        legend += f"{by}; colours repeat after {len(PALETTE)} {what}"
     return [f"{legend}.", *drawn.notes]
 
 
-def _row(bar: Bar, drawn: SlotBars, axis: TimeAxis) -> dict[str, Any]:
+def _row(bar: Bar, drawn: SlotBars, axis: TimeAxis, key: _ColourKey) -> dict[str, Any]:
     node, kind, index = drawn.lanes[bar.lane]
     phase = bar.phase
-    width_s = bar.ends_at_s - bar.starts_at_s
-    ends_at_s = bar.starts_at_s + max(width_s, _BAR_OF_SPAN_MIN * axis.span_s)
     row: dict[str, Any] = {
         "lane": bar.lane,
         "job": phase.job_id,
-        "colour": phase.job.seq % len(PALETTE),
-        "phase": phase.name,
-        "later": int(bool(phase.phase.after)),
+        "colour": key.number(bar),
+        "stage": phase.name,
+        "later": int(key.is_by_stage or bool(phase.phase.after)),
         "start": axis.at(bar.starts_at_s),
-        "end": axis.at(ends_at_s),
+        "end": axis.at(bar.ends_at_s),
         "slot": f"{node}, {kind.value} slot {index}",
         "task": str(bar.task) if bar.attempts == 1 else f"{bar.attempts} tasks",
-        "time": f"{duration(bar.starts_at_s)} – {duration(bar.ends_at_s)} ({duration(width_s)})",
+        "time": clock_span(bar.starts_at_s, bar.ends_at_s),
         "outcome": bar.outcome.value,
         "why": bar.first.launch.reason.text(),
         "bad": int(bar.outcome is not AttemptState.DONE),
     }
     if row["bad"]:
         row["why"] = ending_text(bar.first).split("\n")[0] or bar.outcome.value
-    if width_s * WIDTH / axis.span_s > _CHARACTER_WIDTH * len(phase.job_id) + 6:
-        row["name"] = phase.job_id
-        is_dark = row["later"] and PALETTE[row["colour"]] in DARK
-        row["ink"] = "white" if is_dark else INK
+    is_long = bar.ends_at_s - bar.starts_at_s > _LABEL_OF_SPAN_MIN * axis.span_s
+    if is_long or not key.is_by_stage:
+        # A stage of Spark is called "stage 3: map at Words.scala:12".
+        name = phase.name.split(":")[0] if key.is_by_stage else phase.job_id
+        row["name"] = shortened(name, _NAME_LETTERS)
+        row["ink"] = _ink(row)
     return row
 
 
-def _layers(
-    drawn: SlotBars, jobs: Sequence[str], axis: TimeAxis, step: int
-) -> list[dict[str, Any]]:
-    place = {
-        "x": axis.encoding(),
-        "x2": {"field": "end"},
-        "y": _lanes(drawn, step),
-    }
+def _ink(row: dict[str, Any]) -> str:
+    """The colour of text on a bar."""
+    if not row["later"]:
+        return INK
+    return ON_DARK if PALETTE[row["colour"]] in DARK else ON_PALE
+
+
+def _layers(drawn: SlotBars, key: _ColourKey, axis: TimeAxis, step: int) -> list[dict[str, Any]]:
+    place = {"x": axis.encoding(), "x2": bar_end(), "y": _lanes(drawn, step)}
     bar = {"type": "bar", "height": {"band": 0.86 if step > _STEP_MIN else 1.0}, "clip": True}
+    is_edged = _median_width(drawn, axis) > _EDGED_WIDTH_MIN
     good: dict[str, Any] = {
         "transform": [{"filter": "datum.bad == 0"}],
-        "mark": bar | ({"stroke": "white", "strokeWidth": 0.6} if _has_wide(drawn, axis) else {}),
-        "encoding": {**place, **_looks(jobs), "tooltip": _tooltip()},
+        "mark": bar | ({"stroke": EDGE, "strokeWidth": 0.6} if is_edged else {}),
+        "encoding": {**place, **_looks(key), "tooltip": _tooltip()},
     }
     bad = {
         "transform": [{"filter": "datum.bad == 1"}],
         "mark": bar | {"stroke": BAD, "strokeWidth": 1.2, "fillOpacity": 0.22},
-        "encoding": {**place, "color": _looks(jobs)["color"], "tooltip": _tooltip()},
+        "encoding": {**place, "color": _looks(key)["color"], "tooltip": _tooltip()},
     }
     layers = [good, bad]
     if step > _STEP_MIN and len(drawn.bars) <= _NAMED_BARS_MAX:
@@ -131,7 +191,7 @@ def _layers(
 
 
 def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
-    """The name of the job, in bars that are wide enough."""
+    """The name of the job or stage, in bars that are wide enough at the moment."""
     return {
         "transform": [
             {"filter": "datum.name && datum.bad == 0"},
@@ -142,24 +202,19 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
             "x": {**place["x"], "field": "middle"},
             "y": place["y"],
             "text": {"field": "name"},
+            "opacity": fitting("name"),
             "color": {"field": "ink", "type": "nominal", "scale": None},
         },
     }
 
 
-def _has_wide(drawn: SlotBars, axis: TimeAxis) -> bool:
-    """Whether most bars are wide enough for a white edge."""
-    widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
-    return bool(widths_s) and widths_s[len(widths_s) // 2] * WIDTH / axis.span_s > _EDGED_WIDTH_MIN
-
-
-def _looks(jobs: Sequence[str]) -> dict[str, Any]:
-    """Colour by job, with a legend if there are enough colours; shade by phase."""
-    if 0 < len(jobs) <= _LEGEND_JOBS_MAX:
+def _looks(key: _ColourKey) -> dict[str, Any]:
+    """Colours, with a legend if there are enough of them; shade by phase."""
+    if key.has_legend:
         color: dict[str, Any] = {
-            "field": "job",
+            "field": key.field,
             "type": "nominal",
-            "scale": {"domain": list(jobs), "range": list(PALETTE[: len(jobs)])},
+            "scale": {"domain": list(key.names), "range": list(PALETTE[: len(key.names)])},
             "legend": {},
         }
     else:
@@ -179,7 +234,7 @@ def _looks(jobs: Sequence[str]) -> dict[str, Any]:
 
 
 def _tooltip() -> list[dict[str, str]]:
-    fields = ("job", "phase", "task", "slot", "time", "outcome", "why")
+    fields = ("job", "stage", "task", "slot", "time", "outcome", "why")
     return [{"field": field, "type": "nominal", "title": field} for field in fields]
 
 

@@ -84,11 +84,16 @@ def _fairness_view(history: SharingHistory) -> dict[str, Any]:
     line = {
         "mark": {"type": "line", "point": len(history.steps) <= MEMBERS_MAX},
         "encoding": {
-            "x": {"field": "step", "type": "quantitative", "axis": {"title": "step"}},
+            "x": {
+                "field": "step",
+                "type": "quantitative",
+                "scale": {"padding": 8, "zero": False, "nice": False},
+                "axis": {"title": "step", "tickMinStep": 1},
+            },
             "y": {
                 "field": "fairness",
                 "type": "quantitative",
-                "scale": {"zero": False},
+                "scale": {"zero": False, "padding": 8},
                 "axis": {"title": "use / use with a fixed share"},
             },
             "color": _colors(history),

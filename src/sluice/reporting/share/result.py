@@ -10,6 +10,7 @@ from sluice.planning.sharing.fluid import SharingHistory, plain
 from sluice.planning.sharing.misreports import Misreport
 from sluice.planning.sharing.problem import Number
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.share.chart import share_chart
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _UNITS = ("demand_new", "demand_total", "allocated", "accumulated", "counted", "lent")
 
 
-@dataclass(frozen=True, slots=True)
-class ShareResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ShareResult(NotebookView):
     """Each member's units in each step, and how fair they were.
 
     misreports: by member, the best report that was found; None if none was sought.

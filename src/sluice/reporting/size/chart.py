@@ -7,6 +7,7 @@ from typing import Any
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import BAD, BLUE, SKY, WIDTH, finished, heading
+from sluice.reporting.formatting import share
 
 _HEIGHT = 320
 
@@ -15,9 +16,15 @@ def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
     """points: fields of `SizePoint`.  wanted: the probability that was asked for."""
     title = heading(
         "Probability to meet all deadlines",
-        [f"Line: {wanted:.0%} was asked for. Bars: 95 % intervals for the number of draws."],
+        [f"Line: {share(wanted)} was asked for. Bars: 95 % intervals for the number of draws."],
     )
-    nodes = {"field": "nodes", "type": "quantitative", "axis": {"title": "nodes", "tickMinStep": 1}}
+    # Padding: a point at the end of an axis would be cut in half.
+    nodes = {
+        "field": "nodes",
+        "type": "quantitative",
+        "scale": {"padding": 12},
+        "axis": {"title": "nodes", "tickMinStep": 1},
+    }
     view = {
         "data": {"values": [dict(point) for point in points]},
         "width": WIDTH,
@@ -40,7 +47,7 @@ def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
             },
             {
                 "mark": {"type": "rule", "color": BAD, "strokeDash": [4, 4]},
-                "encoding": {"y": {"datum": wanted}, "x": {}},
+                "encoding": {"y": {"datum": wanted}, "x": {"value": 0}, "x2": {"value": "width"}},
             },
         ],
     }
@@ -51,6 +58,6 @@ def _share(field: str) -> dict[str, Any]:
     return {
         "field": field,
         "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "axis": {"title": "probability", "format": ".0%"},
+        "scale": {"domain": [-0.03, 1.03], "nice": False},
+        "axis": {"title": "probability", "format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]},
     }

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.size.chart import size_chart
 
@@ -35,8 +36,8 @@ class SizePoint:
     draws: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterSize:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ClusterSize(NotebookView):
     """The result of `size`. points: the sizes that were tried, the smallest first.
 
     one_night: how the night was made from history; None if a file gives its jobs.

@@ -10,6 +10,7 @@ from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.queue_tree import QueueTree
 from sluice.reporting.compare.result import MeasureSpread, spreads_document
 from sluice.reporting.compare.run_summary import RunSummary, tails
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.run.figures import RunFigures
 
@@ -83,8 +84,8 @@ class QueueEffect:
         return "wins" if one.mean < 0 else "loses"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WhatIf(NotebookView):
     """The answer of `whatif`. containers: of the cluster.  seeds: simulations of each tree.
 
     is_resampled: whether seeds resampled the history.  unknown_keys: of the files.

@@ -1,0 +1,1 @@
+"""A result in one HTML page: its charts, figures and tables."""

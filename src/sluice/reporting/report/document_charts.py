@@ -1,0 +1,229 @@
+"""The charts of a document, as far as its figures allow.
+
+The document of a run has the times of its jobs but not of its tasks, and that of a comparison has
+means but not the wait of each job; their charts show what there is. Documents of other commands
+have no chart here: `--plot FILE.json` saves one that a report can include.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sluice.estimate.job_forecasts import JobForecast
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, PoolId
+from sluice.model.limits import PlanLimits
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.theme import TimeAxis, finished, heading
+from sluice.reporting.compare.chart import schedulers_chart
+from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
+from sluice.reporting.compare.run_summary import PERCENTILES
+from sluice.reporting.formatting import counted, duration
+from sluice.reporting.plan.chart import DrawnPlan, JobShare, Region, drawn_places, pareto_chart
+from sluice.reporting.prediction.chart import predictions_chart
+from sluice.reporting.run.curves import waiting_view
+from sluice.reporting.run.jobs_gantt import jobs_view
+from sluice.reporting.run.outcomes import JobOutcome
+from sluice.reporting.size.chart import size_chart
+
+Document = Mapping[str, Any]
+
+
+def charts_of(document: Document, where: str) -> list[Chart]:
+    """The charts of a document. where: its name, for messages.
+
+    Raises InvalidInput if the document has the fields of a result, but not their types.
+    """
+    for has, draw in _CHARTS:
+        if has(document):
+            try:
+                return [draw(document)]
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"its figures cannot be drawn ({type(error).__name__}: {error})",
+                    where=where,
+                    hint="give a document as --json prints it",
+                ) from error
+    return []
+
+
+def _rows_have(document: Document, field: str, *names: str) -> bool:
+    """Whether a field is a list or mapping of rows that have these names."""
+    held = document.get(field)
+    rows = list(held.values()) if isinstance(held, Mapping) else held
+    return (
+        isinstance(rows, list)
+        and bool(rows)
+        and all(isinstance(row, Mapping) and all(name in row for name in names) for row in rows)
+    )
+
+
+# --- a run ----------------------------------------------------------------------------------------
+
+
+def _is_run(document: Document) -> bool:
+    return "digest" in document and _rows_have(
+        document, "jobs", "submitted_at_s", "started_at_s", "finished_at_s", "state"
+    )
+
+
+def _run_chart(document: Document) -> Chart:
+    jobs = [_outcome(name, row) for name, row in document["jobs"].items()]
+    ends = [job.finished_at_s for job in jobs if job.finished_at_s is not None]
+    starts_at_s = min(job.submitted_at_s for job in jobs)
+    axis = TimeAxis(starts_at_s=starts_at_s, ends_at_s=max(ends, default=starts_at_s))
+    spans = {
+        str(job.job_id): [("running", job.started_at_s, job.finished_at_s)]
+        for job in jobs
+        if job.started_at_s is not None and job.finished_at_s is not None
+    }
+    title = f"{counted(len(jobs), 'job')} in {duration(document['makespan_s'])}"
+    return Chart(
+        finished(
+            {
+                "title": heading(title, []),
+                "vconcat": [
+                    jobs_view(jobs, spans, replace(axis, is_named=False)),
+                    waiting_view(jobs, axis),
+                ],
+                "spacing": 26,
+                "resolve": {"scale": {"color": "independent"}},
+            }
+        )
+    )
+
+
+def _outcome(name: str, row: Document) -> JobOutcome:
+    return JobOutcome(
+        job_id=JobId(name),
+        pool=PoolId(str(row.get("pool", name))),
+        tasks=int(row.get("tasks", 0)),
+        submitted_at_s=float(row["submitted_at_s"]),
+        started_at_s=_number(row["started_at_s"]),
+        finished_at_s=_number(row["finished_at_s"]),
+        deadline_at_s=_number(row.get("deadline_at_s")),
+        deadline_met=row.get("deadline_met"),
+        state=str(row["state"]),
+        reason=str(row.get("reason", "")),
+    )
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401  # any JSON value
+    return None if value is None else float(value)
+
+
+# --- the other kinds ------------------------------------------------------------------------------
+
+
+def _is_comparison(document: Document) -> bool:
+    return _rows_have(document, "rows", "scheduler", "makespan_s", "makespan_s_min")
+
+
+def _comparison_chart(document: Document) -> Chart:
+    rows = tuple(
+        ComparedScheduler(
+            scheduler=str(row["scheduler"]),
+            runs=int(row.get("runs", 1)),
+            spreads={name: _spread(row, name) for name in _MEASURES},
+        )
+        for row in document["rows"]
+    )
+    deadlines = int(document.get("deadlines", 0))
+    return schedulers_chart(SchedulerComparison(rows=rows, deadlines=deadlines))
+
+
+_MEASURES = (
+    "makespan_s", "mean_response_s", "wait_s_p95", "slowdown_p95", "deadlines_met", "cost_usd",
+)  # fmt: skip
+
+
+def _spread(row: Document, measure: str) -> MeasureSpread | None:
+    """The spread of a measure; percentiles are nested: `wait_s_min: {"p95": ..}`."""
+    name, _, percentile = measure.rpartition("_")
+    if percentile in PERCENTILES:
+        values = [row.get(f"{name}{part}", {}).get(percentile) for part in _PARTS]
+    else:
+        values = [row.get(f"{measure}{part}") for part in _PARTS]
+    if any(value is None for value in values):
+        return None
+    mean, sd, least, most = map(float, values)
+    return MeasureSpread(mean=mean, sd=sd, least=least, most=most)
+
+
+_PARTS = ("", "_sd", "_min", "_max")
+
+
+def _is_size(document: Document) -> bool:
+    return "probability_wanted" in document and _rows_have(
+        document, "curve", "nodes", "probability", "low", "high"
+    )
+
+
+def _size_chart(document: Document) -> Chart:
+    return size_chart(document["curve"], float(document["probability_wanted"]))
+
+
+def _is_plan(document: Document) -> bool:
+    return _rows_have(document, "plans", "makespan_s", "budget_usd", "jobs")
+
+
+def _plan_chart(document: Document) -> Chart:
+    plans, knee = document["plans"], document.get("knee")
+    places = list(drawn_places(len(plans), int(knee or 1) - 1))
+    drawn = [_drawn_plan(place + 1, plans[place], is_knee=place + 1 == knee) for place in places]
+    jobs = max(len(plan["jobs"] or ()) for plan in plans)
+    return pareto_chart(drawn, len(plans), jobs, PlanLimits())
+
+
+def _drawn_plan(number: int, plan: Document, *, is_knee: bool) -> DrawnPlan:
+    shares = [
+        JobShare(
+            str(name), int(got["vms"]), int(got.get("map_slots") or 0),
+            int(got.get("reduce_slots") or 0), int(got.get("containers") or 0),
+        )
+        for name, got in (plan["jobs"] or {}).items()
+    ]  # fmt: skip
+    return DrawnPlan(
+        makespan_s=float(plan["makespan_s"]),
+        budget_usd=float(plan["budget_usd"]),
+        vms=sum(one.vms for one in shares),
+        hour_saved_usd=None,
+        number=number,
+        region=Region.WITHIN,
+        is_knee=is_knee,
+        jobs=shares[:8],
+    )
+
+
+def _is_prediction(document: Document) -> bool:
+    return _rows_have(document, "jobs", "predicted_s", "low_s", "high_s", "level", "runs")
+
+
+def _prediction_chart(document: Document) -> Chart:
+    forecasts = [
+        (
+            str(name),
+            JobForecast(
+                profile=str(name),
+                level=float(row["level"]),
+                predicted_s=_number(row["predicted_s"]),
+                low_s=_number(row["low_s"]),
+                high_s=_number(row["high_s"]),
+                runs=int(row["runs"]),
+            ),
+        )
+        for name, row in document["jobs"].items()
+        if row["predicted_s"] is not None
+    ]
+    return predictions_chart(forecasts)
+
+
+_CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], ...] = (
+    (_is_run, _run_chart),
+    (_is_comparison, _comparison_chart),
+    (_is_size, _size_chart),
+    (_is_plan, _plan_chart),
+    (_is_prediction, _prediction_chart),
+)

@@ -1,0 +1,214 @@
+"""Charts in a real browser: zoom, pan, follow a job, pick from the legend; narrow, wide and dark.
+
+One page is loaded once for many checks, because a browser is slow to start. With
+SLUICE_TEST_SCREENSHOTS=FOLDER, pictures of the pages are written there.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.browser import browser
+from tests.cli.terminal import sluice
+from tests.skips import required
+
+pytestmark = pytest.mark.slow
+
+WORKLOAD = {
+    "version": 1,
+    "cluster": {"map_slots": 6, "reduce_slots": 3},
+    "jobs": [
+        {
+            "id": f"job-{n}",
+            "submitted_at_s": 10 * n,
+            "deadline_s": 200,
+            "maps": {"tasks": 10 + 3 * n, "avg_s": 12},
+            "reduces": {"tasks": 3, "avg_s": 9},
+        }
+        for n in range(6)
+    ],
+}
+DRAWN = "document.querySelector('#chart').dataset.drawn"
+DOMAIN = "document.querySelector('#chart').view.scale('{view}_x').domain().map(one => +one)"
+# Bars of the first view by job: how opaque each is.
+OPACITY = """(() => {
+    const bars = [...document.querySelectorAll('#chart svg .mark-rect path')]
+        .filter(path => path.__data__ && path.__data__.datum && path.__data__.datum.job);
+    const found = {};
+    for (const path of bars) {
+        const job = path.__data__.datum.job;
+        found[job] = Math.min(found[job] ?? 1, Number(path.getAttribute('fill-opacity') ?? 1));
+    }
+    return found;
+})()"""
+BAR_OF = """(() => {
+    const bar = [...document.querySelectorAll('#chart svg .mark-rect path')].find(path =>
+        path.__data__ && path.__data__.datum && path.__data__.datum.job === 'JOB'
+        && path.getBoundingClientRect().width > 6);
+    const box = bar.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+ENTRY_OF = """(() => {
+    const entry = [...document.querySelectorAll('#chart svg .role-legend-label text')]
+        .find(text => text.textContent === 'NAME');
+    const box = entry.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+PLOT_WIDTH = "document.querySelector('#chart svg').getBoundingClientRect().width"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as open_browser:
+        yield open_browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    required("vl_convert")
+    folder = tmp_path_factory.mktemp("charts")
+    (folder / "night.json").write_text(json.dumps(WORKLOAD))
+    answer = sluice("simulate", folder / "night.json", "--plot", folder / "run.html")
+    assert 0 == answer.code, answer.err
+    return folder / "run.html"
+
+
+def keep(chromium, name):
+    if folder := os.environ.get("SLUICE_TEST_SCREENSHOTS"):
+        Path(folder, f"{name}.png").write_bytes(chromium.screenshot(whole=True))
+
+
+def domain(chromium, view):
+    return chromium.value(DOMAIN.format(view=view))
+
+
+def opened(chromium, page, width=1000):
+    chromium.open(page)
+    chromium.prefer("light")
+    chromium.resize(width)
+    chromium.wait_for(f"Number({DRAWN}) > 0")
+
+
+def test_a_reader_zooms_pans_follows_and_picks(chromium, page):
+    opened(chromium, page)
+    keep(chromium, "run-1000")
+    whole = domain(chromium, "view_1")
+    at = chromium.value(BAR_OF.replace("JOB", "job-3"))
+
+    # The views have one axis of time, and zoom together.
+    chromium.wheel(*at, -400)
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[1] < {whole[1]}")
+    near = domain(chromium, "view_1")
+    assert near == domain(chromium, "view_2") == domain(chromium, "view_4")
+    assert near[1] - near[0] < 0.8 * (whole[1] - whole[0])
+    chromium.drag((at[0], at[1]), (at[0] + 60, at[1]))
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[0] < {near[0]}")
+    panned = domain(chromium, "view_1")
+    assert panned[1] - panned[0] == pytest.approx(near[1] - near[0])
+
+    # The pointer on a bar fades the other jobs in every view.
+    chromium.point_at(*chromium.value(BAR_OF.replace("JOB", "job-3")))
+    chromium.wait_for(f"{OPACITY}['job-1'] < 0.5")
+    opacity = chromium.value(OPACITY)
+    assert 1 == opacity["job-3"]
+    assert all(one < 0.5 for job, one in opacity.items() if job != "job-3"), opacity
+    chromium.wait_for("document.querySelector('.vg-tooltip.visible') !== null")
+    assert "job-3" in chromium.value("document.querySelector('.vg-tooltip').textContent")
+    keep(chromium, "run-followed")
+
+    # A click on the legend picks.
+    chromium.click(*chromium.value(ENTRY_OF.replace("NAME", "job-2")))
+    chromium.point_at(2, 2)
+    chromium.wait_for(f"{OPACITY}['job-4'] < 0.5 && {OPACITY}['job-2'] === 1")
+    keep(chromium, "run-picked")
+    assert [] == [text for text in chromium.console if "uses Vega" not in text]
+
+
+def test_a_chart_fits_a_phone_and_a_wide_screen(chromium, page):
+    opened(chromium, page, 390)
+    chromium.wait_for(f"{PLOT_WIDTH} < 390")
+    keep(chromium, "run-390")
+
+    assert chromium.value(OVERFLOW) <= 0
+    assert chromium.value(PLOT_WIDTH) > 330
+    texts = chromium.value(
+        "[...document.querySelectorAll('#chart svg text')]"
+        ".map(one => one.getBoundingClientRect().right)"
+    )
+    assert max(texts) <= 390
+
+    chromium.resize(1920)
+    chromium.wait_for(f"{PLOT_WIDTH} > 1700")
+    keep(chromium, "run-1920")
+    assert chromium.value(OVERFLOW) <= 0
+
+
+def test_a_chart_is_dark_where_the_user_prefers_it(chromium, page):
+    opened(chromium, page)
+    background = "getComputedStyle(document.body).backgroundColor"
+    paper = "getComputedStyle(document.querySelector('#chart svg')).backgroundColor"
+    light = chromium.value(background), chromium.value(paper)
+    chromium.prefer("dark")
+    chromium.wait_for(f"{paper} !== '{light[1]}'")
+    keep(chromium, "run-dark")
+
+    assert ("rgb(255, 255, 255)", "rgb(255, 255, 255)") == light
+    assert ("rgb(13, 17, 23)", "rgb(13, 17, 23)") == (
+        chromium.value(background), chromium.value(paper)
+    )  # fmt: skip
+
+
+def test_a_page_says_where_its_chart_comes_from(chromium, page):
+    opened(chromium, page)
+    footer = chromium.value("document.querySelector('footer').textContent")
+
+    assert "sluice simulate night.json --plot run.html" in footer
+    assert "night.json sha256:" in footer
+    assert "seed 0" in footer
+    assert "result sha256:" in footer
+    assert str(page.parent) not in footer
+
+
+def test_times_are_written_as_a_clock_shows_them(chromium, page):
+    opened(chromium, page)
+    labels = chromium.value(
+        "[...document.querySelectorAll('#chart svg .role-axis-label text')]"
+        ".map(one => one.textContent)"
+    )
+
+    assert {"0:30", "1:00"} <= set(labels)
+
+
+def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
+    required("vl_convert")
+    hostile = "</script><img src=x onerror=document.title='RUN'>"
+    workload = json.dumps(WORKLOAD).replace("job-", hostile)
+    (tmp_path / "night.json").write_text(workload)
+    told = sluice("simulate", tmp_path / "night.json", "--json")
+    (tmp_path / "result.json").write_text(told.out)
+    answer = sluice("report", tmp_path / "result.json", "-o", tmp_path / "report.html")
+    assert 0 == answer.code, answer.err
+    opened(chromium, tmp_path / "report.html", 390)
+    keep(chromium, "report-390")
+
+    assert "sluice simulate night.json" == chromium.value("document.title")
+    assert chromium.value(OVERFLOW) <= 0
+    assert 0 == chromium.value("document.querySelectorAll('img').length")
+    assert hostile in chromium.value("document.querySelector('table:not(.figures)').textContent")
+
+    chromium.resize(1000)
+    chromium.wait_for(f"{PLOT_WIDTH} > 800")
+    whole = domain(chromium, "view_1")
+    at = chromium.value(
+        "(() => { const box = document.querySelector('#chart svg').getBoundingClientRect();"
+        " return [box.x + box.width / 2, box.y + 150]; })()"
+    )
+    chromium.wheel(*at, 300)
+    chromium.wait_for("window.scrollY > 0")
+    assert whole == domain(chromium, "view_1")
+    chromium.value("window.scrollTo(0, 0)")
+    chromium.wheel(*at, -300, ctrl=True)
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[1] < {whole[1]}")
+    assert [] == [text for text in chromium.console if "uses Vega" not in text]

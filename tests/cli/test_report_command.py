@@ -1,0 +1,152 @@
+"""`sluice report`: all charts and tables of one result in one HTML file."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.terminal import SMALL, sluice
+from tests.skips import required
+
+import sluice as package
+
+PLAN = """\
+version: 1
+cluster: {map_slots_per_vm: 2, reduce_slots_per_vm: 2}
+prices: {vm_hour_usd: 1.0}
+jobs:
+  - {id: A, maps: {tasks: 6, avg_s: 60}, reduces: {tasks: 2, avg_s: 9}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    required("vl_convert")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return tmp_path
+
+
+def saved(*words):
+    answer = sluice(*words, "--json")
+    assert 0 == answer.code, answer.err
+    Path("result.json").write_text(answer.out)
+    return json.loads(answer.out)
+
+
+def reported(*words):
+    """The page, and the specifications of its charts."""
+    answer = sluice("report", *words, "-o", "r.html")
+    assert 0 == answer.code, answer.err
+    assert "written: r.html\n" == answer.err
+    page = Path("r.html").read_text()
+    block = re.search(r'id="specification">(.*?)</script>', page, re.DOTALL)
+    assert block is not None
+    return page, json.loads(block[1])["charts"]
+
+
+def test_a_run_has_its_jobs_as_chart_and_table():
+    result = saved("simulate", "small.yaml")
+    page, (chart,) = reported("result.json")
+    bars = [
+        row
+        for layer in chart["vconcat"][0]["layer"]
+        for row in layer.get("data", {}).get("values", ())
+        if row.get("part") == "running"
+    ]
+
+    assert {
+        name: (1000 * job["started_at_s"], 1000 * job["finished_at_s"])
+        for name, job in result["jobs"].items()
+    } == {row["job"]: (row["start"], row["end"]) for row in bars}
+    assert "<td>words</td>" in page
+    assert "0:50" in page
+    assert result["provenance"]["inputs"][0]["digest"] in page
+
+
+def test_the_means_of_a_comparison_are_those_of_its_table():
+    result = saved("compare", "small.yaml", "--schedulers", "fifo,fair", "--seeds", "2")
+    _, (chart,) = reported("result.json")
+    makespans = chart["vconcat"][0]["data"]["values"]
+
+    assert [1000 * row["makespan_s"] for row in result["rows"]] == [
+        row["mean"] for row in makespans
+    ]
+
+
+def test_the_plans_of_a_frontier_are_points():
+    result = saved("plan", "plan.yaml")
+    _, (chart,) = reported("result.json")
+    points = next(
+        layer["data"]["values"] for layer in chart["layer"] if "where" in layer["data"]["values"][0]
+    )
+
+    assert [1000 * plan["makespan_s"] for plan in result["plans"]] == [
+        row["time"] for row in points
+    ]
+
+
+def test_a_chart_that_was_saved_can_be_added():
+    sluice("order", "small.yaml", "--plot", "order.json")
+    saved("order", "small.yaml")
+    _, charts = reported("result.json", "--chart", "order.json")
+
+    title = json.loads(Path("order.json").read_text())["title"]["text"]
+    assert [title] == [chart["title"]["text"] for chart in charts]
+
+
+def test_the_document_may_come_from_stdin(folder):
+    told = sluice("simulate", "small.yaml", "--json").out
+    answer = sluice("report", "-", "-o", "r.html", "--title", "A night", stdin=told.encode())
+
+    assert 0 == answer.code, answer.err
+    assert "<title>A night</title>" in (folder / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nope"], ["no file 'nope'", "sluice runs"]),
+        (["small.yaml"], ["small.yaml", "not JSON"]),
+        (["workload.json"], ["workload.json", "--json printed"]),
+        (["strange.json"], ["strange.json", "cannot be drawn"]),
+        (["result.json", "-o", "r.pdf"], ["--out", ".html"]),
+        (["result.json", "-o", "no/r.html"], ["no folder no"]),
+        (["result.json", "--chart", "result.json"], ["result.json", "not a chart"]),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(words, told, folder):
+    saved("simulate", "small.yaml")
+    (folder / "workload.json").write_text('{"version": 1, "jobs": []}')
+    job = {"submitted_at_s": "now", "started_at_s": 0, "finished_at_s": 1, "state": "done"}
+    (folder / "strange.json").write_text(json.dumps({"digest": "", "jobs": {"a": job}}))
+    answer = sluice("report", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert all(one in answer.err for one in told), answer.err
+    assert not (folder / "report.html").exists()
+
+
+def test_a_recorded_run_has_the_charts_of_its_tasks(folder):
+    (folder / "in.txt").write_text("a\nb\n")
+    (folder / "run.yaml").write_text(
+        "version: 1\ncluster: {map_slots: 2, reduce_slots: 1}\njobs:\n  - id: words\n"
+        "    reduces: {tasks: 1}\n"
+        "    run: {input: [in.txt], output: out, mapper: cat, reducer: cat}\n"
+    )
+    run_id = json.loads(sluice("run", "run.yaml", "--json").out)["run_id"]
+    page, (chart,) = reported(run_id)
+
+    assert ["Jobs", "Tasks by slot", "Busy slots", "Jobs running and waiting"] == [
+        view["title"]["text"] for view in chart["vconcat"]
+    ]
+    assert f"<title>{run_id}</title>" in page
+
+
+def test_python_reports_a_result(folder):
+    made = package.report(package.simulate("small.yaml"), title="Night")
+    made.save(folder / "r.html")
+
+    assert "<ResultReport: 'Night', 1 charts>" == repr(made)
+    assert "Tasks by slot" in (folder / "r.html").read_text()
