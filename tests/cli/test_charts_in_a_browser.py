@@ -191,6 +191,7 @@ def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     answer = sluice("report", tmp_path / "result.json", "-o", tmp_path / "report.html")
     assert 0 == answer.code, answer.err
     opened(chromium, tmp_path / "report.html", 390)
+    chromium.wait_for(f"{PLOT_WIDTH} < 390")
     keep(chromium, "report-390")
 
     assert "sluice simulate night.json" == chromium.value("document.title")

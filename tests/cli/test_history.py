@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from tests.cli.terminal import sluice, sluice_process
+from tests.cli.terminal import result_of, sluice, sluice_process
 from tests.skips import required
 from tests.store.histories import past_run, phase_of
 
@@ -289,7 +289,7 @@ def test_a_profile_is_forgotten_and_told(several):
     told = document("profiles", "sort", "--forget")
 
     assert {"profiles": {}, "forgotten": [{"profile": "sort", "source": "sluice", "id": "other"}],
-            "store": told["store"]} == told  # fmt: skip
+            "store": told["store"]} == result_of(told)  # fmt: skip
     assert {"words": ["r0", "r1", "r2"]} == left()
 
 
