@@ -6,6 +6,7 @@ import signal
 import sqlite3
 
 import pytest
+from tests.cli.terminal import result_of
 from tests.live.command_line import Place, awaited
 from tests.live.recorded_lives import lives_of
 
@@ -100,7 +101,7 @@ def test_a_state_folder_without_runs_lists_none(place):
 
     assert (code, told.strip()) == (0, "")
     assert "No run is recorded" in complained
-    assert listed(place) == {"runs": [], "leftovers": []}
+    assert result_of(listed(place)) == {"runs": [], "leftovers": []}
 
 
 def test_runs_are_listed_with_their_states(place):

@@ -176,10 +176,11 @@ def test_why_names_the_hanging_attempt_and_the_rule_while_the_run_is_driven(plac
     text, document = why(place)
     process.terminate()
 
-    assert "attempt j/map/0/1 on node-1 has run for" in text
-    assert rule in text
     (hung,) = document["phases"][0]["slowest"]
-    assert ("j/map/0/1", "node-1") == (hung["attempt"], hung["node"])
+    # Which node is up first, and gets the first map, depends on the machine.
+    assert f"attempt j/map/0/1 on {hung['node']} has run for" in text
+    assert rule in text
+    assert hung["attempt"] == "j/map/0/1"
     assert 0.9 * WHERE_SHARE == pytest.approx(hung["progress"], abs=0.02)
     assert 1.5 < hung["reported_s"] < hung["age_s"]
 

@@ -82,7 +82,7 @@ def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
     """Fallback if only the best slot count is known: an equal share of the bottleneck.
 
     >>> demand_of_best_slots(4)
-    Resources(cpu=25.0, io=0.0, memory=0.0, network=0.0)
+    Resources(cpu=25.0, io=0.0, memory=0.0, network=0.0, other=())
     """
     return Resources.named({bottleneck: FULL / slots})
 

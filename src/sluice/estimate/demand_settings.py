@@ -47,7 +47,7 @@ def within_nodes(demand: Demand, capacities: Sequence[Resources]) -> Demand:
     with less memory, so memory stays as measured.
 
     >>> within_nodes(Demand(work=Resources(cpu=80, memory=60)), [Resources(cpu=50, memory=50)]).work
-    Resources(cpu=50, io=0.0, memory=60, network=0.0)
+    Resources(cpu=50, io=0.0, memory=60, network=0.0, other=())
     """
     most = {name: max((getattr(one, name) for one in capacities), default=0.0) for name in _RATES}
     work = {name: min(getattr(demand.work, name), limit) for name, limit in most.items() if limit}

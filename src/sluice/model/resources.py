@@ -18,7 +18,7 @@ class Resources:
     `with_names`. Source: RAS, spec section 3 (`cap`, `Gamma`, an open list of resources).
 
     >>> Resources(cpu=30, io=45) + Resources(cpu=25, memory=10)
-    Resources(cpu=55, io=45.0, memory=10.0, network=0.0)
+    Resources(cpu=55, io=45.0, memory=10.0, network=0.0, other=())
     """
 
     cpu: float = 0.0

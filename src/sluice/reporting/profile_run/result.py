@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from sluice.estimate.demand import NodeCapacity, SandboxProfile
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
+from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 
@@ -43,7 +44,10 @@ class JobTrials:
     def document(self) -> dict[str, object]:
         """The job in the JSON document, with `demand` as in a workload file."""
         profile = self.profile if isinstance(self.profile, SandboxProfile) else None
-        demand = profile and {phase: asdict(task) for phase, task in profile.demand.items()}
+        demand = profile and {
+            phase: {name: getattr(task, name) for name in RESOURCE_NAMES}
+            for phase, task in profile.demand.items()
+        }
         return {
             "profile": self.name,
             "best_slots": profile.best.slots if profile else None,
