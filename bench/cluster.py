@@ -25,9 +25,9 @@ from bench.agent import ALONE, ATTEMPTS, IN_FLIGHT, ROUNDS, Bench, local
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Engine
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_server import ServerSettings
 from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
+from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.model.cluster import Node
 
 LEASE_S = 10.0

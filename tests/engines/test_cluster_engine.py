@@ -20,9 +20,9 @@ from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished, T
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.cluster.launcher import NetworkLauncher
-from sluice.engines.cluster.node_server import ServerSettings
 from sluice.engines.cluster.node_servers import NodeServerProcess
 from sluice.engines.cluster.remote_agent import Access
+from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.cluster.wire import framed
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
@@ -209,6 +209,19 @@ def test_a_killed_node_server_is_a_lost_node_and_leaves_nothing(cluster, tmp_pat
 
     assert [] == left_of(pids)
     assert "onnection refused" in bench.wait_for(NodeLost)[0].reason
+
+
+def test_a_node_server_that_is_asked_to_end_says_so_at_once(cluster, tmp_path):
+    server = cluster.serve()
+    bench = cluster.connect(server.address, lease_s=600)
+    bench.wait_for(NodeJoined)
+    bench.launch(shell("echo $$ > pid; exec sleep 600", cwd=str(tmp_path)))
+    pid = pid_in(tmp_path / "pid")
+    os.kill(server.pid, signal.SIGTERM)
+    (lost,) = bench.wait_for(NodeLost)
+
+    assert lost.reason == "its node server ended: a signal asked for it"
+    assert [] == left_of([pid])
 
 
 def test_a_node_server_that_was_started_again_does_not_pass_for_the_former_one(cluster, tmp_path):
@@ -452,3 +465,55 @@ def test_a_server_with_certificates_speaks_to_no_plain_driver(cluster, certifica
     server = cluster.serve(certificate=certificate[0], key=certificate[1])
 
     assert "cannot be reached" in cluster.connect(server.address).wait_for(NodeLost)[0].reason
+
+
+# --- started by hand ------------------------------------------------------------------------------
+
+
+def server_by_hand(said):
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    argv = [sys.executable, "-m", "sluice.engines.cluster.node_server"]
+    return subprocess.run(
+        argv, input=said, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_node_server_says_where_it_listens_and_ends_with_its_starter(tmp_path):
+    settings = {"token": new_token(), "node_id": "n0", "scratch": str(tmp_path / "root")}
+    done = server_by_hand(json.dumps(settings) + "\n")
+
+    assert done.returncode == 0
+    where = json.loads(done.stdout)
+    assert where["host"] == "127.0.0.1"
+    assert where["port"] > 0
+    assert "ends: its starter is gone" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("", "its settings"),
+        ("nonsense", "its settings"),
+        ("[1]", "its settings"),
+        ('{"token": "short", "scratch": "x", "node_id": "n"}', "the token of the run has 5"),
+        ('{"tokn": "x"}', "tokn"),
+        ('{"token": "%s", "scratch": "x", "node_id": ""}' % ("x" * 40), "node_id"),
+        ('{"token": "%s", "scratch": "", "node_id": "n"}' % ("x" * 40), "scratch"),
+        ('{"token": "%s", "scratch": "x", "node_id": "n", "port": 99999}' % ("x" * 40), "65535"),
+        ('{"token": "%s", "scratch": "x", "node_id": "n", "reattach_s": "1"}' % ("x" * 40), "sec"),
+        (
+            '{"token": "%s", "scratch": "x", "node_id": "n", "certificate": "/no/such.pem"}'
+            % ("x" * 40),
+            "/no/such.pem",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_used_get_one_clear_message(tmp_path, monkeypatch, said, named):
+    monkeypatch.chdir(tmp_path)
+    done = server_by_hand(said + "\n")
+
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []

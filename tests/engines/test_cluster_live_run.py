@@ -7,9 +7,9 @@ from sluice.core.events import NodeLost, TaskFinished
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_server import ServerSettings
 from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
+from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.driver import Driver
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine

@@ -22,9 +22,9 @@ from sluice.core.events import (
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Limits
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_server import ServerSettings
 from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
+from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId

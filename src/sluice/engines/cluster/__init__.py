@@ -19,7 +19,7 @@ each node a **node server** starts it and relays both ways over TCP. How it work
   (`engines/lease`). The driver sends heartbeats, too: a node server that does not hear from it for
   too long ends the agent with all that runs, and then itself.
 * **Clocks differ.** Reports hold instants of the node's clock. Each frame says what time it was
-  there when it was sent; the least delayed frame gives the difference (`node_clock`).
+  there when it was sent; the least delayed frame gives the difference (`session`).
 
 Who holds the token may run any command as the user of the node server. The seal protects against
 changes on the way, not against eavesdroppers: use certificates on a network that others can read.

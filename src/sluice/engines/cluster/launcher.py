@@ -41,13 +41,15 @@ class NetworkLauncher:
         """Nothing: agents connect when they are watched."""
 
     def start(self, node: Node) -> RemoteAgent:
+        address = self._addresses.get(node.node_id)
+        if address is None:
+            raise OSError(f"node {node.node_id!r} has no address")
         self._generations[node.node_id] += 1
         session = SessionName(
             epoch=self._epoch,
             generation=self._generations[node.node_id],
             label=secrets.token_hex(8),
         )
-        address = self._addresses[node.node_id]
         agent = RemoteAgent(node, address, self._access, session, self._wake)
         self._agents[node.node_id] = agent
         return agent

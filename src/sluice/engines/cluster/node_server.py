@@ -22,10 +22,8 @@ import contextlib
 import json
 import os
 import socket
-import ssl
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.engines.agent import kernel
@@ -42,6 +40,7 @@ from sluice.engines.cluster.handshake import (
     Welcome,
     token_key,
 )
+from sluice.engines.cluster.server_settings import ServerSettings, read_settings
 from sluice.engines.cluster.session import Kind, Session
 from sluice.engines.cluster.stream import Stream
 from sluice.engines.cluster.wire import BrokenConnection
@@ -56,29 +55,6 @@ TURN_S_MAX = 0.5  # leases are looked at this often
 STRANGERS_MAX = 32  # connections whose handshake is not over
 KEPT_BYTES_MAX = 1 << 28
 BEAT = encoded({"report": "beat"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """What a node server needs to know. Seconds; see the module for the leases.
-
-    scratch: a folder for this server alone.  listen_fd: a socket that listens; without it the
-    server listens at `host` and `port`.  certificate, key: PEM files; with them the server takes
-    TLS connections only.
-    """
-
-    token: str
-    node_id: str = ""
-    scratch: str = ""
-    listen_fd: int | None = None
-    host: str = "127.0.0.1"
-    port: int = 0
-    certificate: str | None = None
-    key: str | None = None
-    driver_lease_s: float = 30.0
-    closed_lease_s: float = 5.0
-    reattach_s: float = 0.0
-    first_contact_s: float = 60.0
 
 
 class Stranger:
@@ -97,7 +73,7 @@ class NodeServer:
     def __init__(self, settings: ServerSettings, listener: socket.socket) -> None:
         self._settings = settings
         self._key = token_key(settings.token)
-        self._tls = _tls_context(settings)
+        self._tls = settings.tls_context()
         self._scratch = Path(settings.scratch).resolve()
         self._node = Node(node_id=NodeId(settings.node_id))
         self._listener = listener
@@ -112,7 +88,7 @@ class NodeServer:
         self._agent: LocalAgent | None = None
         self._lease = Lease(settings.first_contact_s)
         self._looked_at_s = self._heard_at_s = time.monotonic()
-        self._is_over = False
+        self._over = ""  # why it ends
 
     def run(self) -> None:
         """Serve until the end; then nothing that was started here is left."""
@@ -121,11 +97,13 @@ class NodeServer:
         self._board.watch_fd(self._listener.fileno(), self._accept)
         self._board.watch_fd(self._signals.fd, self._woken)
         try:
-            while not self._is_over:
+            while not self._over:
                 self._board.turn(TURN_S_MAX)
                 self._keep_time()
         finally:
-            self._end_agent()
+            if self._agent is not None:
+                self._end_agent(f"its node server ended: {self._over or 'it failed'}")
+                self._send_reports()
             self._lock.release()
 
     def end_with(self, descriptor: int) -> None:
@@ -160,7 +138,7 @@ class NodeServer:
 
     def _finish(self, why: str) -> None:
         _log(f"ends: {why}")
-        self._is_over = True
+        self._over = why
 
     # --- connections ------------------------------------------------------------------------------
 
@@ -287,16 +265,20 @@ class NodeServer:
                     self._driver.send(self._session.empty(Kind.BEAT))
             if agent.channel.is_at_end:
                 self._end_agent()
+        self._send_reports()
+
+    def _send_reports(self) -> None:
         if self._driver is not None:
             for body in self._session.unsent():
                 self._driver.send(body)
             self._driver.flush()
 
-    def _end_agent(self) -> None:
+    def _end_agent(self, why: str = "") -> None:
         agent, self._agent = self._agent, None
         if agent is not None:
             self._board.close(agent.channel)
-            self._report_end(agent.end())
+            ended = agent.end()
+            self._report_end(why or ended)
 
     def _report_end(self, how: str) -> None:
         self._session.put(encoded({"report": "gone", "why": how}))
@@ -309,32 +291,17 @@ def main() -> None:
     """
     kernel.name_process("sluice-node")
     try:
-        settings = ServerSettings(**json.loads(sys.stdin.buffer.readline()))
-        server = NodeServer(settings, listener := _listener(settings))
+        settings = read_settings(sys.stdin.buffer.readline())
+        server = NodeServer(settings, listener := settings.listener())
         host, port = listener.getsockname()[:2]
         with contextlib.suppress(OSError):
             sys.stdout.write(json.dumps({"host": host, "port": port}) + "\n")
             sys.stdout.flush()
         server.end_with(0)
         server.run()
-    except (OSError, SluiceError, TypeError, ValueError) as error:
+    except (OSError, SluiceError) as error:
         _log(f"cannot serve: {error}")
         sys.exit(2)
-
-
-def _listener(settings: ServerSettings) -> socket.socket:
-    if settings.listen_fd is not None:
-        return socket.socket(fileno=settings.listen_fd)
-    return socket.create_server((settings.host, settings.port))
-
-
-def _tls_context(settings: ServerSettings) -> ssl.SSLContext | None:
-    if settings.certificate is None:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.load_cert_chain(settings.certificate, settings.key)
-    return context
 
 
 def _log(text: str) -> None:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from sluice.engines.agent.attempts import tail
 from sluice.engines.cluster.launcher import NetworkLauncher
-from sluice.engines.cluster.node_server import ServerSettings
 from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
+from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.local.agents import node_folder, sweep
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId

@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sluice.engines.agent.channel import encoded, parsed
@@ -26,8 +26,7 @@ from sluice.engines.cluster.handshake import (
     SessionName,
     Welcome,
 )
-from sluice.engines.cluster.node_clock import NodeClock
-from sluice.engines.cluster.session import Kind, Session
+from sluice.engines.cluster.session import Kind, NodeClock, Session
 from sluice.engines.cluster.stream import Stream
 from sluice.engines.cluster.wire import BrokenConnection
 from sluice.engines.lease import Lease
@@ -50,7 +49,7 @@ class Access:
     certificates; None for plain TCP.  server_name: in the certificates; None for the host's name.
     """
 
-    key: bytes
+    key: bytes = field(repr=False)
     lease_s: float | None
     tls: ssl.SSLContext | None = None
     server_name: str | None = None

@@ -9,6 +9,7 @@ and the message. Frames without a message are heartbeats, acknowledgements, and 
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from sluice.engines.cluster.wire import BrokenConnection
 
 ACK_MESSAGES = 64  # not acknowledged; the next heartbeat acknowledges fewer
 ACK_BYTES = 1 << 20
+DRIFT_MAX = 150e-6  # of two clocks, seconds per second
 
 _HEAD = struct.Struct("!cQQd")
 
@@ -130,3 +132,31 @@ class Session:
             raise BrokenConnection(f"{received} messages acknowledged; {self._numbered} were sent")
         for _ in range(received - first):
             self.kept_bytes -= len(self._kept.popleft())
+
+
+class NodeClock:
+    """How far the clock of a node is ahead of this one, from the clock readings in its frames.
+
+    A frame arrives later than it was sent, by an unknown delay, so that (node's reading - own
+    reading) is never above the true difference, and the largest one seen is the best. Two clocks
+    also drift apart: an old reading counts a little less with each second. Source: RFC 5905,
+    section 10 (the sample with the smallest delay counts) and its frequency tolerance PHI of 15
+    ppm; ten times that here.
+
+    >>> clock = NodeClock()
+    >>> clock.observe(node_s=105.0, here_s=5.5)  # half a second on the way
+    >>> clock.observe(node_s=106.0, here_s=6.0)
+    >>> clock.observe(node_s=107.0, here_s=9.0)
+    >>> round(clock.ahead_s, 3)
+    100.0
+    """
+
+    def __init__(self) -> None:
+        self.ahead_s = -math.inf
+        self._seen_at_s = 0.0
+
+    def observe(self, *, node_s: float, here_s: float) -> None:
+        """A frame that was sent when it was `node_s` there arrived when it was `here_s` here."""
+        faded_s = self.ahead_s - DRIFT_MAX * (here_s - self._seen_at_s)
+        self.ahead_s = max(node_s - here_s, faded_s)
+        self._seen_at_s = here_s
