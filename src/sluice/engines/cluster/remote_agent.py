@@ -36,6 +36,7 @@ RETRY_S_MIN = 0.02
 RETRY_S_MAX = 1.0
 SILENT_BEATS = 5  # the node server answers each heartbeat; without that the connection is broken
 CONNECT_S = 10.0  # a node server that cannot be reached for so long at first is given up
+REJOIN_S = 300.0  # and one that was lost may take so long to be back
 DISCONNECTED_S_MAX = 60.0  # of an agent without a lease
 
 Address = tuple[str, int]
@@ -164,7 +165,7 @@ class RemoteAgent:
     def _patience_s(self) -> float:
         """How long to go without a connection. With a lease, that decides once the agent is up."""
         if not self.is_up:
-            return CONNECT_S
+            return CONNECT_S if self._name.generation == 1 else REJOIN_S
         return DISCONNECTED_S_MAX if self._access.lease_s is None else math.inf
 
     # --- the connection ---------------------------------------------------------------------------
