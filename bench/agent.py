@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -26,7 +27,7 @@ from bench._figures import quantile, verdict
 
 from sluice.core.events import AttemptKey, NodeJoined, TaskFailed, TaskFinished
 from sluice.engines.agent import kernel
-from sluice.engines.base import Attempt
+from sluice.engines.base import Attempt, Engine
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
@@ -67,11 +68,11 @@ class Burst:
 class Bench:
     """An engine at work on nothing."""
 
-    def __init__(self, nodes: int, scratch: Path) -> None:
+    def __init__(self, nodes: int, make_engine: Callable[[tuple[Node, ...]], Engine]) -> None:
         self._nodes = [
             Node(node_id=NodeId(f"node-{number}"), map_slots=IN_FLIGHT) for number in range(nodes)
         ]
-        self._engine = LocalEngine(tuple(self._nodes), scratch, 1, time.monotonic)
+        self._engine = make_engine(tuple(self._nodes))
         self._launched = 0
 
     def __enter__(self) -> Self:
@@ -135,6 +136,11 @@ class Bench:
         return sum(isinstance(event, TaskFinished) for event in events)
 
 
+def local(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
+    """Makes an engine over pipes."""
+    return lambda nodes: LocalEngine(nodes, scratch, 1, time.monotonic)
+
+
 def _agents_cpu_s(agents: set[int]) -> tuple[float, float]:
     """CPU seconds so far of the agents themselves, and of the children that they reaped."""
     own = children = 0
@@ -157,7 +163,7 @@ def base_s(attempts: int, in_flight: int) -> tuple[float, float]:
 
 def measured(nodes: int, rounds: int) -> bool:
     """Print what one engine does; whether it is within the budget."""
-    with tempfile.TemporaryDirectory() as scratch, Bench(nodes, Path(scratch)) as bench:
+    with tempfile.TemporaryDirectory() as scratch, Bench(nodes, local(Path(scratch))) as bench:
         bench.burst(100, IN_FLIGHT)
         bases, alone_bases, bursts, alone_s = [], [], [], []
         for _ in range(rounds):

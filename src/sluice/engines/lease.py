@@ -27,6 +27,11 @@ class Lease:
         self._silent_s = 0.0
 
     @property
+    def lease_s(self) -> float:
+        """The longest silence, seconds; infinity for no limit."""
+        return self._lease_s
+
+    @property
     def beat_s(self) -> float:
         """How often the node is to send a heartbeat, seconds."""
         return min(BEAT_S_MAX, self._lease_s / BEATS_PER_LEASE)

@@ -44,8 +44,12 @@ class Channel:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Hand over a message. If the reader is gone, it is dropped."""
+        self.send_line(encoded(message))
+
+    def send_line(self, line: bytes) -> None:
+        """Hand over a message that is encoded already, without its newline."""
         if self.write_fd is not None:
-            self._unsent += json.dumps(message, separators=(",", ":")).encode() + b"\n"
+            self._unsent += line + b"\n"
 
     def flush(self) -> None:
         """Send on as much as the other side takes now; the rest stays."""
@@ -78,6 +82,11 @@ class Channel:
         self.is_at_end = not chunk or len(self._arrived) > LINE_BYTES_MAX
         # A full chunk may have more behind it; a short one is worth handing on first.
         return len(chunk) == CHUNK_BYTES and len(self._arrived) < LINE_BYTES_MAX
+
+
+def encoded(message: Mapping[str, Any]) -> bytes:
+    """The line of a message, without its newline."""
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def parsed(line: bytes) -> dict[str, Any]:

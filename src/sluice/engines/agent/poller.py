@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import selectors
 from collections.abc import Callable
+from typing import Protocol
 
-from sluice.engines.agent.channel import Channel
+
+class Pollable(Protocol):
+    """A channel, or another pair of descriptors with messages that wait to be sent."""
+
+    @property
+    def read_fd(self) -> int | None:
+        """Readable when something has arrived; None if nothing can."""
+
+    @property
+    def write_fd(self) -> int | None:
+        """Writable when `flush` gets further; another number than `read_fd`, or None."""
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether `flush` has something to do."""
+
+    def flush(self) -> None:
+        """Send on as much as the other side takes now."""
+
+    def close(self) -> None:
+        """Give the descriptors back; may be called again."""
 
 
 class Poller:
@@ -13,9 +34,9 @@ class Poller:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._writers: list[Channel] = []
+        self._writers: list[Pollable] = []
 
-    def watch(self, channel: Channel, act: Callable[[], None]) -> None:
+    def watch(self, channel: Pollable, act: Callable[[], None]) -> None:
         """Have `act` called whenever lines may have arrived, and unsent messages sent on."""
         assert channel.read_fd is not None
         self.watch_fd(channel.read_fd, act)
@@ -26,11 +47,11 @@ class Poller:
         """Have `act` called whenever there is something to read."""
         self._selector.register(descriptor, selectors.EVENT_READ, act)
 
-    def mute(self, channel: Channel) -> None:
+    def mute(self, channel: Pollable) -> None:
         """Call back no more for a channel that is at its end."""
         self._unwatch(channel.read_fd)
 
-    def close(self, channel: Channel) -> None:
+    def close(self, channel: Pollable) -> None:
         """Part with a channel; may be called again."""
         self._unwatch(channel.read_fd)
         if channel in self._writers:

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
-from sluice.engines.agent.channel import Channel
+from sluice.engines.agent.channel import Channel, parsed
+from sluice.engines.agent.poller import Poller
 from sluice.engines.lease import Lease
 from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
@@ -39,6 +41,7 @@ class LocalAgent:
         self.node = node
         self.is_up = False
         self.lease = Lease(lease_s)
+        self._board: Poller | None = None
         self._folder = node_folder(node, scratch)
         make_private_folder(self._folder)
         self._errors = self._folder / "agent.log"
@@ -53,17 +56,46 @@ class LocalAgent:
             self.send({"do": "beat", "every_s": self.lease.beat_s})
 
     @property
+    def is_at_end(self) -> bool:
+        """Whether the agent has closed its output."""
+        return self.channel.is_at_end
+
+    @property
+    def trouble(self) -> str:
+        """Nothing: a pipe has no trouble of its own."""
+        return ""
+
+    @property
     def pid(self) -> int:
         """The process id of the agent."""
         return self._process.pid
 
-    def send(self, command: dict[str, Any]) -> None:
+    def watch(self, board: Poller, hear: Callable[[], None]) -> None:
+        """Have `hear` called whenever reports may have arrived, or the agent is gone."""
+        self._board = board
+        board.watch(self.channel, hear)
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The reports that have arrived; each is a sign of life."""
+        lines = self.channel.lines()
+        if lines:
+            self.lease.renew()
+        return [parsed(line) for line in lines]
+
+    def ahead_s(self, now_s: float) -> float:
+        """The agent has the clock of this machine."""
+        return time.monotonic() - now_s
+
+    def send(self, command: Mapping[str, Any]) -> None:
         """Send a command now, as far as the agent reads it; later turns send the rest."""
         self.channel.send(command)
         self.channel.flush()
 
     def end(self) -> str:
         """End the agent and every process that it started; returns how the agent ended."""
+        if self._board is not None:
+            self._board.close(self.channel)
+        self.channel.close()
         self._process.kill()
         code = self._process.wait()
         sweep(self._folder)

@@ -1,0 +1,104 @@
+"""What does the network between the engine and its agents cost?
+
+Question: commands that do nothing (`true`), on 1 node and on 3, 4 in flight per node: attempts a
+second; one at a time: seconds from `launch` to its TaskFinished, median and p95; CPU seconds of an
+attempt in the engine's process. Each through pipes (the local engine) and through node servers on
+this machine, in turns, in the same run.
+Budgets: over the network 800 attempts/s on 3 nodes, median under 4 ms; on a busy machine, where the
+local engine makes less than 1,600/s: half of the local engine's rate, and twice its median.
+Machine: 2 cores, 24 GiB, Python 3.11.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench._figures import quantile, verdict
+from bench.agent import ALONE, ATTEMPTS, IN_FLIGHT, ROUNDS, Bench, local
+
+from sluice.engines.agent_engine import AgentEngine
+from sluice.engines.base import Engine
+from sluice.engines.cluster.handshake import new_token, token_key
+from sluice.engines.cluster.node_servers import LocalServersLauncher
+from sluice.engines.cluster.remote_agent import Access
+from sluice.engines.cluster.server_settings import ServerSettings
+from sluice.model.cluster import Node
+
+LEASE_S = 10.0
+RATE_MIN, MEDIAN_S_MAX = 800.0, 0.004
+BUSY_LOCAL_RATE, BUSY_SHARE_MIN, BUSY_MEDIAN_MAX = 1_600.0, 0.5, 2.0
+
+
+def network(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
+    """Makes an engine over node servers on this machine."""
+    token = new_token()
+    access = Access(key=token_key(token), lease_s=LEASE_S)
+    settings = ServerSettings(token=token)
+
+    def made(nodes: tuple[Node, ...]) -> Engine:
+        launcher = LocalServersLauncher(nodes, scratch, access, 1, settings)
+        return AgentEngine(launcher, 1, time.monotonic)
+
+    return made
+
+
+def measured(nodes: int, rounds: int) -> bool:
+    """Print what both engines do; whether the network is within the budget."""
+    bursts: dict[str, list[tuple[float, float]]] = {"pipes": [], "network": []}
+    alone_s: dict[str, list[list[float]]] = {"pipes": [], "network": []}
+    with (
+        tempfile.TemporaryDirectory() as one,
+        tempfile.TemporaryDirectory() as two,
+        Bench(nodes, local(Path(one))) as pipes,
+        Bench(nodes, network(Path(two))) as remote,
+    ):
+        benches = {"pipes": pipes, "network": remote}
+        for bench in benches.values():
+            bench.burst(100, IN_FLIGHT)
+        for _ in range(rounds):
+            for name, bench in benches.items():
+                burst = bench.burst(ATTEMPTS, IN_FLIGHT * nodes)
+                bursts[name].append((burst.wall_s, burst.engine_s))
+                alone_s[name].append(bench.alone_s(ALONE))
+    rates, medians_s = {}, {}
+    for name in benches:
+        rates[name] = ATTEMPTS / min(wall_s for wall_s, _ in bursts[name])
+        medians_s[name] = min(quantile(times_s, 0.5) for times_s in alone_s[name])
+        p95_s = min(quantile(times_s, 0.95) for times_s in alone_s[name])
+        engine_ms = min(engine_s for _, engine_s in bursts[name]) / ATTEMPTS * 1e3
+        print(
+            f"{nodes} node(s), {name:>7}: {rates[name]:6,.0f}/s with {IN_FLIGHT} in flight a node;"
+            f" one at a time p50 {medians_s[name] * 1e3:.2f} ms, p95 {p95_s * 1e3:.2f} ms;"
+            f" engine {engine_ms:.2f} CPU ms each",
+            flush=True,
+        )
+    is_busy = rates["pipes"] < BUSY_LOCAL_RATE
+    fits = (
+        rates["network"] >= RATE_MIN
+        or (is_busy and rates["network"] >= BUSY_SHARE_MIN * rates["pipes"])
+    ) and (
+        medians_s["network"] < MEDIAN_S_MAX
+        or (is_busy and medians_s["network"] < BUSY_MEDIAN_MAX * medians_s["pipes"])
+    )
+    print(f"{nodes} node(s): the network{verdict(fits=fits)}")
+    return fits
+
+
+def main() -> int:
+    """Exit code: 0 if all is within the budget."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    rounds = parser.parse_args().rounds
+    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+    answers = [measured(nodes, rounds) for nodes in (1, 3)]
+    return 0 if all(answers) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

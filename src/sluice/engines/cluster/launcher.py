@@ -1,0 +1,80 @@
+"""The launcher that reaches node servers over the network."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from sluice.engines.agent_engine import NodeChange
+from sluice.engines.cluster.handshake import SessionName
+from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
+from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
+
+
+class NetworkLauncher:
+    """Connects to node servers that others have started; a `Launcher`.
+
+    addresses: of the node servers, by node.  epoch: the life of the driver; it must be above those
+    of all drivers before.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        addresses: Mapping[NodeId, Address],
+        access: Access,
+        epoch: int,
+    ) -> None:
+        self.nodes = tuple(nodes)
+        self.next_at_s = math.inf
+        self._addresses = dict(addresses)
+        self._access = access
+        self._epoch = epoch
+        self._generations: Counter[NodeId] = Counter()
+        self._agents: dict[NodeId, RemoteAgent] = {}
+        self._changes: list[NodeChange] = []
+
+    def open(self) -> None:
+        """Nothing: agents connect when they are watched."""
+
+    def start(self, node: Node) -> RemoteAgent:
+        address = self._addresses.get(node.node_id)
+        if address is None:
+            raise OSError(f"node {node.node_id!r} has no address")
+        self._generations[node.node_id] += 1
+        session = SessionName(
+            epoch=self._epoch,
+            generation=self._generations[node.node_id],
+            label=secrets.token_hex(8),
+        )
+        agent = RemoteAgent(node, address, self._access, session, self._wake)
+        self._agents[node.node_id] = agent
+        return agent
+
+    def tend(self, now_s: float) -> None:
+        self.next_at_s = math.inf
+        for agent in list(self._agents.values()):
+            if not agent.is_at_end:
+                self._wake(agent.tend(now_s))
+
+    def join(self, node: Node, address: Address) -> None:
+        """A node that came while the engine was at work."""
+        self._addresses[node.node_id] = address
+        self._changes.append(NodeChange(node=node))
+
+    def leave(self, node: Node, why: str) -> None:
+        """A node that is known to be gone; `why` is not empty."""
+        self._changes.append(NodeChange(node=node, left=why))
+
+    def changes(self) -> Sequence[NodeChange]:
+        changes, self._changes = self._changes, []
+        return changes
+
+    def close(self) -> None:
+        self._agents.clear()
+
+    def _wake(self, at_s: float) -> None:
+        self.next_at_s = min(self.next_at_s, at_s)
