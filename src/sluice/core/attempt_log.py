@@ -24,6 +24,7 @@ from typing import Final, overload
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
@@ -101,7 +102,7 @@ class AttemptLog:
             self._chunks[-1], place * _ROW_BYTES,
             phase.log_number + (attempt.task << 32),
             attempt.number + (node.log_number << 32),
-            attempt.launch_slots[0][0] + (self._ending_of(attempt) << 32),
+            attempt.first_slot + (self._ending_of(attempt) << 32),
             attempt.started_at_s, ended_at_s, attempt.shuffled_at_s,
         )  # fmt: skip
         note = self._reason_number(attempt.reason) << _REASON_SHIFT
@@ -234,7 +235,7 @@ class AttemptLog:
         note = self._notes[row]
         reason = self._reason_list[note >> _REASON_SHIFT]
         attempt = Attempt(
-            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, ((fields[4], 1),),
+            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, SlotSpan(fields[4], 1),
             locality, is_copy, reason,
         )  # fmt: skip
         attempt.state = state
@@ -298,6 +299,6 @@ def _is_plain(attempt: Attempt) -> bool:
         and attempt.kill_reason is None
         and attempt.reserved is None
         and attempt.width == 1.0
-        and attempt.slots is attempt.launch_slots
+        and attempt.lent_slot < 0
         and not attempt.outputs
     )

@@ -113,7 +113,7 @@ class Allocation:
         if self._is_dominant:
             return node.fits(phase.phase.demand.work)
         used = self.units_on.get(node, 0.0)
-        return used + phase.phase.units <= node.containers + _TINY
+        return used + phase.phase.units <= node.free.containers.total + _TINY
 
     def count(self, node: NodeEntry, units: float) -> None:
         """Units on a node have changed."""
