@@ -58,7 +58,7 @@ class Attempt:
     """
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
-    state = AttemptState.LAUNCHED
+    state: AttemptState = _LAUNCHED  # a name on a class would be looked up for each attempt
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     progress: float = 0.0
@@ -320,7 +320,10 @@ class JobEntry:
     @property
     def running(self) -> int:
         """Tasks of all its phases that run."""
-        return sum([phase.running for phase in self.phases])
+        running = 0
+        for phase in self.phases:
+            running += phase.running
+        return running
 
     @property
     def held(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.commands import Interval
 from sluice.model.job import SlotKind
@@ -19,6 +19,7 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
+@mypyc_attr(free_list_len=1)  # as one is given back, another is taken
 class SlotSpan:
     """Slots taken together, or free in a row: `count` from `first` on, and those of `more`.
 

@@ -102,6 +102,8 @@ class Scheduler:
     ) -> list[Decision]:
         """As `handle` of TaskFinished, for a driver that has the attempt in hand.
 
+        The list that is returned is used again for the next event.
+
         shuffled_at_s: NaN if the attempt fetches nothing.
         """
         decisions = self._begin(at_s)
@@ -128,8 +130,8 @@ class Scheduler:
         """Count an event; returns the list to which its decisions are added."""
         self.events += 1
         decisions = self._decisions
-        if decisions:  # the driver has them; most events decide nothing, and need no new list
-            decisions = self._decisions = []
+        if decisions:  # the driver has carried them out
+            decisions.clear()
         self.pass_time(at_s)  # the clock never runs backwards, even if an event arrives late
         return decisions
 

@@ -7,6 +7,7 @@ from typing import Final
 from sluice.core.entries import PhaseEntry
 
 _KEPT_MIN: Final = 64
+_DIFFERENT: Final = 2  # neighbours differ, so that none of two is there twice
 
 
 class TouchedPhases:
@@ -39,4 +40,4 @@ class TouchedPhases:
         """Each phase that has changed, once; from now on none has."""
         phases = self._phases
         self._phases = []
-        return phases if len(phases) == 1 else list(dict.fromkeys(phases))
+        return phases if len(phases) <= _DIFFERENT else list(dict.fromkeys(phases))

@@ -178,18 +178,18 @@ class Simulation:
     # --- what happens -------------------------------------------------------------------------
 
     def _happen(self, item: object, now_s: float) -> None:
-        if isinstance(item, TaskFinished | TaskFailed):
+        if item is None:
+            self._wakes -= 1
+            self._report_all_progress(now_s)
+        elif isinstance(item, TaskFinished | TaskFailed):
             self._end(item, now_s)
         elif isinstance(item, Job):
             self._submit(item, now_s)
         elif isinstance(item, NodeHeartbeat):
             self._beat(item, now_s)
-        elif item is not None:
+        else:
             assert callable(item)
             item(now_s)  # a model's own step
-        else:
-            self._wakes -= 1
-            self._report_all_progress(now_s)
 
     def _end_attempt(self, attempt: Attempt, now_s: float) -> None:
         """An attempt that was on the agenda itself ends well."""
