@@ -14,7 +14,7 @@ from sluice.core.events import AttemptKey, FailureKind, TaskFailed
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
-from sluice.simulation.efforts import Efforts, PhaseEffort
+from sluice.simulation.efforts import Efforts, Mishap, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
 # Asked when an attempt has fetched its input: whether it begins its own work now.
@@ -131,13 +131,14 @@ class OwnSpeed:
         work_s = effort.work_s if each_s is None else each_s[attempt.task]
         if attempt.locality is not None:
             work_s *= self._efforts.locality_factor(attempt.locality)
+        attempt.work_s = work_s
         at_s = attempt.ends_at_s = from_s + work_s
         self._agenda.add(at_s, TASK_RANK, attempt)
 
     def _work_with_mishap(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
         key = attempt.key
-        mishap = self._efforts.mishap(key)
-        length_s = self._efforts.work_s(attempt.launch)
+        mishap = self._note_work(attempt, effort)
+        length_s = attempt.work_s
         if mishap.hangs:
             if self._timeout_s is None:
                 return
@@ -155,13 +156,13 @@ class OwnSpeed:
         self._agenda.add(at_s, TASK_RANK, failure)
 
     def progress(self, attempt: Attempt, now_s: float) -> float:
-        if attempt.work_s != attempt.work_s:  # not known yet
-            self._note_work(attempt)
+        phase = attempt.phase
+        effort = self._efforts.phases[phase.job_id][phase.index]
+        if attempt.work_s != attempt.work_s:  # not a number: it still fetches
+            self._note_work(attempt, effort)
         most = attempt.progress_max
         if not most:
             return 0.0
-        phase = attempt.phase
-        effort = self._efforts.phases[phase.job_id][phase.index]
         done_s = now_s - attempt.started_at_s
         if effort.fetches:
             done_s = min(done_s, effort.fetch_s)
@@ -171,11 +172,14 @@ class OwnSpeed:
         share = done_s / (effort.fetch_s + attempt.work_s)
         return min(most, share)
 
-    def _note_work(self, attempt: Attempt) -> None:
+    def _note_work(self, attempt: Attempt, effort: PhaseEffort) -> Mishap:
         """Keep in the attempt how long its own work takes, and how far it gets."""
-        mishap = self._efforts.mishap(attempt.key)
+        efforts = self._efforts
+        mishap = efforts.mishap(attempt.key)
         attempt.progress_max = mishap.hangs_at if mishap.hangs else 1.0
-        attempt.work_s = self._efforts.work_s(attempt.launch)
+        work_s = effort.of(attempt.task) * efforts.locality_factor(attempt.locality)
+        attempt.work_s = work_s * mishap.factor * efforts.node_factor(attempt.node.node_id)
+        return mishap
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         if self._asking.pop(key, None) is not None:
