@@ -25,6 +25,7 @@ COMPILED = (
     "sluice/core/attempt_log.py",
     "sluice/core/checks.py",
     "sluice/core/entries.py",
+    "sluice/core/free_slots.py",
     "sluice/core/node_entry.py",
     "sluice/core/offers.py",
     "sluice/core/open_nodes.py",
@@ -35,6 +36,7 @@ COMPILED = (
     "sluice/core/running.py",
     "sluice/core/scheduler.py",
     "sluice/core/state.py",
+    "sluice/core/touched.py",
     "sluice/planning/ordering/kernels/annealing_kernel.py",
     "sluice/planning/ordering/kernels/branch_kernel.py",
     "sluice/planning/ordering/kernels/enumeration_kernel.py",
@@ -43,6 +45,7 @@ COMPILED = (
     "sluice/planning/ordering/kernels/prefix_state.py",
     "sluice/planning/ordering/kernels/slot_groups.py",
     "sluice/planning/ordering/kernels/sort_and_heap.py",
+    "sluice/policies/copy_limits.py",
     "sluice/policies/deadlock.py",
     "sluice/policies/decorator.py",
     "sluice/policies/delay.py",
@@ -81,6 +84,7 @@ COMPILED = (
     "sluice/simulation/efforts.py",
     "sluice/simulation/execution.py",
     "sluice/simulation/heartbeats.py",
+    "sluice/simulation/progress.py",
 )
 
 

@@ -69,12 +69,12 @@ def _run_one_task_twice(state):
 
 def _give_a_slot_back_early(state):
     attempt = running(state)
-    attempt.node.give_back(attempt.launch.slot_kind, attempt.launch.slots)
+    attempt.node.give_back(attempt.launch.slot_kind, attempt.span)
 
 
 def _hold_a_slot_twice(state):
     first, second = [a for a in state.running.values() if a.node.node_id == "n1"][:2]
-    second.slots = second.launch_slots = first.slots
+    second.span = first.span
     second._launch = None  # made again
 
 
@@ -182,7 +182,7 @@ def _lose_slots(state):
 
 
 def _lose_a_free_slot(state):
-    state.nodes["n0"].free[SlotKind.REDUCE] -= 1
+    state.nodes["n0"].free.reduces.count -= 1
 
 
 def _count_phases_left(state):

@@ -23,16 +23,16 @@ def test_slots_are_the_lowest_free_ones(steps):
     for takes, number in steps:
         if takes and number <= len(free):
             taken = node.take_slots(SlotKind.MAP, number)
-            assert sorted(free)[:number] == spread(taken)
-            free -= set(spread(taken))
+            assert sorted(free)[:number] == spread(taken.intervals())
+            free -= set(spread(taken.intervals()))
             held.append(taken)
         elif not takes and held:
             given_back = held.pop(number % len(held))
             node.give_back(SlotKind.MAP, given_back)
-            free |= set(spread(given_back))
+            free |= set(spread(given_back.intervals()))
         assert len(free) == node.free[SlotKind.MAP]
         assert SLOTS - len(free) == node.used(SlotKind.MAP)
-        assert sorted(free) == sorted(spread(node.room[SlotKind.MAP]))
+        assert sorted(free) == sorted(spread(node.free.of(SlotKind.MAP).intervals()))
         assert (node.open_nodes.maps.first_from(0) == 0) == bool(free)
 
 

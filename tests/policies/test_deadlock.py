@@ -91,7 +91,7 @@ def test_room_too_narrow_for_a_map_is_no_free_slot():
     trackers.scheduler.handle(NodeLost(7.0, "n1"))
 
     assert [] == kills(trackers.asked("n2", 9.0))
-    assert any(trackers.state.nodes["n2"].free.values())
+    assert any(trackers.state.nodes["n2"].free[kind] for kind in SlotKind)
     (kill,) = kills(trackers.asked("n2", 7.0 + PATIENCE_S))
     assert kill.reason.code is ReasonCode.GAVE_WAY
 

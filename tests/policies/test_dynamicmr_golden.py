@@ -6,6 +6,7 @@ from tests.runs import map_reduce
 
 from sluice.core.commands import Kill
 from sluice.core.events import TaskFinished
+from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
@@ -189,8 +190,8 @@ def g7_trackers():
 def free_a_slot(trackers, node_id):
     """A node like the others but with a map slot that idles."""
     node = trackers.state.nodes[node_id]
-    node.free[MAP] += 1
-    node.room[MAP].append((9, 1))
+    node.free.maps.total += 1
+    node.free.maps.give_back(SlotSpan(9, 1))
     node.node = type(node.node)(node_id=node_id, map_slots=node.node.map_slots + 1)
     trackers.state.slots[MAP] += 1
 

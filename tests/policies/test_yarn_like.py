@@ -55,7 +55,7 @@ class Watch:
 
     @property
     def containers(self):
-        return sum(node.containers for node in self.state.nodes.values() if node.is_up)
+        return sum(node.free.containers.total for node in self.state.nodes.values() if node.is_up)
 
     def ramp_of(self, job):
         weights = math.fsum(other.job.weight for other in self.state.active.values())

@@ -15,6 +15,7 @@ from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey, NodeLost, TaskFinished
+from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node
@@ -446,7 +447,7 @@ def test_an_end_of_this_very_instant_does_not_count_after_a_kill():
     key = AttemptKey(JobId("A"), 0, 0, 1)
     reason = Reason(ReasonCode.FIRST_IN_LINE)
     node, phase = scheduler.state.nodes[NodeId("n0")], entry.phases[0]
-    slots = ((0, 1),)
+    slots = SlotSpan(0, 1)
     attempt = Attempt(phase, node, 0.0, 0, 1, 1, SlotKind.MAP, slots, None, False, reason)
     execution.begin(attempt, 0.0)
     at_s, work_over = agenda.next_at_s, agenda.pop()

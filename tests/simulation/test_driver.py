@@ -16,10 +16,10 @@ from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.transitions import JobState
 from sluice.policies.fifo import Fifo
 from sluice.simulation import driver
-from sluice.simulation.agenda import Agenda, Rank
+from sluice.simulation.agenda import TASK_RANK, WAKE_RANK, Agenda
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(list(Rank))), max_size=30))
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(TASK_RANK, WAKE_RANK)), max_size=30))
 def test_the_agenda_goes_by_instant_then_rank_then_order_of_adding(things):
     agenda = Agenda()
     for number, (at_s, rank) in enumerate(things):

@@ -2,7 +2,7 @@
 
 A simulation of a day ends millions of attempts, and nothing reads them before its end. As objects
 each takes 600 bytes, and the collector walks over all of them. Here an attempt is one packed row of
-48 bytes and 4 bytes of flags; `Attempt` objects are made again when a row is read.
+48 bytes; `Attempt` objects are made again when a row is read.
 
 What few attempts have does not fit a row: several tasks counted as one, divided slots, measured
 usage, outputs, an error. Such attempts are kept as they are, by the number of their row.
@@ -17,20 +17,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from struct import Struct
 from typing import Final, overload
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
 
 # phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
 _ROW: Final = Struct("<IIIIIIddd")
-_PAIRS: Final = Struct("<QQQddd")  # the same bytes: each pair of whole numbers written as one
+# The same bytes, each pair of whole numbers written as one. Machine numbers are packed faster.
+_PAIRS: Final = Struct("QQQddd" if sys.byteorder == "little" else "<QQQddd")
 _ROW_BYTES: Final = 48
 # Part of every digest, so that it changes with the columns.
 _DIGEST_VERSION: Final = b"columns 1"
@@ -40,8 +44,7 @@ _unpack_from: Final = _ROW.unpack_from
 _Fields = tuple[int, int, int, int, int, int, float, float, float]
 
 _MOOT: Final = 1
-_UNDONE: Final = 2
-_REASON_SHIFT: Final = 2
+_REASON_SHIFT: Final = 1
 
 _DONE: Final = AttemptState.DONE
 _MAP: Final = SlotKind.MAP
@@ -61,7 +64,12 @@ class AttemptLog:
     def __init__(self) -> None:
         self._count = 0
         self._chunks: list[bytearray] = []
-        self._notes = array("I")  # for each row its reason and flags, which no trace shows
+        # What no trace shows, the reason and whether it was moot, is mostly that of the row before:
+        # the rows at which it changes, and the reason and flag from there on.
+        self._note_rows = array("I")
+        self._notes = array("I")
+        self._last_note = -1
+        self._undone: set[int] = set()  # rows whose output was lost
         self._kept: dict[int, Attempt] = {}  # by row
         self._phases: list[PhaseEntry] = []
         self._nodes: list[NodeEntry] = []
@@ -101,11 +109,16 @@ class AttemptLog:
             self._chunks[-1], place * _ROW_BYTES,
             phase.log_number + (attempt.task << 32),
             attempt.number + (node.log_number << 32),
-            attempt.launch_slots[0][0] + (self._ending_of(attempt) << 32),
+            attempt.first_slot + (self._ending_of(attempt) << 32),
             attempt.started_at_s, ended_at_s, attempt.shuffled_at_s,
         )  # fmt: skip
         note = self._reason_number(attempt.reason) << _REASON_SHIFT
-        self._notes.append(note | _MOOT if attempt.is_moot else note)
+        if attempt.is_moot:
+            note |= _MOOT
+        if note != self._last_note:
+            self._last_note = note
+            self._note_rows.append(row)
+            self._notes.append(note)
         if not _is_plain(attempt):
             self._kept[row] = attempt
             self._has_groups = self._has_groups or attempt.tasks > 1
@@ -174,7 +187,7 @@ class AttemptLog:
 
     def undo(self, row: int) -> None:
         """The output of a done attempt is lost."""
-        self._notes[row] |= _UNDONE
+        self._undone.add(row)
         kept = self._kept.get(row)
         if kept is not None:
             kept.is_undone = True
@@ -231,17 +244,17 @@ class AttemptLog:
         fields = self._row(row)
         phase, node = self._phases[fields[0]], self._nodes[fields[3]]
         state, slot_kind, locality, is_copy, _ = self._ending_list[fields[5]]
-        note = self._notes[row]
+        note = self._notes[bisect_right(self._note_rows, row) - 1]
         reason = self._reason_list[note >> _REASON_SHIFT]
         attempt = Attempt(
-            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, ((fields[4], 1),),
+            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, SlotSpan(fields[4], 1),
             locality, is_copy, reason,
         )  # fmt: skip
         attempt.state = state
         attempt.finished_at_s = fields[7]
         attempt.shuffled_at_s = fields[8]
         attempt.is_moot = note & _MOOT != 0
-        attempt.is_undone = note & _UNDONE != 0
+        attempt.is_undone = row in self._undone
         return attempt
 
     def _row(self, row: int) -> _Fields:
@@ -298,6 +311,6 @@ def _is_plain(attempt: Attempt) -> bool:
         and attempt.kill_reason is None
         and attempt.reserved is None
         and attempt.width == 1.0
-        and attempt.slots is attempt.launch_slots
+        and attempt.lent_slot < 0
         and not attempt.outputs
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import SluiceError
 from sluice.model.job import SlotKind
@@ -53,7 +53,9 @@ def check_start(
         raise WrongDecision(
             f"{tasks} tasks of {phase.job.job_id} at once, but its tasks are not alike"
         )
-    needed = tasks if slot_kind is _CONTAINER else tasks * units[phase.kind]
+    needed = tasks
+    if units is not WHOLE_SLOTS and slot_kind is not _CONTAINER:
+        needed = tasks * units[phase.kind]
     if needed > node.free[slot_kind] or not node.is_up:
         raise WrongDecision(
             f"{tasks} tasks, {needed} units, were assigned to {node.node_id}, which has"

@@ -17,11 +17,12 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Interval, Launch, Locality
 from sluice.core.events import AttemptKey, Usage
+from sluice.core.free_slots import SlotSpan
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
 from sluice.core.ranking import in_heap_order
 from sluice.core.reasons import Reason
-from sluice.core.transitions import ATTEMPT_ENDS, JOB_ENDS, AttemptState, JobState
+from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -39,6 +40,10 @@ __all__ = [
 ]
 
 _NEVER: Final = math.nan
+# A look-up on the Enum itself takes 0.1 us.
+_LAUNCHED: Final = AttemptState.LAUNCHED
+_RUNNING: Final = AttemptState.RUNNING
+_KILLING: Final = AttemptState.KILLING
 _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
@@ -46,13 +51,14 @@ _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 class Attempt:
     """One try of one task (or of `tasks` alike ones), from launch to end.
 
-    slots: what it holds of its node, in units where slots are divided; `launch_slots`: the slots
-    that its launch names. `works_from_s` and `ends_at_s` are for the simulator, which knows ahead
-    when its own work starts and ends; the scheduler never reads them.
+    span: the slots that it holds of its node, in units where slots are divided; `slots`: the same
+    as intervals; `launch_slots`: the slots that its launch names. `works_from_s`, `ends_at_s`,
+    `work_s` and `progress_max` are for the simulator, which knows ahead when its own work starts
+    and ends; the scheduler never reads them.
     """
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
-    state = AttemptState.LAUNCHED
+    state: AttemptState = _LAUNCHED  # a name on a class would be looked up for each attempt
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     progress: float = 0.0
@@ -67,6 +73,12 @@ class Attempt:
     reserved: Resources | None = None
     works_from_s: float = _NEVER
     ends_at_s: float = _NEVER
+    work_s: float = _NEVER  # of its own, without fetching
+    progress_max: float = 1.0  # below 1 if it hangs
+    lent_slot: int = -1  # where slots are divided: the one in which its units begin
+    # Its neighbours among the running attempts, for `RunningAttempts` alone.
+    before: Attempt | None = None
+    after: Attempt | None = None
     # Named tuples, made when they are asked for: in most simulations they never are.
     _key: AttemptKey | None = None
     _launch: Launch | None = None
@@ -81,7 +93,7 @@ class Attempt:
         number: int,
         tasks: int,
         slot_kind: SlotKind,
-        slots: tuple[Interval, ...],
+        span: SlotSpan,
         locality: Locality | None,
         is_copy: bool,  # noqa: FBT001  # as above
         reason: Reason,
@@ -93,7 +105,7 @@ class Attempt:
         self.number = number
         self.tasks = tasks
         self.slot_kind = slot_kind
-        self.slots = self.launch_slots = slots
+        self.span = span
         self.locality = locality
         self.is_copy = is_copy
         self.reason = reason
@@ -101,7 +113,23 @@ class Attempt:
     @property
     def has_ended(self) -> bool:
         """Whether it runs no more, with whatever outcome."""
-        return self.state in ATTEMPT_ENDS
+        state = self.state
+        return state is not _LAUNCHED and state is not _RUNNING and state is not _KILLING
+
+    @property
+    def slots(self) -> tuple[Interval, ...]:
+        """The slots or units that it holds, as intervals."""
+        return self.span.intervals()
+
+    @property
+    def launch_slots(self) -> tuple[Interval, ...]:
+        """The slots that its launch names."""
+        return self.slots if self.lent_slot < 0 else ((self.lent_slot, 1),)
+
+    @property
+    def first_slot(self) -> int:
+        """The first slot that its launch names."""
+        return self.span.first if self.lent_slot < 0 else self.lent_slot
 
     @property
     def key(self) -> AttemptKey:
@@ -129,9 +157,9 @@ class PhaseEntry:
     """One phase of one job, as it is now."""
 
     __slots__ = (
-        "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued", "job",
-        "job_id", "kind", "log_ending", "log_number", "log_reason", "lost", "needed_by", "pending",
-        "phase", "retries", "running", "siblings", "tasks",
+        "after", "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued",
+        "job", "job_id", "kind", "log_ending", "log_number", "log_reason", "lost", "needed_by",
+        "pending", "phase", "retries", "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
@@ -139,6 +167,7 @@ class PhaseEntry:
         self.job_id = job.job_id
         self.index = index
         self.phase: Phase = job.job.phases[index]
+        self.after = self.phase.after  # the phases that it reads from, by index
         self.tasks = self.phase.tasks
         # Done tasks after which later phases may start; 1e-9 keeps 0.07 * 100 from asking for 8.
         self.enough = math.ceil(slowstart * self.tasks - 1e-9)
@@ -174,7 +203,10 @@ class PhaseEntry:
     def has_inputs(self) -> bool:
         """All phases before it are done, so that what its tasks read is there."""
         phases = self.job.phases
-        return all(phases[index].is_done for index in self.phase.after)
+        for index in self.after:  # noqa: SIM110  # a generator takes longer
+            if phases[index].done < phases[index].tasks:
+                return False
+        return True
 
     @property
     def line_key(self) -> tuple[int, int]:
@@ -185,7 +217,25 @@ class PhaseEntry:
     def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
         phases = self.job.phases
-        return sum(max(0, phases[index].enough - phases[index].done) for index in self.phase.after)
+        return sum([max(0, phases[index].enough - phases[index].done) for index in self.after])
+
+
+class _Place:
+    """The place of a phase in a backlog. added: keeps two places of one phase apart."""
+
+    __slots__ = ("added", "index", "phase", "release_seq")
+
+    def __init__(self, phase: PhaseEntry, added: int) -> None:
+        self.phase = phase
+        self.added = added
+        self.release_seq, self.index = phase.line_key
+
+    def __lt__(self, other: _Place) -> bool:
+        if self.release_seq != other.release_seq:
+            return self.release_seq < other.release_seq
+        if self.index != other.index:
+            return self.index < other.index
+        return self.added < other.added
 
 
 class Backlog:
@@ -194,23 +244,22 @@ class Backlog:
     __slots__ = ("_added", "_heap")
 
     def __init__(self) -> None:
-        # The running number keeps two entries of one phase from being compared by phase.
-        self._heap: list[tuple[tuple[int, int], int, PhaseEntry]] = []
+        self._heap: list[_Place] = []
         self._added = 0
 
     def add(self, phase: PhaseEntry) -> None:
         self._added += 1
-        heappush(self._heap, (phase.line_key, self._added, phase))
+        heappush(self._heap, _Place(phase, self._added))
 
     def phases(self) -> set[PhaseEntry]:
         """All of them, in no order."""
-        return {entry[2] for entry in self._heap if entry[2].is_queued}
+        return {place.phase for place in self._heap if place.phase.is_queued}
 
     def first(self) -> PhaseEntry | None:
         """The first phase; phases with nothing left are dropped on the way."""
         heap = self._heap
         while heap:
-            phase = heap[0][2]
+            phase = heap[0].phase
             if phase.is_queued:
                 return phase
             heappop(heap)
@@ -226,7 +275,8 @@ class Backlog:
 
     def _walk(self) -> Iterator[PhaseEntry]:
         last: PhaseEntry | None = None
-        for _, _, phase in in_heap_order(self._heap):
+        for place in in_heap_order(self._heap):
+            phase = place.phase
             # A phase that left and came back is in the heap twice.
             if phase.is_queued and phase is not last:
                 last = phase
@@ -270,7 +320,10 @@ class JobEntry:
     @property
     def running(self) -> int:
         """Tasks of all its phases that run."""
-        return sum([phase.running for phase in self.phases])
+        running = 0
+        for phase in self.phases:
+            running += phase.running
+        return running
 
     @property
     def held(self) -> int:

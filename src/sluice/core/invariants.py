@@ -195,7 +195,7 @@ def _check_slots(node: NodeEntry, kind: SlotKind, taken: list[Interval]) -> None
     """Free slots and held ones make up the node's, without gap or overlap."""
     where = f"{node.node_id}, {kind.value} slots"
     most = node.all_units(kind)
-    room = node.room[kind]
+    room = node.free.of(kind).intervals()
     free, used = _total(room), _total(taken)
     assert node.free[kind] == free, f"{where}: free is {node.free[kind]}, intervals say {free}"
     assert free + used == most, f"{where}: {free} free and {used} held are not {most}"

@@ -1,8 +1,7 @@
-"""One node of the cluster, as it is now: its free slots, as intervals, and its reserved resources.
+"""One node of the cluster, as it is now: its free slots and its reserved resources.
 
-The lowest free slot is always used first. Where slots of one kind are lent to tasks of another that
-need more or less, a slot is divided into units (see `SlotUnits`), and what is free is counted in
-those.
+Where slots of one kind are lent to tasks of another that need more or less, a slot is divided into
+units (see `SlotUnits`), and what is free is counted in those.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping
-from heapq import heappop, heappush, heapreplace
 from itertools import zip_longest
 from typing import Final
 
-from sluice.core.commands import Interval
+from sluice.core.free_slots import FreeByKind, FreeSlots, SlotSpan
 from sluice.core.open_nodes import OpenNodes
 from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING, Resources
 
 _NEVER: Final = math.nan
-# A look-up on the Enum itself is slow enough to show in a simulation.
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -39,9 +36,9 @@ class NodeEntry:
     """
 
     __slots__ = (
-        "_offers_containers", "_offers_maps", "_offers_reduces",
-        "containers", "done", "fault", "fault_at_s", "faults", "free", "index", "is_up",
-        "log_number", "node", "node_id", "open_nodes", "rack", "reserved", "rests_until_s", "room",
+        "_containers", "_offers_containers", "_offers_maps", "_offers_reduces",
+        "done", "fault", "fault_at_s", "faults", "free", "index", "is_up",
+        "log_number", "node", "node_id", "open_nodes", "rack", "reserved", "rests_until_s",
         "typed", "units",
     )  # fmt: skip
 
@@ -66,22 +63,28 @@ class NodeEntry:
         self.reserved = NOTHING
         self.done = array("I")  # rows of attempts whose output is here and may still be needed
         self.log_number = -1  # in the record of attempts, once one has ended here
-        # A node without any slots is limited by its resources alone.
-        self.containers = node.slots(_CONTAINER) or SLOTS_MAX
-        self.free = {kind: self.all_units(kind) for kind in SlotKind}
-        self.room: dict[SlotKind, list[Interval]] = {
-            kind: [(0, free)] if free else [] for kind, free in self.free.items()
-        }
+        self.free = FreeByKind(
+            node.slots(_MAP) * units[_MAP],
+            node.slots(_REDUCE) * units[_REDUCE],
+            # A node without any slots is limited by its resources alone.
+            node.slots(_CONTAINER) or SLOTS_MAX,
+        )
         # Whether it is in the index of nodes with room, by kind of slot.
         self._offers_maps = self._offers_reduces = self._offers_containers = False
-        self.typed = self.free[_MAP] + self.free[_REDUCE]  # units of all its typed slots
+        self._containers = node.slots(_CONTAINER)
+        self.typed = self.free.maps.total + self.free.reduces.total  # units of all its typed slots
         self.enter_room()
 
     def all_units(self, kind: SlotKind) -> int:
         """Units of all slots of a kind, free or not."""
+        return self.free.of(kind).total
+
+    def slots(self, kind: SlotKind) -> int:
+        """How many slots of a kind it has; none of a container if its resources alone limit it."""
         if kind is _CONTAINER:
-            return self.containers
-        return self.node.slots(kind) * self.units[kind]
+            return self._containers
+        total = self.free.of(kind).total
+        return total if self.units is WHOLE_SLOTS else total // self.units[kind]
 
     @property
     def is_set_aside(self) -> bool:
@@ -97,9 +100,9 @@ class NodeEntry:
         free = self.free
         maps = reduces = containers = 0
         if self.is_up:
-            containers = free[_CONTAINER]
-            if containers == self.containers:
-                maps, reduces = free[_MAP], free[_REDUCE]
+            containers = free.containers.count
+            if containers == free.containers.total:
+                maps, reduces = free.maps.count, free.reduces.count
                 if maps + reduces != self.typed:
                     containers = 0
         nodes, index = self.open_nodes, self.index
@@ -117,62 +120,39 @@ class NodeEntry:
         """Whether a slot of this kind would be used together with slots of the other manner."""
         free = self.free
         if kind is not _CONTAINER:
-            return free[_CONTAINER] != self.containers
-        return free[_MAP] + free[_REDUCE] != self.typed
+            return free.containers.count != free.containers.total
+        return free.maps.count + free.reduces.count != self.typed
 
-    def take_slots(self, kind: SlotKind, wanted: int) -> tuple[Interval, ...]:
+    def take_slots(self, kind: SlotKind, wanted: int) -> SlotSpan:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
-        before = self.free[kind]
-        self.free[kind] = before - wanted
-        if before == wanted or self._is_idle(kind, before):
+        free = self.free.of(kind)
+        was_idle = self._is_idle(free)
+        taken = free.take(wanted)
+        if was_idle or not free.count:
             self.enter_room()
-        heap = self.room[kind]
-        start, length = heap[0]
-        if length == wanted:
-            return (heappop(heap) if len(heap) > 1 else heap.pop(),)
-        if length > wanted:
-            heapreplace(heap, (start + wanted, length - wanted))
-            return ((start, wanted),)
-        return self._take_scattered(heap, wanted)
+        return taken
 
-    def _take_scattered(self, heap: list[Interval], wanted: int) -> tuple[Interval, ...]:
-        taken: list[Interval] = []
-        while wanted:
-            start, length = heappop(heap)
-            if length > wanted:
-                heappush(heap, (start + wanted, length - wanted))
-                length = wanted
-            wanted -= length
-            if taken and sum(taken[-1]) == start:
-                # Neighbours join again, so that intervals do not crumble for ever.
-                taken[-1] = (taken[-1][0], taken[-1][1] + length)
-            else:
-                taken.append((start, length))
-        return tuple(taken)
-
-    def give_back(self, kind: SlotKind, slots: tuple[Interval, ...]) -> None:
+    def give_back(self, kind: SlotKind, slots: SlotSpan) -> None:
         """Units that were taken are free again."""
-        before = after = self.free[kind]
-        room = self.room[kind]
-        for interval in slots:
-            after += interval[1]
-            if room:
-                heappush(room, interval)
-            else:
-                room.append(interval)
-        self.free[kind] = after
-        if not before or self._is_idle(kind, after):
+        free = self.free.of(kind)
+        was_full = not free.count
+        free.give_back(slots)
+        if was_full or self._is_idle(free):
             self.enter_room()
 
-    def _is_idle(self, kind: SlotKind, free: int) -> bool:
-        """Whether no slot of the manner that a kind belongs to would be taken with so many free."""
-        if kind is _CONTAINER:
-            return free == self.containers
-        return free + self.free[_REDUCE if kind is _MAP else _MAP] == self.typed
+    def _is_idle(self, free: FreeSlots) -> bool:
+        """Whether no slot is in use of the manner, typed or not, to which these slots belong."""
+        if free.count == free.total:
+            all_free = self.free
+            if free is all_free.containers:
+                return True
+            return all_free.maps.count + all_free.reduces.count == self.typed
+        return False
 
     def used(self, kind: SlotKind) -> int:
         """Units of a kind of slot in use."""
-        return self.all_units(kind) - self.free[kind]
+        free = self.free.of(kind)
+        return free.total - free.count
 
     def fits(self, wanted: Resources) -> bool:
         """Whether the resources are free.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.checks import check_start
 from sluice.core.commands import Command
 from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
@@ -22,6 +24,7 @@ _CONTAINER: Final = SlotKind.CONTAINER
 Decision = Command | Attempt
 
 
+@mypyc_attr(free_list_len=1)  # each decision makes one
 class Offer:
     """A node with room, in one decision. decisions: where its starts are added, in order."""
 
@@ -69,13 +72,13 @@ class Offer:
             task = pending.take_one()
         number = _number_of(phase, task, copy_of) if phase.retries or copy_of is not None else 1
         is_divided = state.units is not WHOLE_SLOTS and slot_kind is not _CONTAINER
-        slots = node.take_slots(slot_kind, state.units[phase.kind] if is_divided else tasks)
+        span = node.take_slots(slot_kind, state.units[phase.kind] if is_divided else tasks)
         attempt = Attempt(
-            phase, node, state.now_s, task, number, tasks, slot_kind, slots, locality,
+            phase, node, state.now_s, task, number, tasks, slot_kind, span, locality,
             copy_of is not None, reason,
         )  # fmt: skip
         if is_divided:
-            attempt.launch_slots = ((slots[0][0] // state.units[slot_kind], 1),)
+            attempt.lent_slot = span.first // state.units[slot_kind]
             attempt.width = state.units[phase.kind] / state.units[slot_kind]
         state.start(attempt)
         if reserve is not None:

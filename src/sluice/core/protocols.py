@@ -304,3 +304,13 @@ class TaskPolicy(Policy):
         return SlotShortage(
             f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """One policy for each kind of decision."""
+
+    admission: AdmissionPolicy
+    release: ReleasePolicy
+    tasks: TaskPolicy
+    pools: PoolPolicy

@@ -2,12 +2,13 @@
 
 Live events name an attempt by its key, so that they need an index by key. A simulation has the
 attempt itself in hand, and making and hashing a key for each attempt would cost as much as all else
-that a task costs. So the index by key is made at the first question by key, and kept from then on.
+that a task costs. So the attempts are a linked list, which is entered and left without hashing. The
+index by key is made at the first question by key, and kept from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView
+from collections.abc import Iterator, KeysView
 
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey
@@ -17,25 +18,46 @@ class RunningAttempts:
     """Reads like a dictionary from the key of an attempt to the attempt."""
 
     def __init__(self) -> None:
-        self._attempts: dict[Attempt, None] = {}
+        self._first: Attempt | None = None
+        self._last: Attempt | None = None
+        self._count = 0
         self._by_key: dict[AttemptKey, Attempt] | None = None
 
     def add(self, attempt: Attempt) -> None:
         """The attempt runs from now on."""
-        self._attempts[attempt] = None
+        last = self._last
+        if last is None:
+            self._first = attempt
+        else:
+            last.after = attempt
+            attempt.before = last
+        self._last = attempt
+        self._count += 1
         if self._by_key is not None:
             self._by_key[attempt.key] = attempt
 
     def remove(self, attempt: Attempt) -> None:
         """The attempt runs no more; KeyError if it did not run."""
-        del self._attempts[attempt]
+        before, after = attempt.before, attempt.after
+        if before is None:
+            if self._first is not attempt:
+                raise KeyError(attempt.key)
+            self._first = after
+        else:
+            before.after = after
+        if after is None:
+            self._last = before
+        else:
+            after.before = before
+        attempt.before = attempt.after = None
+        self._count -= 1
         if self._by_key is not None:
             del self._by_key[attempt.key]
 
     def _index(self) -> dict[AttemptKey, Attempt]:
         index = self._by_key
         if index is None:
-            index = self._by_key = {attempt.key: attempt for attempt in self._attempts}
+            index = self._by_key = {attempt.key: attempt for attempt in self.values()}
         return index
 
     def get(self, key: AttemptKey) -> Attempt | None:
@@ -49,7 +71,7 @@ class RunningAttempts:
         return key in self._index()
 
     def __len__(self) -> int:
-        return len(self._attempts)
+        return self._count
 
     def __iter__(self) -> Iterator[AttemptKey]:
         return iter(self._index())
@@ -58,10 +80,15 @@ class RunningAttempts:
         """As of a dictionary."""
         return self._index().keys()
 
-    def items(self) -> ItemsView[AttemptKey, Attempt]:
+    def items(self) -> list[tuple[AttemptKey, Attempt]]:
         """As of a dictionary."""
-        return self._index().items()
+        return [(attempt.key, attempt) for attempt in self.values()]
 
-    def values(self) -> KeysView[Attempt]:
-        """The attempts; no index is needed for them."""
-        return self._attempts.keys()
+    def values(self) -> list[Attempt]:
+        """The attempts as they are now; no index is needed for them."""
+        attempts: list[Attempt] = []
+        attempt = self._first
+        while attempt is not None:
+            attempts.append(attempt)
+            attempt = attempt.after
+        return attempts

@@ -10,8 +10,9 @@ unknown event is ordinary input: it is counted in `state.ignored` and changes no
 The same events give the same commands, whichever driver feeds them: the journal of events is the
 recovery log.
 
-There are two ways in, to one set of transitions: `handle` takes an event. `finish_attempt` and
-`complete_instant` are TaskFinished and Tick for a simulation, which has the attempt in hand.
+There are two ways in, to one set of transitions: `handle` takes an event. `finish_attempt`,
+`report_progress` and `complete_instant` are TaskFinished, TaskProgress and Tick for a simulation,
+which has the attempt in hand.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sluice.core import events as ev
@@ -31,12 +31,9 @@ from sluice.core.node_faults import drop_rested, record_fault, recover
 from sluice.core.offers import Decision, Offer
 from sluice.core.overruns import overrun_reason, overruns
 from sluice.core.protocols import (
-    AdmissionPolicy,
     Admit,
-    PoolPolicy,
+    Policies,
     Refuse,
-    ReleasePolicy,
-    TaskPolicy,
 )
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
@@ -44,6 +41,8 @@ from sluice.core.state import ClusterState
 from sluice.core.task_failures import gives_up
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
+
+__all__ = ["Policies", "Scheduler"]
 
 _TWIN_FINISHED = Reason(ReasonCode.TWIN_FINISHED)
 _JOB_ENDED = Reason(ReasonCode.JOB_ENDED)
@@ -55,16 +54,6 @@ _KILLING: Final = AttemptState.KILLING
 _SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policies:
-    """One policy for each kind of decision."""
-
-    admission: AdmissionPolicy
-    release: ReleasePolicy
-    tasks: TaskPolicy
-    pools: PoolPolicy
-
-
 class Scheduler:
     """Decides for one cluster; the module describes how."""
 
@@ -73,6 +62,7 @@ class Scheduler:
     ) -> None:
         self.policies = policies
         self.rules = rules or Rules()
+        self._by_heartbeat, self._wall_s = self.rules.by_heartbeat, self.rules.wall_s
         slowstart = self.rules.slowstart
         if policies.tasks.ignores_slowstart and not self.rules.is_live:
             slowstart = 0.0
@@ -112,6 +102,8 @@ class Scheduler:
     ) -> list[Decision]:
         """As `handle` of TaskFinished, for a driver that has the attempt in hand.
 
+        The list that is returned is used again for the next event.
+
         shuffled_at_s: NaN if the attempt fetches nothing.
         """
         decisions = self._begin(at_s)
@@ -123,6 +115,11 @@ class Scheduler:
             self._finish(attempt, finished_at_s)
         return decisions
 
+    def report_progress(self, attempt: Attempt, at_s: float, fraction: float) -> None:
+        """As `handle` of TaskProgress, for a driver that has the attempt, which runs, in hand."""
+        self._begin(at_s)
+        self.state.record_progress(attempt, fraction, at_s)
+
     def complete_instant(self, at_s: float) -> list[Decision]:
         """As `handle` of Tick."""
         self._begin(at_s)
@@ -132,8 +129,9 @@ class Scheduler:
     def _begin(self, at_s: float) -> list[Decision]:
         """Count an event; returns the list to which its decisions are added."""
         self.events += 1
-        decisions: list[Decision] = []
-        self._decisions = decisions
+        decisions = self._decisions
+        if decisions:  # the driver has carried them out
+            decisions.clear()
         self.pass_time(at_s)  # the clock never runs backwards, even if an event arrives late
         return decisions
 
@@ -286,7 +284,7 @@ class Scheduler:
         state = self.state
         if state.waiting or state.deferred:
             self._decide_jobs()
-        if self.rules.by_heartbeat:
+        if self._by_heartbeat:
             return
         self._decide_kills()
         wants_offer = self._tasks.wants_offer(state)
@@ -375,12 +373,14 @@ class Scheduler:
             self._end_job(entry, JobInput.ALL_DONE)
 
     def _decide_kills(self) -> None:
-        for key, reason in self._tasks.kills(self.state, self.state.now_s):
-            attempt = self.state.running.get(key)
-            if attempt is None:
-                raise WrongDecision(f"attempt {key} was to be killed but does not run")
-            self._ask_kill(attempt, reason)
-        wall_s = self.rules.wall_s
+        kills = self._tasks.kills(self.state, self.state.now_s)
+        if kills:  # not the empty tuple, which most policies answer
+            for key, reason in kills:
+                attempt = self.state.running.get(key)
+                if attempt is None:
+                    raise WrongDecision(f"attempt {key} was to be killed but does not run")
+                self._ask_kill(attempt, reason)
+        wall_s = self._wall_s
         if wall_s is None:
             return
         found, look_at_s = overruns(self.state.running.values(), self.state.now_s, wall_s)

@@ -22,12 +22,12 @@ def attempt_reason(attempt: Attempt) -> Reason | None:
         return Reason(ReasonCode.BEING_KILLED)
     if attempt.tasks > 1:
         return Reason(ReasonCode.COUNTED_TOGETHER, (("alike", attempt.tasks),))
-    for other in attempt.phase.copies.get(attempt.key.task, ()):
+    for other in attempt.phase.copies.get(attempt.task, ()):
         if other is attempt:
             continue
-        if attempt.launch.is_copy:
+        if attempt.is_copy:
             return Reason(ReasonCode.IS_COPY)
-        numbers = (("attempt", other.key.attempt), ("node", str(other.node.node_id)))
+        numbers = (("attempt", other.number), ("node", str(other.node.node_id)))
         return Reason(ReasonCode.HAS_COPY, numbers)
     return None
 

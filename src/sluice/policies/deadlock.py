@@ -12,13 +12,15 @@ Source: dynamicmr spec, section 6, erratum E12.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -29,7 +31,9 @@ from sluice.policies.dynamicmr.targets import Fractions
 
 PATIENCE_S: Final = 60.0
 
-_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_TYPED: Final = (_MAP, _REDUCE)
 _KILLING: Final = AttemptState.KILLING
 _NUMBER: Final = "E12"
 
@@ -40,15 +44,18 @@ class DeadlockBreaker(Decorator):
 
     def __init__(self, inner: TaskPolicy, fractions: Fractions) -> None:
         super().__init__(inner)
+        self._fills_by_inner = type(self).assign is DeadlockBreaker.assign
         self._fractions = fractions
         # When a slot that such a task could use became free last, or was free.
-        self._full_since_s = dict.fromkeys(_TYPED, 0.0)
+        self._maps_full_since_s = 0.0
+        self._reduces_full_since_s = 0.0
         self._checked_at_s = -math.inf
         self._rescued: dict[PhaseEntry, None] = {}
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
         self._state = state
+        self._units = self.slot_units
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
@@ -59,7 +66,7 @@ class DeadlockBreaker(Decorator):
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`: a slot has become free."""
-        self._full_since_s = dict.fromkeys(_TYPED, self._state.now_s)
+        self._maps_full_since_s = self._reduces_full_since_s = self._state.now_s
 
     # --- the right of way ---------------------------------------------------------------------
 
@@ -67,9 +74,21 @@ class DeadlockBreaker(Decorator):
         if self._rescued:
             yield from self._right_of_way(node)
         yield from self.inner.assign(node, state, now_s)
-        for kind in _TYPED:
-            if self._slot_for(node, kind) is not None:
-                self._full_since_s[kind] = now_s
+        self._note_idle(node, now_s)
+
+    def _note_idle(self, node: NodeEntry, now_s: float) -> None:
+        """Note for which kinds of task the node has an idle slot."""
+        if self._slot_for(node, _MAP) is not None:
+            self._maps_full_since_s = now_s
+        if self._slot_for(node, _REDUCE) is not None:
+            self._reduces_full_since_s = now_s
+
+    def fill(self, offer: Offer) -> None:
+        if self._rescued or not self._fills_by_inner:
+            super().fill(offer)
+            return
+        self.inner.fill(offer)
+        self._note_idle(offer.node, offer.now_s)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return True  # it notes which nodes have an idle slot, and may give a slot of either kind
@@ -86,10 +105,16 @@ class DeadlockBreaker(Decorator):
 
     def _slot_for(self, node: NodeEntry, kind: SlotKind) -> SlotKind | None:
         """An idle slot that a task of a kind may have, whatever loads and lines say."""
-        for slot_kind in (kind, *_TYPED):
-            if self._may_use(kind, slot_kind) and node.free[slot_kind] >= self.slot_units[kind]:
+        needed = self._units[kind]
+        if node.free[kind] >= needed:
+            return kind
+        for slot_kind in _TYPED:
+            if node.free[slot_kind] >= needed and self._may_use(kind, slot_kind):
                 return slot_kind
         return None
+
+    def _full_since_of(self, kind: SlotKind) -> float:
+        return self._maps_full_since_s if kind is _MAP else self._reduces_full_since_s
 
     def _may_use(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
         return slot_kind is kind or self._fractions.of(slot_kind) > 0
@@ -100,22 +125,27 @@ class DeadlockBreaker(Decorator):
         inner_s = super().wake_at_s(state, now_s)
         if not state.startable or not state.running:
             return inner_s
-        at_s = max(min(self._full_since_s.values()), self._checked_at_s) + PATIENCE_S
+        full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
+        at_s = max(full_since_s, self._checked_at_s) + PATIENCE_S
         return earlier(inner_s, max(at_s, math.nextafter(now_s, math.inf)))
 
-    def kills(self, state: ClusterState, now_s: float) -> Iterator[tuple[AttemptKey, Reason]]:
-        yield from super().kills(state, now_s)
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        kills = super().kills(state, now_s)
         if not state.startable or not state.running:
-            return
-        full_since_s = min(self._full_since_s.values())
+            return kills
+        full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
         if now_s - max(full_since_s, self._checked_at_s) < PATIENCE_S:
-            return
+            return kills
+        return chain(kills, self._ways_given(state, now_s))
+
+    def _ways_given(self, state: ClusterState, now_s: float) -> Iterator[tuple[AttemptKey, Reason]]:
+        """Reduces that end, so that tasks which they wait for have room."""
         self._checked_at_s = now_s
         for job, held in self._waiting_reduces(state).items():
             starved = next((phase for phase in job.phases if _is_starved(phase)), None)
             if starved is None:
                 continue
-            full_s = now_s - self._full_since_s[starved.kind]
+            full_s = now_s - self._full_since_of(starved.kind)
             if full_s < PATIENCE_S:
                 continue
             chosen = self._youngest(held, starved.kind)

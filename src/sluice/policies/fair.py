@@ -163,7 +163,7 @@ class Fair(JobOrder):
         load = self.order.load(kind)
         if load >= 1:
             return free
-        slots = node.node.slots(kind)
+        slots = node.slots(kind)
         return balance_line(load, slots) - slots + free
 
     def pick(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Locality
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.entries import Backlog, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
@@ -24,7 +24,10 @@ from sluice.policies.settings import FifoSettings
 from sluice.policies.speculation import with_copies, with_kills
 
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
-_KINDS: Final = (SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER)
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
+_KINDS: Final = (_MAP, _REDUCE, _CONTAINER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -38,7 +41,6 @@ class Fifo(JobOrder):
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
-        self._fills_own_slots = type(self).assign is Fifo.assign
         self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
 
     @classmethod
@@ -48,6 +50,16 @@ class Fifo(JobOrder):
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
+        self._maps = state.backlogs[_MAP]
+        self._reduces = state.backlogs[_REDUCE]
+        self._containers = state.backlogs[_CONTAINER]
+        self._fills_own_slots = type(self).assign is Fifo.assign
+
+    def _backlog(self, kind: SlotKind) -> Backlog:
+        """The released work of a kind, in order."""
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
@@ -71,19 +83,17 @@ class Fifo(JobOrder):
         if not self._fills_own_slots:
             super().fill(offer)
             return
-        free, backlogs = offer.node.free, offer.state.backlogs
+        free = offer.node.free
         for kind in _KINDS:
-            if not free[kind]:
-                continue
-            line = backlogs[kind]
-            while free[kind] and (phase := line.first()) is not None:
+            of_kind, line = free.of(kind), self._backlog(kind)
+            while of_kind.count and (phase := line.first()) is not None:
                 if phase.job.alike or phase.pending.is_placed:
                     super().fill(offer)  # the rest of the node, by `assign`
                     return
                 offer.start(phase, kind, _FIRST)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return not self._fills_own_slots or state.backlogs[slot_kind].first() is not None
+        return not self._fills_own_slots or self._backlog(slot_kind).first() is not None
 
     # --- task by task -------------------------------------------------------------------------
 
@@ -91,7 +101,7 @@ class Fifo(JobOrder):
         self._was_remote = False
 
     def has_waiting(self, kind: SlotKind) -> bool:
-        return self._state.backlogs[kind].first() is not None
+        return self._backlog(kind).first() is not None
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         return node.free[kind] > 0
@@ -103,7 +113,7 @@ class Fifo(JobOrder):
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        phase = self._state.backlogs[kind].first()
+        phase = self._backlog(kind).first()
         if phase is None or (self._was_remote and phase.pending.is_placed):
             return None
         if before is not None and self.job_place(phase.job, kind) > before.job:

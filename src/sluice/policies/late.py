@@ -327,7 +327,7 @@ class Late(JobOrder):
             and attempt.started_at_s <= youngest_s
             and attempt.tasks == 1
             and attempt.state in CAN_BE_COPIED
-            and attempt.key.task not in phase.copies
+            and attempt.task not in phase.copies
         ]
         if not slow:
             self._awake[phase.kind].pop(phase, None)
@@ -364,4 +364,9 @@ def _has_started_all(phase: PhaseEntry) -> bool:
     """Whether no task of its job waits for slots of its kind, and all its input is there."""
     if not phase.running or phase.is_done or phase.job.has_ended:
         return False
-    return phase.has_inputs and not any(one.is_queued for one in phase.siblings)
+    if not phase.has_inputs:
+        return False
+    for one in phase.siblings:  # noqa: SIM110  # a generator takes longer
+        if one.is_queued:
+            return False
+    return True

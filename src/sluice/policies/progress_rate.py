@@ -130,17 +130,17 @@ class NodeScores:
         self._state = state
         self._scores: dict[NodeEntry, float] = {}
         self._ordered: list[float] = []  # of nodes that are up
+        # Nodes whose score has changed since, with the score in that list: each report of a node
+        # changes it once for each attempt there, and the list is read between reports.
+        self._listed: dict[NodeEntry, float] = {}
         self._seen_changes = -1
 
     def add(self, node: NodeEntry, progress: float) -> None:
         """The attempts of a node have made that much progress (lost it, if below 0)."""
         before = self._scores.get(node, 0.0)
         self._scores[node] = before + progress
-        if self._seen_changes == self._state.node_changes and node.is_up:
-            if before:
-                del self._ordered[bisect_left(self._ordered, before)]
-            if before + progress:
-                insort(self._ordered, before + progress)
+        if node not in self._listed:
+            self._listed[node] = before
 
     def is_slow(self, node: NodeEntry, percent: float) -> bool:
         """Whether a node is below the percentile of all nodes that are up.
@@ -150,14 +150,29 @@ class NodeScores:
         """
         if self._seen_changes != self._state.node_changes:
             self._recount()
+        elif self._listed:
+            self._list_changed()
         if self._up < NODES_MIN:
             return False
         zeros = self._up - len(self._ordered)
         return self._scores.get(node, 0.0) < percentile(self._ordered, percent, zeros)
 
+    def _list_changed(self) -> None:
+        """Bring the ordered scores up to date."""
+        ordered = self._ordered
+        for node, before in self._listed.items():
+            after = self._scores[node]
+            if node.is_up and after != before:
+                if before:
+                    del ordered[bisect_left(ordered, before)]
+                if after:
+                    insort(ordered, after)
+        self._listed.clear()
+
     def _recount(self) -> None:
         """Nodes have joined or were lost."""
         self._seen_changes = self._state.node_changes
+        self._listed.clear()
         up = [node for node in self._state.nodes.values() if node.is_up]
         self._up = len(up)
         self._scores = {node: self._scores[node] for node in up if node in self._scores}
@@ -185,7 +200,7 @@ class ProgressRates:
         if rates is None:
             rates = self.phases[attempt.phase] = PhaseRates()
         rates.running[attempt] = None
-        self.copies += attempt.launch.is_copy
+        self.copies += attempt.is_copy
 
     def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -199,7 +214,7 @@ class ProgressRates:
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         phase = attempt.phase
-        self.copies -= attempt.launch.is_copy
+        self.copies -= attempt.is_copy
         self.phases[phase].end(attempt)
         counted = self._counted.pop(attempt, 0.0)
         self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - counted)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.place_order import Order, Ranked
@@ -18,6 +18,9 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
 from sluice.policies.fair_shares import Claim, fill
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
 
 Key = tuple[Any, ...]
 
@@ -179,28 +182,45 @@ def _place_phase(place: PhasePlace, jobs: Order[PhasePlace]) -> None:
         jobs.remove(place)
 
 
+class _KindShares:
+    """The order of the pools for one kind of task, and the counts of all of them together."""
+
+    __slots__ = ("demand", "pools", "running")
+
+    def __init__(self) -> None:
+        self.pools: Order[PoolShare] = Order()
+        self.demand = 0
+        self.running = 0
+
+
 class ShareOrder:
     """Pools by share, one order for each kind of task; an index over the state."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._shares: dict[tuple[PoolEntry, SlotKind], PoolShare] = {}
-        self._pools: dict[SlotKind, Order[PoolShare]] = {kind: Order() for kind in SlotKind}
-        self.demand: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
-        self.running: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
-        self._touched: dict[PhaseEntry, None] = {}  # changed since the last question
+        self._maps = _KindShares()
+        self._reduces = _KindShares()
+        self._containers = _KindShares()
         self._places: dict[PhaseEntry, PhasePlace] = {}
-        state.observe(self, self.settle)
+        self._touched = state.touched_phases(self.settle)
 
-    def touch(self, phase: PhaseEntry) -> None:
-        """The phase changed; it is counted at the next question."""
-        self._touched[phase] = None
+    def _of(self, kind: SlotKind) -> _KindShares:
+        """The pools by their shares of a kind, up to date."""
+        if len(self._touched):
+            self.settle()
+        return self._kept(kind)
+
+    def _kept(self, kind: SlotKind) -> _KindShares:
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
 
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
-        for phase in self._touched:
-            self._count(phase)
-        self._touched.clear()
+        if len(self._touched):
+            for phase in self._touched.take():
+                self._count(phase)
 
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
@@ -212,17 +232,17 @@ class ShareOrder:
         if place is None:
             place = self._places[phase] = PhasePlace(phase, self.share(phase.job.pool, phase.kind))
             if place.pool_share.refresh_seniority():
-                self._pools[phase.kind].replace(place.pool_share)
+                self._kept(phase.kind).pools.replace(place.pool_share)
         elif place.demand == demand and place.running == running:
             return
-        share, kind = place.pool_share, phase.kind
-        if demand != place.demand:
-            share.demand += demand - place.demand
-            self.demand[kind] += demand - place.demand
-        share.running += running - place.running
-        self.running[kind] += running - place.running
+        share, kept = place.pool_share, self._kept(phase.kind)
+        more, more_running = demand - place.demand, running - place.running
+        share.demand += more
+        kept.demand += more
+        share.running += more_running
+        kept.running += more_running
         place.demand, place.running = demand, running
-        self._place_pool(share, self._pools[kind])
+        self._place_pool(share, kept.pools)
         jobs = share.jobs
         if jobs is not None:
             _place_phase(place, jobs)
@@ -249,10 +269,10 @@ class ShareOrder:
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
-        for kind, pools in self._pools.items():
+        for kind in SlotKind:
             share = self._shares.get((pool, kind))
             if share is not None and share.refresh_seniority():
-                pools.replace(share)
+                self._kept(kind).pools.replace(share)
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
@@ -263,21 +283,17 @@ class ShareOrder:
 
     def has_waiting(self, kind: SlotKind) -> bool:
         """Whether any task of a kind could start."""
-        if self._touched:
-            self.settle()
-        return self.demand[kind] > self.running[kind]
+        kept = self._of(kind)
+        return kept.demand > kept.running
 
     def first(self, kind: SlotKind) -> PoolShare | None:
         """The pool whose turn it is."""
-        if self._touched:
-            self.settle()
-        return self._pools[kind].first()
+        return self._of(kind).pools.first()
 
     def first_alone(self, kind: SlotKind, slots: int) -> PoolShare | None:
         """The pool that gets all of these slots, if one is that far behind the others."""
-        if self._touched:
-            self.settle()
-        first, bound = self._pools[kind].first(), self._pools[kind].second()
+        pools = self._of(kind).pools
+        first, bound = pools.first(), pools.second()
         if first is None or first.waiting < slots:
             return None
         last = first.key_at(first.running + slots - 1)
@@ -287,15 +303,12 @@ class ShareOrder:
 
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
         """All pools that can start something, in their order at the call."""
-        if self._touched:
-            self.settle()
-        return self._pools[kind].in_order()
+        return self._of(kind).pools.in_order()
 
     def load(self, kind: SlotKind, more: int = 0) -> float:
         """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""
-        if self._touched:
-            self.settle()
+        demand = self._of(kind).demand
         slots = self._state.slots[kind]
         if slots:
-            return (self.demand[kind] + more) / slots
-        return math.inf if self.demand[kind] else 0.0
+            return (demand + more) / slots
+        return math.inf if demand else 0.0

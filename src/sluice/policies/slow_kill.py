@@ -135,7 +135,7 @@ class SlowKill(Decorator):
         if math.isinf(limit_s) or not phase.has_inputs:
             return math.inf
         for attempt in lengths.running:
-            if attempt.state is not _KILLING and attempt.key.task not in lengths.killed:
+            if attempt.state is not _KILLING and attempt.task not in lengths.killed:
                 return self._from_s(attempt) + limit_s
         return math.inf
 
@@ -160,8 +160,8 @@ class SlowKill(Decorator):
             from_s = self._from_s(attempt)
             if from_s + limit_s >= now_s:  # as it was planned, for the difference rounds otherwise
                 break  # those that follow began later
-            if attempt.state is not _KILLING and attempt.key.task not in lengths.killed:
-                lengths.killed.add(attempt.key.task)
+            if attempt.state is not _KILLING and attempt.task not in lengths.killed:
+                lengths.killed.add(attempt.task)
                 numbers = (
                     ("ran_s", now_s - from_s),
                     ("mean_s", limit_s / TIMES_MEAN),

@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.offers import Offer
+from sluice.core.place_order import Order, Ranked
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
-from sluice.core.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -32,6 +33,14 @@ _SHARE: Final = Reason(ReasonCode.CONTAINER_SHARE)
 _OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
 
 
+class _JobPlace(Ranked):
+    """The place of a job among those that have something to start."""
+
+    def __init__(self, job: JobEntry) -> None:
+        super().__init__(0.0, "", job.release_seq)
+        self.job = job
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class YarnLike(TaskPolicy):
     """One pool of containers for all jobs."""
@@ -39,17 +48,37 @@ class YarnLike(TaskPolicy):
     name: ClassVar[str] = "yarn-like"
     Settings: ClassVar[type[Any]] = YarnLikeSettings
 
+    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+
     def attach(self, state: ClusterState) -> None:
         self._state = state
-        self._jobs: Ranking[JobEntry] = Ranking(_key)
-        state.observe(self, self._jobs.settle)
+        self._jobs: Order[_JobPlace] = Order()
+        self._places: dict[JobEntry, _JobPlace] = {}
+        self._touched = state.touched_phases(self._settle)
+        self._fills_own_slots = type(self).assign is YarnLike.assign
 
-    def touch(self, phase: PhaseEntry) -> None:
-        """Keep the order of jobs in step."""
-        self._jobs.touch(phase.job)
+    def _settle(self) -> None:
+        """Give the jobs whose phases have changed their places."""
+        for phase in self._touched.take():
+            self._place(phase.job)
+
+    def _place(self, job: JobEntry) -> None:
+        place = self._places.get(job)
+        if not _has_queued(job):
+            if place is not None:
+                self._jobs.remove(place)
+                del self._places[job]
+            return
+        if place is None:
+            place = self._places[job] = _JobPlace(job)
+        running = job.running
+        if running < job.promised:
+            self._jobs.put(place, 0, running / job.promised)
+        else:
+            self._jobs.put(place, 1, running / job.weight)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if not node.node.slots(_CONTAINER):
+        if not node.slots(_CONTAINER):
             return  # a node that is limited by its resources alone
         while node.free[_CONTAINER]:
             phase = self._next()
@@ -57,8 +86,31 @@ class YarnLike(TaskPolicy):
                 return
             yield Assignment(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
 
+    def fill(self, offer: Offer) -> None:
+        if not self._fills_own_slots:
+            super().fill(offer)
+            return
+        node = offer.node
+        if not node.slots(_CONTAINER):
+            return
+        while node.free.containers.count:
+            phase = self._next()
+            if phase is None:
+                return
+            offer.start(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
+
     def _next(self) -> PhaseEntry | None:
-        for job in self._jobs.in_order():
+        if len(self._touched):
+            self._settle()
+        first = self._jobs.first()
+        if first is None:
+            return None
+        if not self._state.promises:
+            phase = self._phase_of(first.job)
+            if phase is not None:
+                return phase  # as nearly always
+        for place in self._jobs.in_order():
+            job = place.job
             if self._state.promises and not _is_owed(job) and self._state.spare_containers() <= 0:
                 return None  # jobs below their promise come first, so none follows
             phase = self._phase_of(job)
@@ -68,22 +120,22 @@ class YarnLike(TaskPolicy):
 
     def _phase_of(self, job: JobEntry) -> PhaseEntry | None:
         """What the job would start next: later phases first, as far as their ramp allows."""
-        for phase in reversed(job.phases):
-            if phase.is_queued and phase.running < self._limit(phase):
+        phases = job.phases
+        for index in range(len(phases) - 1, -1, -1):
+            phase = phases[index]
+            if phase.is_queued and (phase.has_inputs or phase.running < self._ramp(phase)):
                 return phase
         return None
 
-    def _limit(self, phase: PhaseEntry) -> float:
+    def _ramp(self, phase: PhaseEntry) -> int:
         """Containers a phase may hold while the phases it reads from are unfinished."""
-        if phase.has_inputs:
-            return math.inf
         jobs, containers = self._state.active.values(), self._state.slots[_CONTAINER]
         share = containers * phase.job.job.weight / math.fsum(job.job.weight for job in jobs)
         ramp_share: float = self.settings.ramp
         ramp = max(1, math.floor(ramp_share * share))
         # Many small ramps must not add up to every container: one stays for the maps at least.
         most = min(math.floor(ramp_share * containers), containers - 1)
-        return min(ramp, phase.running + most - sum(map(_running_early, jobs)))
+        return int(min(ramp, phase.running + most - sum(map(_running_early, jobs))))
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         if any(node.slots(_CONTAINER) for node in nodes):
@@ -91,17 +143,17 @@ class YarnLike(TaskPolicy):
         return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        if phase.running >= self._limit(phase):
+        if not phase.has_inputs and phase.running >= self._ramp(phase):
             return Reason(ReasonCode.RAMP, (("running", phase.running),))
-        mine = _key(phase.job)
         if self._state.promises and not _is_owed(phase.job) and state.spare_containers() <= 0:
             return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(self._state.promises)),))
+        self._settle()
         ahead = 0
-        for job in self._jobs.in_order():
-            if job is phase.job:
+        for place in self._jobs.in_order():
+            if place.job is phase.job:
                 break
             ahead += 1
-        if ahead and mine is not None:
+        if ahead and _has_queued(phase.job):
             return Reason(
                 ReasonCode.JOB_OVER_SHARE, (("running", phase.job.running), ("jobs", ahead))
             )
@@ -116,13 +168,12 @@ def _running_early(job: JobEntry) -> int:
 
 def _is_owed(job: JobEntry) -> bool:
     """Whether the job runs less than it was promised."""
-    return job.running < job.promised
+    return job.promised > 0 and job.running < job.promised
 
 
-def _key(job: JobEntry) -> tuple[int, float, int] | None:
-    if not any(phase.is_queued for phase in job.phases):
-        return None
-    running = job.running
-    if running < job.promised:
-        return (0, running / job.promised, job.release_seq)
-    return (1, running / job.job.weight, job.release_seq)
+def _has_queued(job: JobEntry) -> bool:
+    """Whether any of its phases has tasks to start."""
+    for phase in job.phases:  # noqa: SIM110  # a generator takes longer
+        if phase.is_queued:
+            return True
+    return False

@@ -10,7 +10,6 @@ the numbers of two native objects, and each task passes through here once.
 from __future__ import annotations
 
 import math
-from enum import IntEnum
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -18,17 +17,12 @@ from mypy_extensions import i64, mypyc_attr
 _RANK_SHIFT: Final = 56  # the running number has all bits below
 
 
-class Rank(IntEnum):
-    """Order of events at one instant."""
-
-    TASK = 0
-    NODE = 1
-    SUBMISSION = 2
-    HEARTBEAT = 3
-    WAKE = 4
-
-
-TASK_RANK, NODE_RANK, SUBMISSION_RANK, HEARTBEAT_RANK, WAKE_RANK = (int(rank) for rank in Rank)
+# Ranks: the order of events at one instant.
+TASK_RANK: Final = 0
+NODE_RANK: Final = 1
+SUBMISSION_RANK: Final = 2
+HEARTBEAT_RANK: Final = 3
+WAKE_RANK: Final = 4
 
 
 @mypyc_attr(free_list_len=1)  # one is taken off as another is added

@@ -72,7 +72,8 @@ class SharedNodes:
         self._leave(run, now_s)
         settle_all(self._touched, now_s)
 
-    def progress(self, key: AttemptKey, now_s: float) -> float:
+    def progress(self, attempt: Attempt, now_s: float) -> float:
+        key = attempt.key
         run = self._runs.get(key)
         if run is None:
             return 1.0  # its end is on the agenda for this instant

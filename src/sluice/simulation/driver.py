@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar
@@ -26,6 +26,7 @@ from sluice.core.events import (
     NodeLost,
     TaskFailed,
     TaskFinished,
+    TaskProgress,
     Tick,
 )
 from sluice.core.offers import Decision
@@ -40,7 +41,7 @@ from sluice.simulation.faults import NodeFaults
 from sluice.simulation.heartbeats import Heartbeats
 from sluice.simulation.loss_limit import LossLimit
 from sluice.simulation.placement import BlockPlacement
-from sluice.simulation.progress import ProgressReports
+from sluice.simulation.progress import ProgressReports, Report
 from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
@@ -85,6 +86,7 @@ class Simulation:
         gate = self._may_begin_work if self._tasks.gates_work else None
         # The same as `_execution` where attempts have their own speed: calls of it are direct.
         self._own_speed: OwnSpeed | None = None
+        self._through_events = self.through_events  # a class variable is looked up
         self._execution: Execution
         if settings.contention == "shared":
             from sluice.simulation.contention import SharedNodes
@@ -176,18 +178,18 @@ class Simulation:
     # --- what happens -------------------------------------------------------------------------
 
     def _happen(self, item: object, now_s: float) -> None:
-        if isinstance(item, TaskFinished | TaskFailed):
+        if item is None:
+            self._wakes -= 1
+            self._report_all_progress(now_s)
+        elif isinstance(item, TaskFinished | TaskFailed):
             self._end(item, now_s)
         elif isinstance(item, Job):
             self._submit(item, now_s)
         elif isinstance(item, NodeHeartbeat):
             self._beat(item, now_s)
-        elif item is not None:
+        else:
             assert callable(item)
             item(now_s)  # a model's own step
-        else:
-            self._wakes -= 1
-            self._report_all_progress(now_s)
 
     def _end_attempt(self, attempt: Attempt, now_s: float) -> None:
         """An attempt that was on the agenda itself ends well."""
@@ -203,23 +205,21 @@ class Simulation:
         if self._unreported:
             self._unreported.discard(attempt.key)
         ends_at_s, fetched_at_s = attempt.ends_at_s, attempt.works_from_s
-        decisions: Sequence[Decision]
-        if self.through_events:
+        if self._through_events:
             shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
             key, tasks = attempt.key, attempt.tasks
-            decisions = self._scheduler.handle(
-                TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s)
-            )
+            end = TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s)
+            decisions: list[Decision] = list(self._scheduler.handle(end))
         else:
             decisions = self._scheduler.finish_attempt(attempt, now_s, ends_at_s, fetched_at_s)
         if decisions:
             self._carry_out(decisions, now_s)
         self._note_done(attempt.phase, now_s)
 
-    def _complete(self, now_s: float) -> Sequence[Decision]:
+    def _complete(self, now_s: float) -> list[Decision]:
         """End the instant; returns what the scheduler decides."""
-        if self.through_events:
-            return self._scheduler.handle(Tick(now_s))
+        if self._through_events:
+            return list(self._scheduler.handle(Tick(now_s)))
         return self._scheduler.complete_instant(now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
@@ -242,7 +242,7 @@ class Simulation:
             self._unreported.discard(key)
         commands = self._scheduler.handle(end)
         if commands:
-            self._carry_out(commands, now_s)
+            self._carry_out(list(commands), now_s)
         # To look among the running attempts would hash the whole key.
         self._note_done(self._state.jobs[key[0]].phases[key[1]], now_s)
 
@@ -271,8 +271,7 @@ class Simulation:
             else:
                 self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
-            for progress in self._progress.of_node(beat.node_id, now_s):
-                self._scheduler.handle(progress)
+            self._report_progress(self._progress.of_node(beat.node_id, now_s), now_s)
         if self._has_gate:
             self._execution.resume(beat.node_id, now_s)
         self._handle(beat)
@@ -282,17 +281,23 @@ class Simulation:
     def _report_all_progress(self, now_s: float) -> None:
         """Without heartbeats, a policy that asked to be woken gets the progress of all attempts."""
         if self._progress is not None:
-            for progress in list(self._progress.of_all(now_s)):
-                self._scheduler.handle(progress)
+            self._report_progress(self._progress.of_all(now_s), now_s)
+
+    def _report_progress(self, reports: list[Report], now_s: float) -> None:
+        for attempt, fraction in reports:
+            if self._through_events:
+                self._scheduler.handle(TaskProgress(now_s, attempt.key, fraction))
+            else:
+                self._scheduler.report_progress(attempt, now_s, fraction)
 
     # --- what the scheduler asks ------------------------------------------------------------
 
     def _handle(self, event: JobSubmitted | NodeHeartbeat | NodeJoined | NodeLost) -> None:
         commands = self._scheduler.handle(event)
         if commands:
-            self._carry_out(commands, event.at_s)
+            self._carry_out(list(commands), event.at_s)
 
-    def _carry_out(self, decisions: Sequence[Decision], now_s: float) -> None:
+    def _carry_out(self, decisions: list[Decision], now_s: float) -> None:
         for command in decisions:
             if type(command) is Attempt:
                 if self._own_speed is not None:

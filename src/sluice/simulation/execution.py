@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -15,7 +14,7 @@ from sluice.core.events import AttemptKey, FailureKind, TaskFailed
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
-from sluice.simulation.efforts import Efforts, PhaseEffort
+from sluice.simulation.efforts import Efforts, Mishap, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
 # Asked when an attempt has fetched its input: whether it begins its own work now.
@@ -36,7 +35,7 @@ class Execution(Protocol):
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         """Stop a running attempt: it was killed, or its node failed."""
 
-    def progress(self, key: AttemptKey, now_s: float) -> float:
+    def progress(self, attempt: Attempt, now_s: float) -> float:
         """Progress of a running attempt, 0 to 1, of its fetching and work together."""
 
     hears_each_task: bool
@@ -132,13 +131,14 @@ class OwnSpeed:
         work_s = effort.work_s if each_s is None else each_s[attempt.task]
         if attempt.locality is not None:
             work_s *= self._efforts.locality_factor(attempt.locality)
+        attempt.work_s = work_s
         at_s = attempt.ends_at_s = from_s + work_s
         self._agenda.add(at_s, TASK_RANK, attempt)
 
     def _work_with_mishap(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
         key = attempt.key
-        mishap = self._efforts.mishap(key)
-        length_s = self._efforts.work_s(attempt.launch)
+        mishap = self._note_work(attempt, effort)
+        length_s = attempt.work_s
         if mishap.hangs:
             if self._timeout_s is None:
                 return
@@ -155,20 +155,31 @@ class OwnSpeed:
             return
         self._agenda.add(at_s, TASK_RANK, failure)
 
-    def progress(self, key: AttemptKey, now_s: float) -> float:
-        attempt = self._state.running[key]
-        mishap = self._efforts.mishap(key)
-        most = mishap.hangs_at if mishap.hangs else 1.0
+    def progress(self, attempt: Attempt, now_s: float) -> float:
+        phase = attempt.phase
+        effort = self._efforts.phases[phase.job_id][phase.index]
+        if attempt.work_s != attempt.work_s:  # not a number: it still fetches
+            self._note_work(attempt, effort)
+        most = attempt.progress_max
         if not most:
             return 0.0
-        effort = self._efforts.phases[key.job_id][key.phase]
-        work_s = self._efforts.work_s(attempt.launch)
-        done_s = min(effort.fetch_s, now_s - attempt.started_at_s)
-        if not effort.fetches:
-            done_s = now_s - attempt.started_at_s
-        elif not math.isnan(attempt.works_from_s):
-            done_s += max(0.0, now_s - attempt.works_from_s)
-        return min(most, done_s / (effort.fetch_s + work_s))
+        done_s = now_s - attempt.started_at_s
+        if effort.fetches:
+            done_s = min(done_s, effort.fetch_s)
+            works_from_s = attempt.works_from_s
+            if now_s > works_from_s:  # false before its own work begins
+                done_s += now_s - works_from_s
+        share = done_s / (effort.fetch_s + attempt.work_s)
+        return min(most, share)
+
+    def _note_work(self, attempt: Attempt, effort: PhaseEffort) -> Mishap:
+        """Keep in the attempt how long its own work takes, and how far it gets."""
+        efforts = self._efforts
+        mishap = efforts.mishap(attempt.key)
+        attempt.progress_max = mishap.hangs_at if mishap.hangs else 1.0
+        work_s = effort.of(attempt.task) * efforts.locality_factor(attempt.locality)
+        attempt.work_s = work_s * mishap.factor * efforts.node_factor(attempt.node.node_id)
+        return mishap
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:
         if self._asking.pop(key, None) is not None:
@@ -197,8 +208,4 @@ class OwnSpeed:
 
 def _must_wait(phase: PhaseEntry) -> bool:
     """Whether a phase that it reads from has unfinished tasks."""
-    phases = phase.job.phases
-    for index in phase.phase.after:  # noqa: SIM110  # a generator takes longer
-        if phases[index].done < phases[index].tasks:
-            return True
-    return False
+    return not phase.has_inputs

@@ -8,20 +8,21 @@ report, as live ones do: an attempt that hangs is silent.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
 
 from sluice.core.entries import Attempt
-from sluice.core.events import AttemptKey, TaskProgress
+from sluice.core.events import AttemptKey
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.execution import Execution
+
+Report = tuple[Attempt, float]  # its progress, 0 to 1
 
 
 class ProgressReports:
     """The running attempts by node. unreported: ended attempts that are not reported yet."""
 
     def __init__(
-        self, state: ClusterState, execution: Execution, unreported: Container[AttemptKey]
+        self, state: ClusterState, execution: Execution, unreported: set[AttemptKey]
     ) -> None:
         self._execution = execution
         self._unreported = unreported
@@ -39,18 +40,22 @@ class ProgressReports:
         """As `AttemptObserver`."""
         del self._running[attempt.node.node_id][attempt]
 
-    def of_node(self, node_id: NodeId, now_s: float) -> list[TaskProgress]:
+    def of_node(self, node_id: NodeId, now_s: float) -> list[Report]:
         """The report of one node."""
-        reports = []
-        for attempt in self._running.get(node_id, ()):
-            if attempt.key not in self._unreported:
-                progress = self._execution.progress(attempt.key, now_s)
+        reports: list[Report] = []
+        running = self._running.get(node_id)
+        if running is None:
+            return reports
+        unreported = self._unreported
+        for attempt in running:
+            if not unreported or attempt.key not in unreported:
+                progress = self._execution.progress(attempt, now_s)
+                reported_at_s = attempt.progress_at_s
                 # The first report is made in any case; before it the instant is not a number.
-                if progress != attempt.progress or math.isnan(attempt.progress_at_s):
-                    reports.append(TaskProgress(now_s, attempt.key, progress))
+                if progress != attempt.progress or math.isnan(reported_at_s):
+                    reports.append((attempt, progress))
         return reports
 
-    def of_all(self, now_s: float) -> Iterator[TaskProgress]:
+    def of_all(self, now_s: float) -> list[Report]:
         """The reports of all nodes."""
-        for node_id in self._running:
-            yield from self.of_node(node_id, now_s)
+        return [one for node_id in self._running for one in self.of_node(node_id, now_s)]

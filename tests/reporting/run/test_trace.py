@@ -13,6 +13,7 @@ from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
+from sluice.core.free_slots import SlotSpan
 from sluice.core.pending import PendingTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_ENDS
@@ -31,6 +32,15 @@ ids = st.text(min_size=1, max_size=12)
 instants_s = st.one_of(
     st.floats(0, 1e18, allow_nan=False), st.integers(0, 10**6), st.just(5e-324), st.just(0.1 + 0.2)
 )
+
+
+def span_of(intervals):
+    """What an attempt holds that has these slots."""
+    span = None
+    for first, count in reversed(intervals):
+        before = SlotSpan(first, count)
+        before.more, span = span, before
+    return span
 
 
 @st.composite
@@ -56,7 +66,7 @@ def attempts(draw):
     )
     attempt = Attempt(
         phase, node, draw(instants_s), launch.key.task, launch.key.attempt, launch.tasks,
-        launch.slot_kind, slots, launch.locality, launch.is_copy, launch.reason,
+        launch.slot_kind, span_of(slots), launch.locality, launch.is_copy, launch.reason,
     )  # fmt: skip
     attempt.finished_at_s = draw(instants_s)
     attempt.shuffled_at_s = draw(st.one_of(st.just(float("nan")), instants_s))

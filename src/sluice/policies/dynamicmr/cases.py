@@ -6,7 +6,9 @@ slot, 5 a map wherever its data lie. A case is asked for one start at a time.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import PoolEntry
 from sluice.core.protocols import Assignment
@@ -23,46 +25,47 @@ IN_TURN: Final = "in turn"
 BESIDE_DATA: Final = "near data"
 ANYWHERE: Final = "anywhere"
 
+_NONE: Final = Reason(ReasonCode.OWN_SLOT)
 _LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
 
 
-class Case(Protocol):
-    """One way of filling a slot."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Case:
+    """One way of filling a slot.
 
-    @property
-    def number(self) -> str:
-        """Its name in reasons, such as "PI 3" or "P1"."""
+    number: its name in reasons, such as "PI 3" or "P1".  asks: what it asks the line for: how, and
+    of which kind; cases that ask for the same at one moment are given the same.
+    goes_beyond_line: whether it may use slots beyond the balance line.
+    """
 
-    @property
-    def goes_beyond_line(self) -> bool:
-        """Whether it may use slots beyond the balance line."""
-
-    @property
-    def asks(self) -> tuple[str, SlotKind]:
-        """What it asks the line for: how, and of which kind. Cases that ask for the same at one
-        moment are given the same.
-        """
+    def __init__(
+        self, number: str, asks: tuple[str, SlotKind], *, goes_beyond_line: bool = False
+    ) -> None:
+        self.number = number
+        self.asks = asks
+        self.goes_beyond_line = goes_beyond_line
 
     def has_slot(self, turn: NodeOffer) -> bool:
         """Whether the node has a slot that it may use, for any pool."""
+        raise AssertionError("each case has its own")
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
         """What it would start for a pool (None: for any, in their order); None for nothing. Asked
         only while it has a slot.
         """
+        raise AssertionError("each case has its own")
 
 
-class OwnSlot:
+class OwnSlot(Case):
     """Cases 1 and 2: a task in a slot of its own kind, within the line."""
 
-    goes_beyond_line: Final = False
-
     def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
-        self.number = number
-        self.asks = (IN_TURN, kind)
+        super().__init__(number, (IN_TURN, kind))
         self._line = line
         self._kind = kind
         self._reasons: dict[Reason, Reason] = {}
+        self._order: Reason | None = None  # of the last start, and what was told then
+        self._reason: Reason = _NONE
 
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(self._kind)
@@ -73,8 +76,10 @@ class OwnSlot:
             return None
         if pick.copy_of is not None:
             return Assignment(pick.phase, self._kind, pick.reason, copy_of=pick.copy_of)
-        reason = self._reasons.get(pick.reason) or self._worded(pick.reason)
-        return Assignment(pick.phase, self._kind, reason)
+        if pick.reason is not self._order:  # most are for the same reason: no hash is needed
+            self._order = pick.reason
+            self._reason = self._reasons.get(pick.reason) or self._worded(pick.reason)
+        return Assignment(pick.phase, self._kind, self._reason)
 
     def _worded(self, order: Reason) -> Reason:
         """One object for each reason of the line's: a run holds a million of them."""
@@ -83,14 +88,11 @@ class OwnSlot:
         return reason
 
 
-class BorrowedSlot:
+class BorrowedSlot(Case):
     """Cases 3 and 4: a task in a slot of the other kind, while that may be lent."""
 
-    goes_beyond_line: Final = False
-
     def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
-        self.number = number
-        self.asks = (IN_TURN, kind)
+        super().__init__(number, (IN_TURN, kind))
         self._line = line
         self._kind = kind
         self._slot_kind = other(kind)
@@ -120,14 +122,11 @@ class BorrowedSlot:
         )
 
 
-class AwayFromData:
+class AwayFromData(Case):
     """Case 5: rather than leave a slot idle, a map runs wherever its data lie."""
 
-    goes_beyond_line: Final = False
-
     def __init__(self, line: JobOrder, number: str) -> None:
-        self.number = number
-        self.asks = (ANYWHERE, _MAP)
+        super().__init__(number, (ANYWHERE, _MAP))
         self._line = line
 
     def has_slot(self, turn: NodeOffer) -> bool:

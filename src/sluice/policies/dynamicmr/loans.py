@@ -58,7 +58,7 @@ class Loans:
             self.reduces += tasks
         elif slot_kind is _MAP:
             self.reduces_in_map_slots += tasks
-        code = attempt.launch.reason.code
+        code = attempt.reason[0]
         if code is _AHEAD:
             self.ahead += tasks
         elif code is _BACK:
@@ -101,27 +101,22 @@ class Demand:
         self._waiting: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
         self._known: dict[PhaseEntry, tuple[int, int]] = {}
-        self._touched: dict[PhaseEntry, None] = {}
-        state.observe(self, self._settle)
-
-    def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`: it is counted at the next question."""
-        self._touched[phase] = None
+        self._touched = state.touched_phases(self._settle)  # counted at the next question
 
     def tasks(self, kind: SlotKind) -> int:
         """N_M or N_R: all that wait and may start, or run."""
-        if self._touched:
+        if len(self._touched):
             self._settle()
         return self._tasks[kind]
 
     def waiting(self, kind: SlotKind) -> int:
         """Those that wait and may start."""
-        if self._touched:
+        if len(self._touched):
             self._settle()
         return self._waiting[kind]
 
     def _settle(self) -> None:
-        for phase in self._touched:
+        for phase in self._touched.take():
             waiting, running = phase.pending.count if phase.is_open else 0, phase.running
             waiting_before, running_before = self._known.get(phase, (0, 0))
             self._count(phase, waiting - waiting_before, running - running_before)
@@ -129,7 +124,6 @@ class Demand:
                 self._known[phase] = (waiting, running)
             else:
                 self._known.pop(phase, None)
-        self._touched.clear()
 
     def _count(self, phase: PhaseEntry, waiting: int, running: int) -> None:
         """So many more wait and run."""

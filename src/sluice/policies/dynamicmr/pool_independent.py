@@ -14,6 +14,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, SlotUnits
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -33,8 +34,8 @@ class _Turn(NodeOffer):
     def __init__(self, node: NodeEntry, units: SlotUnits, loans: Loans, wanted: Targets) -> None:
         super().__init__(node, units, loans, wanted.map_load, wanted.reduce_load)
         self._wanted = wanted
-        of_maps = balance_line(wanted.map_load_lent, node.node.map_slots)
-        of_reduces = balance_line(wanted.reduce_load_lent, node.node.reduce_slots)
+        of_maps = balance_line(wanted.map_load_lent, node.slots(_MAP))
+        of_reduces = balance_line(wanted.reduce_load_lent, node.slots(_REDUCE))
         self._map_line = of_maps * units[_MAP]  # c_m and c_r
         self._reduce_line = of_reduces * units[_REDUCE]
 
@@ -82,3 +83,21 @@ class PoolIndependent(SlotLender):
                 if assignment.copy_of is not None:
                     turn = self.turn(node)  # there is one task more than there was
         self.line.end(now_s)
+
+    def fill(self, offer: Offer) -> None:
+        """As `assign`, with each start at once."""
+        if type(self).assign is not PoolIndependent.assign:
+            super().fill(offer)
+            return
+        self.line.begin(offer.now_s)
+        turn = self.turn(offer.node)
+        for case in self.cases:
+            while case.has_slot(turn):
+                assignment = case.start(turn, None)
+                if assignment is None:
+                    break
+                phase, slot_kind, reason, tasks, copy_of, reserve = assignment
+                offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
+                if copy_of is not None:
+                    turn = self.turn(offer.node)
+        self.line.end(offer.now_s)

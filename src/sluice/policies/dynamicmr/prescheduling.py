@@ -46,14 +46,11 @@ def with_prescheduling(
     return more
 
 
-class ExtraSlot:
+class ExtraSlot(Case):
     """P1: a map slot beyond the line, where none is left within it."""
 
-    number: Final = "P1"
-    asks: Final = (BESIDE_DATA, _MAP)
-    goes_beyond_line: Final = True
-
     def __init__(self, line: JobOrder) -> None:
+        super().__init__("P1", (BESIDE_DATA, _MAP), goes_beyond_line=True)
         self._line = line
 
     def has_slot(self, turn: NodeOffer) -> bool:
@@ -67,14 +64,11 @@ class ExtraSlot:
         return Assignment(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, told))
 
 
-class LentAhead:
+class LentAhead(Case):
     """P2: no map slot is left at all, and a reduce slot idles."""
 
-    number: Final = "P2"
-    asks: Final = (BESIDE_DATA, _MAP)
-    goes_beyond_line: Final = True
-
     def __init__(self, line: JobOrder, lent_max: int) -> None:
+        super().__init__("P2", (BESIDE_DATA, _MAP), goes_beyond_line=True)
         self._line = line
         self._lent_max = lent_max
 
@@ -91,14 +85,11 @@ class LentAhead:
         return Assignment(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
 
 
-class LentBack:
+class LentBack(Case):
     """P3: maps hold reduce slots ahead of their turn, so that a reduce may have a map slot."""
 
-    number: Final = "P3"
-    asks: Final = (ANYWHERE, _REDUCE)
-    goes_beyond_line: Final = True
-
     def __init__(self, line: JobOrder) -> None:
+        super().__init__("P3", (ANYWHERE, _REDUCE), goes_beyond_line=True)
         self._line = line
 
     def has_slot(self, turn: NodeOffer) -> bool:

@@ -1,0 +1,152 @@
+"""Free slots of a node by kind, and the slots that an attempt holds, as spans of slot numbers.
+
+The lowest free slot is always used first. A task takes slots at its start and gives them back at
+its end, so both make no tuple and look nothing up: a span is two numbers, and the free ones are in
+a heap by their first number.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from sluice.core.commands import Interval
+from sluice.model.job import SlotKind
+
+# A look-up on the Enum itself is slow enough to show in a simulation.
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+@mypyc_attr(free_list_len=1)  # as one is given back, another is taken
+class SlotSpan:
+    """Slots taken together, or free in a row: `count` from `first` on, and those of `more`.
+
+    A span that was taken never changes: giving it back copies its numbers.
+    """
+
+    __slots__ = ("count", "first", "more")
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first = first
+        self.count = count
+        self.more: SlotSpan | None = None
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """The same as (first slot, how many)."""
+        if self.more is None:
+            return ((self.first, self.count),)
+        return ((self.first, self.count), *self.more.intervals())
+
+
+class FreeSlots:
+    """Free slots of one kind on one node, in units. total: of all its slots, free or not.
+
+    >>> free = FreeSlots(3)
+    >>> one, two = free.take(1), free.take(2)
+    >>> free.give_back(one)
+    >>> one.intervals(), two.intervals(), free.intervals()
+    (((0, 1),), ((1, 2),), [(0, 1)])
+    """
+
+    __slots__ = ("_heap", "count", "total")
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.count = total
+        self._heap: list[SlotSpan] = [SlotSpan(0, total)] if total else []
+
+    def intervals(self) -> list[Interval]:
+        """The free ones as (first slot, how many), in no order."""
+        return [(span.first, span.count) for span in self._heap]
+
+    def take(self, wanted: int) -> SlotSpan:
+        """Take the lowest `wanted` free units; the caller has checked that they are there."""
+        self.count -= wanted
+        taken = self._take_first(wanted)
+        wanted -= taken.count
+        last = taken
+        while wanted:
+            part = self._take_first(wanted)
+            wanted -= part.count
+            if last.first + last.count == part.first:
+                # Neighbours join again, so that spans do not crumble for ever.
+                last.count += part.count
+            else:
+                last.more = part
+                last = part
+        return taken
+
+    def give_back(self, span: SlotSpan) -> None:
+        """Units that were taken are free again."""
+        part: SlotSpan | None = span
+        while part is not None:
+            self.count += part.count
+            heap = self._heap
+            freed = SlotSpan(part.first, part.count)
+            heap.append(freed)
+            if len(heap) > 1:
+                self._rise(freed, len(heap) - 1)
+            part = part.more
+
+    def _take_first(self, most: int) -> SlotSpan:
+        """Take up to so many units from the lowest span."""
+        heap = self._heap
+        lowest = heap[0]
+        if lowest.count > most:
+            # Its place in the heap is the same: no other span begins inside of it.
+            taken = SlotSpan(lowest.first, most)
+            lowest.first += most
+            lowest.count -= most
+            return taken
+        last = heap.pop()
+        if heap:
+            self._sink_to_leaf(last)
+        return lowest
+
+    def _sink_to_leaf(self, last: SlotSpan) -> None:
+        """Fill the hole at the top: it goes down to a leaf, and the last span rises from there."""
+        heap = self._heap
+        count: i64 = len(heap)
+        at: i64 = 0
+        child: i64 = 1
+        while child < count:
+            if child + 1 < count and heap[child + 1].first < heap[child].first:
+                child += 1
+            heap[at] = heap[child]
+            at = child
+            child = 2 * at + 1
+        self._rise(last, at)
+
+    def _rise(self, span: SlotSpan, at: i64) -> None:
+        """Put a span into the hole at an index, or where it belongs above."""
+        heap = self._heap
+        while at > 0:
+            parent: i64 = (at - 1) >> 1
+            above = heap[parent]
+            if above.first < span.first:
+                break
+            heap[at] = above
+            at = parent
+        heap[at] = span
+
+
+class FreeByKind:
+    """The free slots of a node, of each kind; `free[kind]` is how many units are free."""
+
+    __slots__ = ("containers", "maps", "reduces")
+
+    def __init__(self, maps: int, reduces: int, containers: int) -> None:
+        self.maps = FreeSlots(maps)
+        self.reduces = FreeSlots(reduces)
+        self.containers = FreeSlots(containers)
+
+    def of(self, kind: SlotKind) -> FreeSlots:
+        """The free slots of a kind."""
+        if kind is _MAP:
+            return self.maps
+        return self.reduces if kind is _REDUCE else self.containers
+
+    def __getitem__(self, kind: SlotKind) -> int:
+        return self.of(kind).count
