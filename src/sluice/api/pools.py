@@ -95,8 +95,9 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
 def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     """The least cost with all arrivals known beforehand, next to that of the VM-aware scheduler.
 
-    By CP-SAT where OR-Tools is installed and times are ticks, else by a branch and bound, which
-    proves the optimum of small problems. Raises InvalidInput as `pools` does.
+    By CP-SAT where OR-Tools is installed (the extra `optimum`) and times are ticks, else by a
+    branch and bound, which proves the optimum of small problems. Raises InvalidInput as `pools`
+    does.
     """
     problem = _problem(source, tick_s)
     if len(problem.jobs) > OPTIMUM_JOBS_MAX:

@@ -1,10 +1,10 @@
-r"""The HTML page of charts: works offline, and runs no code other than its own two scripts.
+"""The HTML page of charts: works offline, and runs no code other than its own two scripts.
 
 Names in a chart come from workload files and imported logs, so the page treats them as hostile.
 Three layers keep them from being run:
 
 1. The specifications are a JSON data block. `inline_json` writes the characters that HTML or
-   JavaScript could act on as \uXXXX, so no name can close the element. All other text is escaped.
+   JavaScript could act on as escapes, so no name can close the element. All other text is escaped.
 2. A Content-Security-Policy allows the two inlined scripts by their hashes and forbids everything
    else, including `eval` and network access. Vega therefore interprets its expressions
    (`ast: true`) instead of compiling them.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.planning.pools.problem import PoolProblem
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import NOTHING, count, hundredths, share, tenths
 from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _ROWS_MAX = 200
 
 
-@dataclass(frozen=True, slots=True)
-class PoolsGrid:
+@dataclass(frozen=True, slots=True, repr=False)
+class PoolsGrid(NotebookView):
     """The clusters of each job, by VM type and number of VMs."""
 
     problem: PoolProblem

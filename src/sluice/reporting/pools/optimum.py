@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sluice.planning.pools.offline_optimum import OfflineOptimum
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.planning.pools.slots import Slot
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, hundredths, tenths
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 _ROWS_MAX = 50
 
 
-@dataclass(frozen=True, slots=True)
-class OptimumResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class OptimumResult(NotebookView):
     """The cheapest schedule, and that of the VM-aware scheduler for the same jobs."""
 
     optimum: OfflineOptimum
