@@ -61,7 +61,7 @@ docs: .venv/.dev | .venv/.sluice  ## build the documentation in build/docs and r
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock" \
 	--group build $(UPGRADE)
-ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast optimum mrjob docs dev,--extra $(extra))
+ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast optimum mrjob ray s3 http docs dev,--extra $(extra))
 
 lock: .venv/.python       ## pin the dependencies anew (UPGRADE=--upgrade: move to the newest)
 	$(PIP) install uv==$(UV)
