@@ -10,6 +10,7 @@ import typer
 
 from sluice.cli import completion
 from sluice.model.errors import InvalidInput
+from sluice.model.settings import as_number
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "Simulated conditions", "Files"
 _LOGS = "Instead of FILE"
@@ -39,23 +40,38 @@ def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], i
     return read
 
 
-def instant(flag: str) -> Callable[[str], float]:
-    """A parser of seconds since the start of the workload. It raises InvalidInput."""
+def number(
+    flag: str,
+    *,
+    above: float = -math.inf,
+    low: float = -math.inf,
+    high: float = math.inf,
+    what: str = "a number",
+    hint: str = "give a number",
+) -> Callable[[object], float]:
+    """A parser of finite numbers as people write them. It raises InvalidInput, with the option.
 
-    def read(text: str) -> float:
-        try:
-            at_s = float(text)
-        except ValueError:
-            at_s = math.nan
-        if not 0 <= at_s < math.inf:
-            raise InvalidInput(
-                f"{text[:80]!r} is not a number of seconds",
-                where=flag,
-                hint="give seconds, 0 or more",
-            )
-        return at_s
+    above: as low, but without the end itself.  what: the thing asked for, after "is not".
+
+    >>> number("--alpha")(".5")
+    0.5
+    """  # fmt: skip
+
+    def read(given: object) -> float:
+        text = str(given)  # a default is not text
+        found = as_number(text)
+        if found is None or not (low <= found <= high and above < found < math.inf):
+            raise InvalidInput(f"{text[:80]!r} is not {what}", where=flag, hint=hint)
+        return float(found)
 
     return read
+
+
+def instant(
+    flag: str, *, high: float = math.inf, hint: str = "give seconds, 0 or more"
+) -> Callable[[object], float]:
+    """A parser of seconds since the start of the workload, or of a length that may be 0."""
+    return number(flag, low=0, high=high, what="a number of seconds", hint=hint)
 
 
 File = Annotated[

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +14,6 @@ from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
-from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
@@ -26,23 +23,6 @@ _EVALUATIONS_MAX = 10**12
 _METHODS = (
     "auto", "exact", "search", "sweep", "mk-jr", "mk-tct-jr", "tct", "input", "reverse",
 )  # fmt: skip
-
-
-def seconds(flag: str) -> Callable[[str], float]:
-    """A parser of lengths of time above 0. It raises InvalidInput."""
-
-    def read(text: str) -> float:
-        try:
-            length_s = float(text)
-        except ValueError:
-            length_s = math.nan
-        if not 0 < length_s < math.inf:
-            raise InvalidInput(
-                f"{text[:80]!r} is not a length of time", where=flag, hint="give seconds, above 0"
-            )
-        return length_s
-
-    return read
 
 
 @app.command()
@@ -72,7 +52,9 @@ def order(
         float | None,
         typer.Option(
             metavar="S",
-            parser=seconds("--seconds"),
+            parser=given.number(
+                "--seconds", above=0, what="a length of time", hint="give seconds, above 0"
+            ),
             show_default=False,
             help="Time limit of search, auto and exact (default: 10, none with --evaluations).",
             rich_help_panel=_BUDGET,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,18 +18,8 @@ if TYPE_CHECKING:
     from sluice.reporting.pools.result import PoolsResult
 
 
-def _tick(text: object) -> float:
-    try:
-        tick_s = float(str(text))
-    except ValueError:
-        tick_s = math.nan
-    if not 0 <= tick_s <= 1e6:  # noqa: PLR2004  # far beyond any use, and finite
-        raise InvalidInput(
-            f"{str(text)[:80]!r} is not a number of seconds",
-            where="--tick",
-            hint="give seconds, or 0 for exact times",
-        )
-    return tick_s
+_TICK_MAX_S = 1e6  # far beyond any use
+_TICK = given.instant("--tick", high=_TICK_MAX_S, hint="give seconds, or 0 for exact times")
 
 
 @app.command()
@@ -77,7 +66,7 @@ def pools(
     ] = False,
     tick: Annotated[
         float,
-        typer.Option(metavar="S", parser=_tick, help="Length of a tick; 0 for exact seconds."),
+        typer.Option(metavar="S", parser=_TICK, help="Length of a tick; 0 for exact seconds."),
     ] = 1.0,
     plot: given.Plot = None,
     as_json: given.AsJson = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -13,31 +12,11 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.model.errors import InvalidInput
-from sluice.model.settings import as_number
-
-
-def number(flag: str) -> Callable[[object], float]:
-    """A parser of numbers. It raises InvalidInput, which names the option.
-
-    >>> number("--alpha")("0.5")
-    0.5
-    """
-
-    def read(given_text: object) -> float:
-        found = as_number(str(given_text))
-        if found is None:
-            raise InvalidInput(
-                f"{str(given_text)[:80]!r} is not a number", where=flag, hint="give a number"
-            )
-        return float(found)
-
-    return read
 
 
 def _number_option(flag: str, metavar: str, text: str) -> Any:  # noqa: ANN401  # as typer's own
     """An option that takes a number, and has no default. text: its help."""
-    return typer.Option(metavar=metavar, parser=number(flag), show_default=False, help=text)
+    return typer.Option(metavar=metavar, parser=given.number(flag), show_default=False, help=text)
 
 
 @app.command()

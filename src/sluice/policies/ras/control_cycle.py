@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.policies.ras.checks import check_counts
-from sluice.policies.ras.map_exchange import MapExchange
+from sluice.policies.ras.map_exchange import ExchangeLoop, MapExchange
 from sluice.policies.ras.placement import (
     JobNeed,
     NodeCapacity,
@@ -21,7 +21,7 @@ from sluice.policies.ras.printed_exchange import PrintedExchange
 from sluice.policies.ras.reducer_spread import ReducerSpread
 from sluice.policies.ras.utility import job_utility
 
-_LOOPS: Mapping[str, Callable[[Placement], MapExchange | PrintedExchange]] = {
+_LOOPS: Mapping[str, Callable[[Placement], ExchangeLoop]] = {
     "repaired": MapExchange,
     "printed": PrintedExchange,
 }

@@ -79,8 +79,8 @@ def _free_without(placement: Placement, free: Sequence[float], job: int, node: i
     return found
 
 
-class MapExchange:
-    """The repaired exchange loop."""
+class ExchangeLoop:
+    """Rounds over all nodes, until a round raises no utility; then what is left is filled."""
 
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
@@ -92,14 +92,25 @@ class MapExchange:
         for _ in range(rounds):
             before = placement.sorted_utilities()
             for node in range(len(placement.nodes)):
-                while self._place_one(node):
-                    pass
+                self._place_on(node)
             after = placement.sorted_utilities()
             lowest.append(after[0] if after else math.inf)
             if after <= before:
                 break
         fill(placement, self._room)
         return lowest
+
+    def _place_on(self, node: int) -> None:
+        """Place maps on a node, and take some away."""
+        raise AssertionError("each loop has its own")
+
+
+class MapExchange(ExchangeLoop):
+    """The repaired exchange loop."""
+
+    def _place_on(self, node: int) -> None:
+        while self._place_one(node):
+            pass
 
     def _place_one(self, node: int) -> bool:
         """Give one slot on the node to the first job in order that can get one."""

@@ -9,32 +9,16 @@ Source: RAS spec, section 6 (E4, E5); Algorithm 1 of the paper, lines 9 to 25.
 
 from __future__ import annotations
 
-from sluice.policies.ras.map_exchange import MapRoom, fill
-from sluice.policies.ras.placement import Placement
+from sluice.policies.ras.map_exchange import ExchangeLoop
 
 
-class PrintedExchange:
+class PrintedExchange(ExchangeLoop):
     """The printed exchange loop."""
 
-    def __init__(self, placement: Placement) -> None:
-        self._placement = placement
-        self._room = MapRoom(placement)
-
-    def place(self, rounds: int) -> list[float]:
-        """Place maps; at most that many rounds. Returns the lowest utility after each round."""
-        placement, lowest = self._placement, []
-        for _ in range(rounds):
-            before = placement.sorted_utilities()
-            for node in range(len(placement.nodes)):
-                self._take_away(node)
-                while (job := self._room.lowest(node)) is not None:
-                    placement.add_map(job, node)
-            after = placement.sorted_utilities()
-            lowest.extend(after[:1])
-            if after <= before:
-                break
-        fill(placement, self._room)
-        return lowest
+    def _place_on(self, node: int) -> None:
+        self._take_away(node)
+        while (job := self._room.lowest(node)) is not None:
+            self._placement.add_map(job, node)
 
     def _take_away(self, node: int) -> None:
         """Take slots from the job with the highest utility, until it falls below a job with room.
