@@ -60,6 +60,8 @@ from sluice.reporting.history.result import StoredProfiles as StoredProfiles
 from sluice.reporting.order.result import OrderResult as OrderResult
 from sluice.reporting.plan.result import PlanResult as PlanResult
 from sluice.reporting.pools.choice import VmChoiceResult as VmChoiceResult
+from sluice.reporting.pools.grid import PoolsGrid as PoolsGrid
+from sluice.reporting.pools.optimum import OptimumResult as OptimumResult
 from sluice.reporting.pools.result import LeastServersResult as LeastServersResult
 from sluice.reporting.pools.result import PoolsResult as PoolsResult
 from sluice.reporting.prediction.result import PredictionReport as PredictionReport

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sluice.api.sources import Source, read_workload
+from sluice.bootstrap.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.vm_grids import with_grids
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
@@ -116,7 +117,7 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
             for one in online_schedule.outcomes
             if one.option is not None and one.started_at_s is not None
         }
-    method = cp_sat.cp_sat if tick_s and cp_sat.is_available() else branch_and_bound
+    method = cp_sat_apart if tick_s and cp_sat.is_available() else branch_and_bound
     return OptimumResult(method(problem, start), online_schedule)
 
 

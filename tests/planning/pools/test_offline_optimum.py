@@ -12,18 +12,11 @@ from tests.planning.pool_problems import (
     over_capacity,
     problems,
 )
-from tests.skips import required
 
-from sluice.planning.pools import cp_sat
 from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.offline_optimum import branch_and_bound, usable_options
 from sluice.planning.pools.online import vm_aware
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
-
-
-@pytest.fixture(scope="module")
-def or_tools():
-    return required("ortools")
 
 
 def enumerated(problem):
@@ -114,22 +107,6 @@ def test_of_two_clusters_in_a_pool_the_dearer_and_slower_one_is_never_needed():
             one.pool == other.pool and one.vms <= other.vms and one.length_s <= other.length_s
             for one, other in itertools.permutations(kept, 2)
         )
-
-
-@settings(max_examples=15)
-@given(problems(jobs_max=5))
-def test_cp_sat_gives_the_same(or_tools, problem):
-    ours, theirs = branch_and_bound(problem), cp_sat.cp_sat(problem)
-
-    assert ours.cost_server_s == pytest.approx(theirs.cost_server_s)
-    assert theirs.is_proven
-
-
-def test_cp_sat_proves_the_optimum_of_the_worked_example(or_tools):
-    """25,829.40 server-seconds. Source: Cura spec, section 7."""
-    found = cp_sat.cp_sat(example())
-
-    assert (25_829.40, True) == (round(found.cost_server_s, 2), found.is_proven)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ give the same answer each time.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
@@ -21,12 +22,8 @@ _TICKS_MAX = 10**9
 
 
 def is_available() -> bool:
-    """Whether OR-Tools can be imported."""
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        return False
-    return cp_model is not None
+    """Whether OR-Tools is installed. A process that has loaded highspy cannot import it."""
+    return importlib.util.find_spec("ortools") is not None
 
 
 def cp_sat(

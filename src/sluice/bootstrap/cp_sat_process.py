@@ -1,0 +1,41 @@
+"""CP-SAT in a process of its own.
+
+OR-Tools and highspy bring two versions of one shared library, and a process can load only one of
+them: whoever asked for a capacity plan before could not prove an optimum. The child is a fresh
+interpreter, not a fork, because a script that calls `sluice.offline_optimum` must not be imported
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle  # what it reads comes from the process that this module started
+import subprocess
+import sys
+
+from sluice.planning.pools.cp_sat import cp_sat
+from sluice.planning.pools.offline_optimum import OfflineOptimum, Places
+from sluice.planning.pools.problem import PoolProblem
+
+
+def cp_sat_apart(problem: PoolProblem, start: Places | None = None) -> OfflineOptimum:
+    """As `cp_sat`. Raises subprocess.CalledProcessError if the process fails."""
+    path = os.pathsep.join(folder or "." for folder in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=pickle.dumps((problem, start)),
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": path},
+        check=True,
+    )
+    found: OfflineOptimum = pickle.loads(done.stdout)  # noqa: S301  # from our own child
+    return found
+
+
+def _answer() -> None:
+    problem, start = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own parent
+    pickle.dump(cp_sat(problem, start), sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    _answer()
