@@ -27,6 +27,7 @@ DOCUMENTS = [
 BLOCK = re.compile(r"^```(?P<kind>pycon|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ sluice (?P<words>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+QUICK_COMMANDS_MAX = 7  # each starts an interpreter
 WIDTH = 100  # columns, so that a table looks the same in every terminal
 
 
@@ -34,6 +35,22 @@ def blocks(document: Path, kind: str) -> str:
     """All blocks of one kind, joined: a later one may use what an earlier one made."""
     found = BLOCK.finditer(document.read_text("utf-8"))
     return "\n".join(block["text"] for block in found if block["kind"] == kind)
+
+
+def with_commands() -> list[object]:
+    """The documents; those with many commands are slow."""
+    return [
+        pytest.param(
+            document,
+            id=str(document.relative_to(HOUSE)),
+            marks=[pytest.mark.slow] if len(commands_of(document)) > QUICK_COMMANDS_MAX else [],
+        )
+        for document in DOCUMENTS
+    ]
+
+
+def commands_of(document: Path) -> list[re.Match[str]]:
+    return list(COMMAND.finditer(blocks(document, "console")))
 
 
 @pytest.fixture
@@ -68,9 +85,9 @@ def test_python_examples_give_what_they_show(document):
     assert 0 == runner.run(session).failed
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(HOUSE)))
+@pytest.mark.parametrize("document", with_commands())
 def test_commands_print_what_they_show(document, checkout, tmp_path):
-    for example in COMMAND.finditer(blocks(document, "console")):
+    for example in commands_of(document):
         printed = printed_by(example["words"], checkout, tmp_path / "home")
         alike = doctest.OutputChecker().check_output(example["printed"], printed, LENIENT)
 
