@@ -240,3 +240,37 @@ def test_notes_say_what_was_skipped_and_are_not_too_many(tmp_path):
 def test_jobs_without_phases_are_nothing_to_run():
     with pytest.raises(InvalidInput, match="no job in it can be run again"):
         replay(run("a"))
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+def test_queues_of_logs_get_the_weights_that_tenants_paid_for():
+    one = phase((0, 1))
+    runs = [run(name, one, queue=name) for name in ("etl", "ads", "a=b")]
+
+    workload = replay(*runs, weights="etl=2, a=b=0.5")
+
+    assert {"etl": 2.0, "a=b": 0.5} == {pool.pool_id: pool.weight for pool in workload.pools}
+    shares = sluice.fairness(source=workload, tasks="ltrf").ledger.shares
+    total = sum(shares.values())
+    assert {"etl": 2 / 3.5, "a=b": 0.5 / 3.5, "ads": 1 / 3.5} == pytest.approx(
+        {name: share / total for name, share in shares.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "fragment"),
+    [
+        ("etl", "not a weight"),
+        ("etl=0", "not a weight"),
+        ("etl=-1", "not a weight"),
+        ("etl=nan", "not a weight"),
+        ("elt=2", "Did you mean etl"),
+        ("etl=2,etl=3", "given twice"),
+        ("=2", "no job in the logs"),
+    ],
+)
+def test_bad_weights_are_refused(weights, fragment):
+    with pytest.raises(InvalidInput, match=fragment):
+        replay(run("a", phase((0, 1)), queue="etl"), weights=weights)

@@ -196,10 +196,13 @@ def money(usd: float | None) -> str:
 def hundredths(number: float | None) -> str:
     """A number with two decimals at most and thousands apart.
 
-    >>> hundredths(1511.625), hundredths(6.5), hundredths(4.0), hundredths(None)
-    ('1,511.62', '6.5', '4', '–')
+    >>> hundredths(1511.625), hundredths(6.5), hundredths(-1e-9), hundredths(None)
+    ('1,511.62', '6.5', '0', '–')
     """
-    return NOTHING if number is None else f"{number:,.2f}".rstrip("0").rstrip(".")
+    if number is None:
+        return NOTHING
+    text = f"{number:,.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def distinguished(names: Sequence[str], width_max: int) -> list[str]:

@@ -15,6 +15,7 @@ other and still follow one another, because its driver asks for them so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,13 +33,13 @@ from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import SHARED_SLOTS, cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
-from sluice.model.cluster import SLOTS_MAX, Cluster
+from sluice.model.cluster import SLOTS_MAX, Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
-from sluice.model.settings import SettingKind, declared, number, whole, word
+from sluice.model.settings import SettingKind, as_number, declared, number, setting, whole, word
 from sluice.model.workload import RecordedJob, Workload
 
 NOTES_MAX = 40
@@ -66,6 +67,7 @@ class ReplayOptions:
     slots: of Spark's tasks, which are containers unless typed slots are asked for.
     order: what phases wait for.  least_s: of tasks with 0 s in the log.
     shape: of the jobs to take; those that planning can work with have maps and reduces.
+    weights: of queues, "etl=2,ads=1": what tenants paid for, which no log has. Others weigh 1.
     """
 
     map_slots: int | None = whole(None, "map slots of the cluster", high=SLOTS_MAX)
@@ -80,6 +82,7 @@ class ReplayOptions:
     )
     least_s: float = number(0.001, "seconds of a task that took none", above=0.0)
     shape: str = word("all", "the jobs to take", "all", "map-reduce")
+    weights: str = setting("", "weights of queues, as in etl=2,ads=1; 1 for all others")
 
     def has_containers(self, run: PastRun) -> bool:
         """Whether the tasks of a run become containers."""
@@ -161,6 +164,7 @@ def replayed(
     return Workload(
         cluster=cluster,
         jobs=tuple(jobs),
+        pools=tuple(_pools(options.weights, jobs)),
         recorded={job.job_id: found for job, found in wanted if found is not None},
         vm=planning.vm,
         prices=planning.prices,
@@ -222,6 +226,31 @@ def _few(notes: Sequence[str]) -> list[str]:
     if len(different) <= NOTES_MAX:
         return different
     return [*different[:NOTES_MAX], f"And {len(different) - NOTES_MAX} more."]
+
+
+def _pools(weights: str, jobs: Iterable[Job]) -> Iterator[Pool]:
+    """The queues with a weight of their own. Raises InvalidInput."""
+    known = {str(job.pool): False for job in jobs}  # whether it has been given a weight
+    for part in filter(None, weights.split(",")):
+        name, _, text = map(str.strip, part.rpartition("="))
+        weight = as_number(text)
+        if weight is None or not 0 < weight < math.inf:
+            raise InvalidInput(
+                f"{part[:80]!r} is not a weight",
+                where=f"{_FLAG} weights",
+                hint="give queues and numbers above 0, as in etl=2,ads=1",
+            )
+        if known.get(name, True):
+            is_twice = name in known
+            raise InvalidInput(
+                f"{name[:80]!r} is given twice"
+                if is_twice
+                else f"no job in the logs is in the queue {name[:80]!r}",
+                where=f"{_FLAG} weights",
+                hint="give one weight for each queue" if is_twice else suggestion(name, known),
+            )
+        known[name] = True
+        yield Pool(pool_id=PoolId(name), weight=float(weight))
 
 
 # --- jobs -----------------------------------------------------------------------------------------

@@ -138,11 +138,11 @@ def accounts_document(tree: ShareTree, now_s: float) -> Mapping[str, Mapping[str
             "weight": queue.weight,
             "used_container_s": account.used,
             "owed_container_s": account.owed,
-            "credits": _credits(queue),
+            "credits": _credits(queue, now_s),
         }
     return found
 
 
-def _credits(queue: QueueNode) -> float | None:
+def _credits(queue: QueueNode, now_s: float) -> float | None:
     book = None if queue.parent is None else queue.parent.credits
-    return None if book is None else book.credits.get(queue)
+    return None if book is None else book.credit_of(queue, now_s)

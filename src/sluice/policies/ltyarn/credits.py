@@ -1,17 +1,28 @@
 """Karma's credits in continuous time, among the children of one queue.
 
 In each second a child receives alpha * share credits, pays 1 for each unit that it runs above its
-guaranteed part (1 - alpha) * share, and earns 1 for each unit of that part that others use. Units
-of donors are used before shared ones, from the poorest donor first. Rates are constant between two
-changes; a donor that gets richer than another in between is noticed at the next change or tick.
-Source: ltyarn spec, section 8.4.
+guaranteed part (1 - alpha) * share, and earns 1 for each unit of that part that others use. While
+all that is donated is used, this adds up to share minus running units for borrowers and for donors
+alike: the credit of a child is its part of what was supplied minus what it has used. Nothing has
+to be booked for that, so that a choice costs the same however many children there are.
+
+Only where less is borrowed than donated, which leaves containers idle, do donors earn less than
+they donate. That is booked once in a quantum, as in the published algorithm: what was borrowed in
+it goes to the poorest donors first.
+Source: ltyarn spec, section 8.4; Vuppalapati et al., "Karma", OSDI 2023.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+import heapq
+from collections.abc import Iterator
+from typing import Final, Generic, Protocol, TypeVar
 
 from sluice.policies.ltyarn.usage import Usage
+
+QUANTUM_S: Final = 1.0
+_TINY: Final = 1e-9  # sums of units are rounded
+_LATER_S: Final = 1e-6  # the next look at a child whose credit is 0 but for rounding
 
 
 class CreditHolder(Protocol):
@@ -23,7 +34,28 @@ class CreditHolder(Protocol):
     usage: Usage
 
 
-class CreditBook:
+H = TypeVar("H", bound=CreditHolder)
+
+
+class _Account:
+    """One child. base: its credits besides its part of the supply and what it has used.
+
+    running: units since at_s.  donated: unit-seconds until then, in the quantum of that number.
+    due_s: when its credit is looked at again; None if that need not be.
+    """
+
+    __slots__ = ("at_s", "base", "donated", "due_s", "quantum", "running")
+
+    def __init__(self, base: float, running: float, at_s: float) -> None:
+        self.base = base
+        self.running = running
+        self.at_s = at_s
+        self.donated = 0.0
+        self.quantum = 0
+        self.due_s: float | None = None
+
+
+class CreditBook(Generic[H]):
     """Credits by child, in unit-seconds.
 
     initial: for each unit of weight; None if credits never run out.
@@ -32,73 +64,180 @@ class CreditBook:
     def __init__(self, alpha: float, initial: float | None) -> None:
         self._alpha = alpha
         self._initial = initial
-        self._at_s = 0.0
         self._supply = 0.0  # units that the queue divides
-        self.credits: dict[CreditHolder, float] = {}
-        self._weights: float | None = None  # of all children; None after a change
+        self._weights = 0.0
+        self._first_at_s: float | None = None  # when the first child registered
+        self._accounts: dict[H, _Account] = {}
+        self._at_s = 0.0  # the sums below hold until then
+        self._supplied = 0.0  # unit-seconds for each unit of weight
+        self._donated = self._borrowed = 0.0  # unit-seconds of this quantum
+        self._donating = self._borrowing = 0.0  # units
+        self._is_measured = True  # whether these are known for the present shares
+        self._is_new = False  # whether children have come or gone since the last settlement
+        self._quantum = 0
+        self._quantum_at_s = 0.0
+        self._due: list[tuple[float, int, H]] = []
+        self._pushed = 0
 
-    def join(self, child: CreditHolder, now_s: float) -> None:
-        """A newcomer starts with the average credit, for its weight; the first with `initial`."""
-        self.settle(now_s, self._supply)
-        weights = self.weights
-        mean = sum(self.credits.values()) / weights if weights else self._initial or 0.0
-        is_first = not any(other.registered_at_s < child.registered_at_s for other in self.credits)
-        self.credits[child] = child.weight * ((self._initial or 0.0) if is_first else mean)
-        # What earlier runs have counted was paid then.
-        self.credits[child] -= child.usage.total
-        self._weights = None
+    # --- children ---------------------------------------------------------------------------------
 
-    def leave(self, child: CreditHolder) -> None:
+    def join(self, child: H, now_s: float) -> None:
+        """A newcomer starts with the average credit, for its weight; the first with `initial`.
+
+        What earlier runs have counted was paid then.
+        """
+        self._book(now_s)
+        start = self._initial or 0.0
+        if self._first_at_s is None:
+            self._first_at_s = child.registered_at_s
+        elif self._first_at_s < child.registered_at_s and self._weights:
+            start = sum(self.credit_of(one, now_s) for one in self._accounts) / self._weights
+        base = child.weight * (start - self._supplied)
+        self._accounts[child] = _Account(base, child.usage.rate, now_s)
+        self._weights += child.weight
+        self._is_measured, self._is_new = False, True
+
+    def leave(self, child: H, now_s: float) -> None:
         """The child is gone, with its credit."""
-        self.credits.pop(child, None)
-        self._weights = None
+        if child in self._accounts:
+            self._book(now_s)
+            del self._accounts[child]
+            self._weights = sum(one.weight for one in self._accounts)
+            self._is_measured, self._is_new = False, True
 
-    @property
-    def weights(self) -> float:
-        """The sum of the children's weights."""
-        if self._weights is None:
-            self._weights = sum(child.weight for child in self.credits)
-        return self._weights
+    def follow(self, child: H, now_s: float) -> None:
+        """What the child runs has changed."""
+        self._pass_time(now_s)
+        self._measure()
+        account = self._accounts[child]
+        guaranteed = self.guaranteed(child)
+        account.donated = self._donated_by(child, now_s)
+        account.quantum = self._quantum
+        account.at_s = now_s
+        self._count(guaranteed - account.running, -1)
+        account.running = child.usage.rate
+        self._count(guaranteed - account.running, 1)
+        self._watch(child, now_s)
 
-    def share(self, child: CreditHolder) -> float:
-        """Units that the child paid for."""
-        return self._supply * child.weight / self.weights
+    # --- questions --------------------------------------------------------------------------------
 
-    def guaranteed(self, child: CreditHolder) -> float:
+    def guaranteed(self, child: H) -> float:
         """Units that the child receives before others may borrow."""
-        return (1.0 - self._alpha) * self.share(child)
+        return (1.0 - self._alpha) * self._supply * child.weight / self._weights
 
-    def may_borrow(self, child: CreditHolder) -> bool:
+    def credit_of(self, child: H, now_s: float) -> float:
+        """What the child can pay with. What it donates counts as earned until that is booked."""
+        supplied = self._supplied
+        if self._weights:
+            supplied += (now_s - self._at_s) * self._supply / self._weights
+        base = self._accounts[child].base
+        return base + child.weight * supplied - child.usage.counted(now_s)
+
+    def spent(self, child: H, now_s: float) -> float:
+        """A number that is the greater the poorer a child is, for its weight.
+
+        Its running tasks count with their assumed length. It does not fall as time passes.
+        """
+        return child.usage.used(now_s) - self._accounts[child].base
+
+    def may_borrow(self, child: H, now_s: float) -> bool:
         """Whether the child has credits to pay with."""
-        return self._initial is None or self.credits[child] > 0
+        return self._initial is None or self.credit_of(child, now_s) > 0
 
-    def settle(self, now_s: float, supply: float) -> None:
-        """Book the time until now. supply: units from now on."""
+    # --- time -------------------------------------------------------------------------------------
+
+    def settle(self, now_s: float, supply: float) -> bool:
+        """Bring the book to an instant. supply: units from now on.
+
+        Returns whether guaranteed parts have changed.
+        """
+        is_changed = supply != self._supply or self._is_new
+        if is_changed or now_s >= self._quantum_at_s + QUANTUM_S:
+            self._book(now_s)
+        if is_changed:
+            self._supply = supply
+            self._is_measured = self._is_new = False
+            self._measure()
+            for child in self._accounts:
+                self._watch(child, now_s)
+        return is_changed
+
+    def recovered(self, now_s: float) -> Iterator[H]:
+        """Children that had no credit, and may have some again."""
+        while self._due and self._due[0][0] <= now_s:
+            due_s, _, child = heapq.heappop(self._due)
+            account = self._accounts.get(child)
+            if account is not None and account.due_s == due_s:
+                account.due_s = None
+                self._watch(child, now_s)
+                yield child
+
+    def _watch(self, child: H, now_s: float) -> None:
+        """Note when a child without credit has some again, as it runs less than its share."""
+        if self._initial is None:
+            return
+        credit = self.credit_of(child, now_s)
+        rate = self._supply * child.weight / self._weights - child.usage.rate
+        account = self._accounts[child]
+        if credit <= 0 < rate:
+            account.due_s = now_s + max(_LATER_S, -credit / rate)
+            self._pushed += 1
+            heapq.heappush(self._due, (account.due_s, self._pushed, child))
+
+    def _pass_time(self, now_s: float) -> None:
         length_s = now_s - self._at_s
-        if length_s > 0 and self.credits:
-            earned = self._earning()
-            weights = self.weights
-            for child in self.credits:
-                share = self._supply * child.weight / weights
-                paid = max(0.0, child.usage.amount - (1.0 - self._alpha) * share)
-                rate = self._alpha * share - paid + earned.get(child, 0.0)
-                self.credits[child] += rate * length_s
-        self._at_s = max(self._at_s, now_s)
-        self._supply = supply
+        if length_s <= 0:
+            return
+        self._measure()
+        if self._weights:
+            self._supplied += length_s * self._supply / self._weights
+        self._donated += self._donating * length_s
+        self._borrowed += self._borrowing * length_s
+        self._at_s = now_s
 
-    def _earning(self) -> dict[CreditHolder, float]:
-        """Donated units that are used, by donor: those of the poorest first."""
-        if self._alpha >= 1.0:
-            return {}
-        guaranteed = {child: self.guaranteed(child) for child in self.credits}
-        used = sum(max(0.0, child.usage.amount - own) for child, own in guaranteed.items())
-        donors = sorted(self.credits, key=lambda child: (self._wealth(child), child.index))
-        earned: dict[CreditHolder, float] = {}
-        for child in donors:
-            donated = max(0.0, guaranteed[child] - child.usage.amount)
-            earned[child] = min(used, donated)
-            used -= earned[child]
-        return earned
+    def _measure(self) -> None:
+        """Sum up what is donated and borrowed, where shares have changed."""
+        if self._is_measured:
+            return
+        self._is_measured = True
+        self._donating = self._borrowing = 0.0
+        for child, account in self._accounts.items():
+            self._count(self.guaranteed(child) - account.running, 1)
 
-    def _wealth(self, child: CreditHolder) -> float:
-        return self.credits[child] / child.weight
+    def _count(self, idle: float, sign: int) -> None:
+        if idle > 0:
+            self._donating += sign * idle
+        else:
+            self._borrowing -= sign * idle
+
+    def _donated_by(self, child: H, now_s: float) -> float:
+        """Unit-seconds that a child has donated in this quantum."""
+        account = self._accounts[child]
+        before = account.donated if account.quantum == self._quantum else 0.0
+        since_s = max(account.at_s, self._quantum_at_s)
+        return before + max(0.0, self.guaranteed(child) - account.running) * (now_s - since_s)
+
+    def _book(self, now_s: float) -> None:
+        """End the quantum: donors whose units were not used do not earn."""
+        self._pass_time(now_s)
+        if self._donated > self._borrowed + _TINY:
+            self._take_back(now_s)
+        self._donated = self._borrowed = 0.0
+        self._quantum += 1
+        self._quantum_at_s = now_s
+
+    def _take_back(self, now_s: float) -> None:
+        """Of all that was donated only the borrowed part is earned, by the poorest donors first."""
+        donors = []
+        for child in self._accounts:
+            donated = self._donated_by(child, now_s)
+            if donated > 0:
+                wealth = (self.credit_of(child, now_s) - donated) / child.weight
+                donors.append((wealth, child.index, donated, child))
+        left = self._borrowed
+        for _, _, donated, child in sorted(donors, key=lambda one: one[:2]):
+            earned = min(left, donated)
+            left -= earned
+            self._accounts[child].base -= donated - earned
+            self._watch(child, now_s)
+        self._is_measured = False  # so that rounding does not pile up

@@ -47,14 +47,13 @@ def _by_credits(child: ShareNode, now_s: float) -> Key:
     book = child.parent.credits
     assert book is not None
     guaranteed = book.guaranteed(child)
-    running = child.usage.amount
+    running = child.usage.rate
     if running < guaranteed:
         return (1, running / guaranteed, child.index)
-    if not book.may_borrow(child):
+    if not book.may_borrow(child, now_s):
         # Without credits it only runs where containers would idle otherwise.
         return (3, child.running_level, child.index)
-    spent = child.usage.rest(now_s) - book.credits[child]
-    return (2, spent / child.weight, child.running_level, child.index)
+    return (2, book.spent(child, now_s) / child.weight, child.running_level, child.index)
 
 
 _ORDERS: dict[str, KeyOf[ShareNode]] = {

@@ -204,8 +204,6 @@ class ShareTree:
         parts: list[float] = []
         if self._rules.is_dominant:
             parts = [tasks * p for p in self.parts(attempt.phase.phase.demand.work)]
-        if self._with_credits:
-            self._settle_credits(app, now_s)
         for node in app.path:
             usage = node.usage
             usage.settle(now_s)
@@ -220,12 +218,6 @@ class ShareTree:
                 node.held = [old + more for old, more in zip(held, parts, strict=True)]
             self._set_rate(node, usage.amount if self._is_plain else self._rate(node), now_s)
 
-    def _settle_credits(self, app: AppNode, now_s: float) -> None:
-        for node in app.path:
-            queue = node.parent
-            if queue is not None and queue.credits is not None:
-                queue.credits.settle(now_s, self._supply(queue))
-
     def _set_rate(self, node: ShareNode, rate: float, now_s: float) -> None:
         """Change what a node counts in a second; its own time before is settled."""
         usage = node.usage
@@ -235,6 +227,8 @@ class ShareTree:
             together = node.parent.children_use
             together.settle(now_s)
             together.rate += more
+            if node.parent.credits is not None:
+                node.parent.credits.follow(node, now_s)
 
     def _rate(self, node: ShareNode) -> float:
         """What a node counts in a second: g, g' (equation 7), or its dominant share (8.5)."""
@@ -309,14 +303,17 @@ class ShareTree:
             self._charge_arrivals(now_s)
         for queue in self._with_credits:
             assert queue.credits is not None
-            queue.credits.settle(now_s, self._supply(queue))
-            queue.turns.restart()  # credits of all its children have changed
+            if queue.credits.settle(now_s, self._supply(queue)):
+                queue.turns.restart()
+            for child in queue.credits.recovered(now_s):
+                queue.turns.touch(child)
 
     def _resize(self, now_s: float) -> None:
         """Nodes have come or gone."""
         self._nodes_seen = self._state.node_changes
         up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
-        self.capacity = float(sum(node.slots(_CONTAINER) for node in up))
+        units = float(sum(node.slots(_CONTAINER) for node in up))
+        self.capacity = 1.0 if self._rules.is_dominant else units
         self._resources = _sum_of(up)
         if self._rules.price != 1.0:
             self._reprice(self.root, now_s)

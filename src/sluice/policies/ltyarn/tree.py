@@ -81,7 +81,7 @@ class QueueNode(ShareNode):
         self.quanta_sum = 0.0
         self.quanta_changes = 0
         self.turns: Turns[ShareNode] = Turns(order)
-        self.credits: CreditBook | None = None
+        self.credits: CreditBook[ShareNode] | None = None
         if parent is not None:
             parent.join(self.name, self)
 
@@ -103,7 +103,7 @@ class QueueNode(ShareNode):
         self.children_use.total -= child.usage.counted(now_s)
         self.turns.drop(child)
         if self.credits is not None:
-            self.credits.leave(child)
+            self.credits.leave(child, now_s)
 
     @property
     def weights(self) -> float:

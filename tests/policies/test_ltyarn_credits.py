@@ -1,0 +1,126 @@
+"""Karma's books: the lazy sums equal a plain count of every unit, quantum by quantum."""
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from tests.policies.ltyarn_worlds import starts, workload
+
+import sluice
+from sluice.policies.ltyarn.credits import QUANTUM_S, CreditBook
+from sluice.policies.ltyarn.usage import Usage
+
+CAPACITY = 12
+QUARTERS = 4  # changes happen at quarters of a quantum
+
+
+@dataclass(eq=False)
+class Holder:
+    """A child of a queue: what it runs changes by `run`."""
+
+    weight: float
+    index: int
+    registered_at_s: float = 0.0
+    usage: Usage = field(default_factory=lambda: Usage(0.0))
+
+    def run(self, units, now_s):
+        self.usage.settle(now_s)
+        self.usage.amount = self.usage.rate = float(units)
+
+
+class PlainKarma:
+    """What the rule says, counted quarter by quarter and shared out at the end of each quantum."""
+
+    def __init__(self, holders, alpha, initial):
+        weights = sum(one.weight for one in holders)
+        self.shares = {one: CAPACITY * one.weight / weights for one in holders}
+        self.own = {one: (1 - alpha) * share for one, share in self.shares.items()}
+        self.credits = {one: initial * one.weight for one in holders}
+        self.alpha = alpha
+        self.donated = dict.fromkeys(holders, 0.0)
+        self.borrowed = 0.0
+
+    def quarter(self, running):
+        for one, units in running.items():
+            over = units - self.own[one]
+            self.credits[one] += (self.alpha * self.shares[one] - max(0, over)) / QUARTERS
+            self.borrowed += max(0, over) / QUARTERS
+            self.donated[one] += max(0, -over) / QUARTERS
+
+    def end_quantum(self):
+        left = self.borrowed
+        order = sorted(self.credits, key=lambda one: (self.credits[one] / one.weight, one.index))
+        for one in order:
+            earned = min(left, self.donated[one])
+            self.credits[one] += earned
+            left -= earned
+        self.donated = dict.fromkeys(self.donated, 0.0)
+        self.borrowed = 0.0
+
+
+def random_running(draw, holders):
+    """Units by child, together at most the capacity; often all of it, often little."""
+    units = dict.fromkeys(holders, 0)
+    for _ in range(draw.choice([CAPACITY, CAPACITY, draw.randint(0, CAPACITY)])):
+        units[draw.choice(holders)] += 1
+    return units
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_credits_are_those_of_a_plain_count(seed, alpha):
+    draw = random.Random(seed)
+    holders = [Holder(draw.choice([1.0, 2.0, 3.0]), n) for n in range(draw.randint(1, 6))]
+    book: CreditBook[Holder] = CreditBook(alpha, 30.0)
+    plain = PlainKarma(holders, alpha, 30.0)
+    for one in holders:
+        book.join(one, 0.0)
+    book.settle(0.0, CAPACITY)
+    for step in range(120):
+        now_s = step * QUANTUM_S / QUARTERS
+        book.settle(now_s, CAPACITY)
+        if step % QUARTERS == 0:
+            plain.end_quantum()
+            for one in holders:
+                assert book.credit_of(one, now_s) == pytest.approx(plain.credits[one], abs=1e-6)
+        running = random_running(draw, holders)
+        for one, units in running.items():
+            if units != one.usage.rate:
+                one.run(units, now_s)
+                book.follow(one, now_s)
+        plain.quarter(running)
+
+
+def test_a_child_without_credit_is_reported_when_it_has_some_again():
+    """A pays 6 a second with 12 credits; from 4 s on it runs nothing and receives 6 a second."""
+    a, b = Holder(1.0, 0), Holder(1.0, 1)
+    book: CreditBook[Holder] = CreditBook(1.0, 12.0)
+    for one in (a, b):
+        book.join(one, 0.0)
+    book.settle(0.0, CAPACITY)
+    a.run(12, 0.0)
+    book.follow(a, 0.0)
+    book.settle(4.0, CAPACITY)
+    assert (book.may_borrow(a, 1.9), book.may_borrow(a, 2.1)) == (True, False)
+
+    a.run(0, 4.0)
+    book.follow(a, 4.0)
+
+    assert book.credit_of(a, 4.0) == -12
+    assert [] == list(book.recovered(5.9))
+    assert [a] == list(book.recovered(6.1))
+    assert book.may_borrow(a, 6.1)
+
+
+def test_tasks_follow_the_long_term_rule_under_karma_with_all_units_shared():
+    """The same starts, task by task, where all register at once. Spec 8.4."""
+    for seed in range(8):
+        draw = random.Random(seed)
+        queues = [{"id": name, "weight": draw.choice([1, 2])} for name in "abc"]
+        apps = [
+            (f"j{n}", draw.choice("abc"), draw.randint(0, 9), [draw.randint(1, 4)] * 8)
+            for n in range(6)
+        ]
+        load = workload(draw.randint(1, 4), queues, apps)
+        found = [starts(sluice.simulate(load, tasks=tasks)) for tasks in ("ltrf", "karma")]
+        assert found[0] == found[1], f"seed {seed}"
