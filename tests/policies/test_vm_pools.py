@@ -105,6 +105,7 @@ def test_tasks_run_as_the_schedule_of_jobs_says(text):
                 "finished_at_s": pytest.approx(one["finished_at_s"]),
                 "unit_s": pytest.approx(4 * one["cost_server_s"]),
                 "met": True,
+                "least_deadline_at_s": None,
             }
             for job, one in planned.document()["jobs"].items()
         }

@@ -87,7 +87,7 @@ def simulated(
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before."""
     chosen = how.chosen()
-    given = on_vm_nodes(read_workload(source), chosen[:1])
+    given = on_vm_nodes(read_workload(source), chosen[:1], how.settings)
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (
         with_predictions(given, how.on_message or (lambda _: None))
@@ -140,7 +140,7 @@ def compare(
     _check_list(schedulers)
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
-    given = on_vm_nodes(read_workload(source), everyone)
+    given = on_vm_nodes(read_workload(source), everyone, settings)
     workload = with_predictions(given, on_message or (lambda _: None)).workload
     resolved = settings_of(workload, settings, everyone)
     if on_message is not None:

@@ -275,7 +275,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
 def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage) -> Workload:
     """VMs of pools as nodes, unless the options give nodes."""
     tasks, *_ = options.chosen()
-    made = on_vm_nodes(workload, (tasks,))
+    made = on_vm_nodes(workload, (tasks,), options.settings)
     note = vm_pools_note(options.cluster(made), tasks)
     if note is not None:
         on_message(f"Note: {note}.")

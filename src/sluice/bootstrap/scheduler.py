@@ -13,6 +13,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.policies.guard import guarded
+from sluice.policies.vm_admission import link_admission
 from sluice.simulation.settings import SimulationSettings
 
 
@@ -64,6 +65,7 @@ def scheduler_for(
         tasks=policy("tasks", chosen, settings),  # type: ignore[arg-type]  # by its kind
         pools=policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
+    link_admission(policies.admission, policies.tasks)
     rules = Rules(
         slowstart=core.slowstart,
         by_heartbeat=heartbeat_s > 0 and not is_live,

@@ -8,6 +8,7 @@ pool. A size that is not faster than a smaller one of its type is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from sluice.model.vm_pools import Prediction, VmPools, VmType
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 
+_ROUNDING = 1e-9
 _FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a smaller one
 
 
@@ -186,20 +188,33 @@ def has_vm_nodes(workload: Workload) -> bool:
     return any(one.vms and one.shape is not None for one in pools.vm_types)
 
 
-def with_vm_nodes(workload: Workload) -> Workload:
-    """The workload with one node for each VM, if `has_vm_nodes`. Raises InvalidInput."""
+def with_vm_nodes(workload: Workload, *, servers: int | None = None) -> Workload:
+    """The workload with one node for each VM, if `has_vm_nodes`. Raises InvalidInput.
+
+    servers: with spare nodes for all VMs of each type that so many servers have room for; None for
+    no spare nodes.
+    """
     if not has_vm_nodes(workload):
         return workload
-    assert workload.vm_pools is not None, "it has VM types"
-    types = workload.vm_pools.vm_types
-    if sum(one.vms for one in types) > NODES_MAX:
+    pools = workload.vm_pools
+    assert pools is not None, "it has VM types"
+    most = {one.type_id: one.vms for one in pools.vm_types}
+    if servers is not None and pools.server_units is not None:
+        for one in pools.vm_types:
+            fit = servers * math.floor(pools.server_units / one.units + _ROUNDING)
+            most[one.type_id] = max(one.vms, fit)
+    if sum(most.values()) > NODES_MAX:
         raise InvalidInput(
             f"vm_types have more than {NODES_MAX} VMs together",
             where=workload.source,
             hint="give fewer vms",
         )
-    nodes = [node for one in types if one.vms
-             for node in _nodes(one, one.vms, _shape(one, workload.source))]  # fmt: skip
+    nodes = [
+        replace(node, vm_is_spare=number >= one.vms)
+        for one in pools.vm_types
+        if most[one.type_id]
+        for number, node in enumerate(_nodes(one, most[one.type_id], _shape(one, workload.source)))
+    ]
     return replace(workload, cluster=Cluster(nodes=tuple(nodes)))
 
 

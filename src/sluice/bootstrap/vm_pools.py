@@ -8,54 +8,119 @@ from dataclasses import replace
 from typing import Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.vm_grids import has_vm_nodes, with_grids, with_vm_nodes
 from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
+from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
+from sluice.planning.pools.packing import servers_needed
 from sluice.policies.vm_pools import PooledVms
+from sluice.policies.vm_settings import VmPoolSettings
 from sluice.reporting.history.past_runs import OwnNodes
-
-_WINDOW = "vm_window_s"
 
 
 class PlannedVms(PooledVms):
     """Pools of VMs with the schedulers of `sluice pools` as their planner."""
 
     @classmethod
-    def build(cls, settings: PooledVms.Settings) -> PooledVms:
+    def build(cls, settings: VmPoolSettings) -> PooledVms:
         from sluice.planning.pools.online_reservations import OnlineReservations
+        from sluice.planning.pools.pool_change import Servers
 
+        units, servers = settings.vm_server_units, None
+        if settings.vm_reconfigure and units is not None and settings.vm_servers is not None:
+            servers = Servers(units, settings.vm_servers)
         planner = OnlineReservations(
             settings.vm_rule,
             boot_s=settings.vm_boot_s,
             tick_s=settings.vm_tick_s,
             bound_s=math.inf if settings.vm_window_s is None else settings.vm_window_s,
+            servers=servers,
+            resize_rule=ReconfigureRule(
+                window_s=settings.vm_check_s,
+                beta=settings.vm_beta,
+                vm_change_server_s=settings.vm_change_server_s,
+                weighted=settings.vm_weighted,
+                keeps_largest=settings.vm_keep_largest,
+            ),
         )
-        return cls(planner, boot_s=settings.vm_boot_s)
+        return cls(planner, settings)
 
 
-def on_vm_nodes(workload: Workload, tasks: Iterable[ChosenPolicy]) -> Workload:
+def on_vm_nodes(
+    workload: Workload,
+    tasks: Iterable[ChosenPolicy],
+    overrides: Mapping[str, object] | Iterable[str] = (),
+) -> Workload:
     """The workload as policies see it: VMs are nodes, and jobs that get VMs have predictions.
 
-    tasks: the task policies that will see it.  A workload with a cluster, or whose VM types have no
-    slots, is returned as it is. Raises InvalidInput as `with_grids` and `with_vm_nodes`.
+    tasks: the task policies that will see it.  overrides: settings over those of the file. Where
+    pools change their sizes, VMs that the servers could have instead are spare nodes.  A workload
+    with a cluster, or whose VM types have no slots, is returned as it is. Raises InvalidInput as
+    `with_grids` and `with_vm_nodes`.
     """
     if not has_vm_nodes(workload):
         return workload
     pools = workload.vm_pools
-    made = with_vm_nodes(workload)
-    if pools is None or not any(_is_about_vms(one) for one in tasks):
-        return made
+    chosen = [one for one in tasks if _is_about_vms(one)]
+    if pools is None or not chosen:
+        return with_vm_nodes(workload)
+    settings = dict(workload.settings)
+    for key, value in _given(pools).items():
+        settings.setdefault(key, value)
+    resolved = resolved_settings(settings, overrides, chosen)
+    own = [resolved.of(VmPoolSettings, one.name) for one in chosen]
+    servers = _servers(own, pools, workload.source)
+    if servers is not None:
+        settings.setdefault("vm_servers", servers)
+    made = with_vm_nodes(workload, servers=servers)
     jobs = with_grids(made).workload.jobs
-    settings = dict(made.settings)
-    if math.isfinite(pools.bound_s):
-        settings.setdefault(_WINDOW, pools.bound_s)
     return replace(
         made,
         jobs=tuple(_with_margin(job, pools.prediction_error) for job in jobs),
         settings=settings,
     )
+
+
+def _given(pools: VmPools) -> dict[str, object]:
+    """The settings that a file gives as `windows`, `server_units` and `reconfigure`."""
+    found: dict[str, object] = {}
+    if math.isfinite(pools.bound_s):
+        found["vm_window_s"] = pools.bound_s
+    if pools.server_units is not None:
+        found["vm_server_units"] = pools.server_units
+    rule = pools.reconfigure
+    if rule is not None:
+        found |= {
+            "vm_check_s": rule.window_s,
+            "vm_beta": rule.beta,
+            "vm_weighted": rule.weighted,
+            "vm_keep_largest": rule.keeps_largest,
+        }
+        if rule.vm_change_server_s is not None:
+            found["vm_change_server_s"] = rule.vm_change_server_s
+    return found
+
+
+def _servers(own: Iterable[VmPoolSettings], pools: VmPools, source: str) -> int | None:
+    """Servers under pools that change their sizes; None for pools that keep theirs."""
+    changing = [one for one in own if one.vm_reconfigure]
+    if not changing:
+        return None
+    units = changing[0].vm_server_units
+    if units is None:
+        raise InvalidInput(
+            "server_units is missing, and vm_reconfigure needs it",
+            where=source,
+            hint="give the resource units of one server",
+        )
+    needed = servers_needed(
+        [one.vms for one in pools.vm_types], [one.units for one in pools.vm_types], units
+    )
+    return changing[0].vm_servers or pools.servers or needed
 
 
 def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:

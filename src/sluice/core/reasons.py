@@ -140,11 +140,22 @@ class ReasonCode(Enum):
     VMS_BOOT = "its VMs boot until {at_s:g} s"
     VMS_RESERVED = "it has a reservation for {vms:.0f} VMs of {type} from {at_s:g} s on"
     VMS_RESERVED_LATE = (
-        "it can no longer meet its deadline, and has a reservation for {vms:.0f} VMs of {type} from"
-        " {at_s:g} s on"
+        "it can no longer meet its deadline (the least that would have been accepted: {least}), and"
+        " has a reservation for {vms:.0f} VMs of {type} from {at_s:g} s on"
     )
     VMS_AWAITED = "no VMs are reserved for it before the reservation windows end"
-    VMS_LATE = "it can no longer meet its deadline, and gets VMs when other jobs leave some free"
+    VMS_LATE = (
+        "it can no longer meet its deadline (the least that would have been accepted: {least}), and"
+        " gets VMs when other jobs leave some free"
+    )
+    VMS_TOO_SLOW = (
+        "no cluster of the pools meets its deadline, even with all VMs idle; the least deadline"
+        " that would be accepted: {least}"
+    )
+    VMS_BUSY = (
+        "no VMs are free for it at its arrival; the least deadline that would be accepted with"
+        " waiting: {least}"
+    )
     NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
     # Why a running attempt gets no second copy.
     COPIES_OFF = "speculation is off; speculation=late copies slow tasks"

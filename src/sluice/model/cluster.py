@@ -23,6 +23,7 @@ class Node:
     containers: containers in addition to the typed slots, for a cluster given in containers.
     capacity: resources in percent of a reference node; all zero means unlimited.
     vm_type, vm_units: the VM type that it is one of, and its resource units; "" for no type.
+    vm_is_spare: it is shut down at first, and may be started in place of VMs of other types.
     """
 
     node_id: NodeId
@@ -33,6 +34,7 @@ class Node:
     capacity: Resources = NOTHING
     vm_type: str = ""
     vm_units: float = 1.0
+    vm_is_spare: bool = False
 
     def __post_init__(self) -> None:
         checked_id(self.node_id, what="node")

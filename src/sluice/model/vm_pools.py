@@ -7,7 +7,7 @@ cluster that it could get. Source: Cura, spec sections 2 and 3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,6 +72,48 @@ class VmGrant(NamedTuple):
     vms: int
     start_s: float
     until_s: float
+
+
+class LateOffer(NamedTuple):
+    """A job can no longer meet its deadline. at_s: when that was found out.
+
+    least_deadline_at_s: the least deadline that would have been accepted then; None if no pool was
+    large enough.
+    """
+
+    at_s: float
+    least_deadline_at_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolChange:
+    """One check of the pool sizes. sizes: VMs by type that the formulas give.
+
+    observed_server_s, estimated_server_s, benefit_server_s, change_server_s: (11), (12).
+    done: whether the pools were changed.  why: the reason.
+    """
+
+    at_s: float
+    observed_server_s: float
+    estimated_server_s: float
+    benefit_server_s: float
+    change_server_s: float
+    done: bool
+    sizes: Mapping[str, int]
+    why: str
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "at_s": self.at_s,
+            "observed_server_s": self.observed_server_s,
+            "estimated_server_s": self.estimated_server_s,
+            "benefit_server_s": self.benefit_server_s,
+            "change_server_s": self.change_server_s,
+            "done": self.done,
+            "vms": dict(self.sizes),
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 BUILT_IN: dict[str, str] = {
     "admission.all": "sluice.policies.defaults:AdmitAll",
     "admission.capacity": "sluice.policies.capacity_admission:CapacityAdmission",
+    "admission.vm-pools": "sluice.policies.vm_admission:VmAdmission",
     "pools.keep": "sluice.policies.defaults:KeepPools",
     "release.input": "sluice.policies.defaults:ReleaseOnArrival",
     "release.mrorder": "sluice.bootstrap.ordering:PlannedMrOrder",

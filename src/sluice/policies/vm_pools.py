@@ -11,9 +11,7 @@ Source: Cura, spec sections 2 and 5.3.
 from __future__ import annotations
 
 import math
-from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
@@ -26,9 +24,10 @@ from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
-from sluice.model.settings import SettingsGroup, number, word
-from sluice.model.vm_pools import VmGrant
+from sluice.model.vm_pools import LateOffer, PoolChange, VmGrant
 from sluice.policies.fifo import Fifo
+from sluice.policies.vm_nodes import VmNodes
+from sluice.policies.vm_settings import VmPoolSettings
 
 _CONTAINER = SlotKind.CONTAINER
 _LATE = 1e-9  # relative; a job that ends this little after its deadline has met it
@@ -40,8 +39,21 @@ class PoolPlanner(Protocol):
     def set_pool(self, vm_type: str, units: float, vms: int, now_s: float) -> None:
         """A pool has this many VMs from now on."""
 
+    def sizes(self, now_s: float) -> Mapping[str, int]:
+        """VMs that each pool is to have now, of jobs and free."""
+
+    def changes(self) -> Sequence[PoolChange]:
+        """The checks of the pool sizes so far."""
+
     def arrive(self, job: Job, now_s: float) -> None:
         """A job wants VMs."""
+
+    def ask(
+        self, jobs: Iterable[Job], now_s: float, *, at_once: bool
+    ) -> tuple[Mapping[JobId, float | None], list[VmGrant]]:
+        """New jobs want VMs, by their deadline or at once. Returns those that are refused, each
+        with the least deadline that would be accepted; and the jobs that get VMs now.
+        """
 
     def finish(self, job_id: JobId, now_s: float) -> None:
         """A job has given its VMs back."""
@@ -55,11 +67,14 @@ class PoolPlanner(Protocol):
     def next_at_s(self, now_s: float) -> float | None:
         """When to ask again if nothing else happens; None for never."""
 
+    def next_check_s(self, now_s: float) -> float | None:
+        """When the pool sizes are checked next; None for never."""
+
     def reservation(self, job_id: JobId) -> VmGrant | None:
         """The tentative reservation of a job."""
 
-    def is_late(self, job_id: JobId) -> bool:
-        """Whether the job can no longer meet its deadline."""
+    def late_offer(self, job_id: JobId) -> LateOffer | None:
+        """What a job was told that can no longer meet its deadline; None for any other."""
 
 
 class _Lease:
@@ -85,39 +100,25 @@ class PooledVms(TaskPolicy):
 
     name: ClassVar[str] = "vm-pools"
 
-    @dataclass(frozen=True, kw_only=True)
-    class Settings(SettingsGroup):
-        """How the planner decides."""
+    Settings: ClassVar[type[Any]] = VmPoolSettings
 
-        vm_rule: str = word(
-            "vm-aware",
-            "how jobs get VMs (vm-pools): compared with each other, or each its own optimum",
-            "vm-aware",
-            "instant-opt",
-        )
-        vm_boot_s: float = number(0.0, "seconds that VMs boot for each job (vm-pools)")
-        vm_tick_s: float = number(0.0, "planned times are whole ticks; 0 for exact (vm-pools)")
-        vm_window_s: float | None = number(
-            None, "longest reservation window in seconds (vm-pools)", above=0.0
-        )
-
-    def __init__(self, planner: PoolPlanner | None = None, *, boot_s: float = 0.0) -> None:
-        super().__init__(self.Settings())
+    def __init__(
+        self, planner: PoolPlanner | None = None, settings: VmPoolSettings | None = None
+    ) -> None:
+        super().__init__(settings)
         self._planner = planner
-        self._boot_s = boot_s
+        self._boot_s: float = self.settings.vm_boot_s
         self._fifo = Fifo()
 
     def attach(self, state: ClusterState) -> None:
         self._fifo.attach(state)
         self._touched: dict[JobId, JobEntry] = {}
-        self._nodes_seen = -1
-        self._types: dict[str, float] = {}  # units of one VM
-        self._free: dict[str, list[int]] = {}  # indexes of free nodes, ascending
-        self._sizes: dict[str, int] = {}  # VMs that are up
+        self._nodes = VmNodes()
         self._owner: dict[int, _Lease] = {}
         self._leases: dict[JobId, _Lease] = {}
         self._known: set[JobId] = set()
         self._rows: dict[JobId, dict[str, Any] | None] = {}  # of jobs that ended; None without VMs
+        self._refused: dict[JobId, dict[str, Any]] = {}
         self._before: dict[JobId, tuple[float, float]] = {}  # first grant, unit-seconds of lost VMs
         self._stories: dict[JobId, list[tuple[float, str, str]]] = {}
         state.observe(self)
@@ -133,19 +134,9 @@ class PooledVms(TaskPolicy):
         hands here, before any work is assigned.
         """
         planner = self._planner
-        is_same = self._nodes_seen == state.node_changes
-        if planner is None or (is_same and not self._types):
+        if planner is None or not self._has_pools(state, planner, now_s):
             return ()
-        touched = self._touched
-        for job_id, entry in touched.items():
-            if entry.has_ended and job_id in self._leases:
-                self._take_back(self._leases[job_id], planner, now_s)
-        if not is_same:
-            self._nodes_seen = state.node_changes
-            self._count_nodes(state, planner, now_s)
-        if not self._types:
-            return ()  # tasks are served as `fifo` does
-        self._touched = {}
+        touched, self._touched = self._touched, {}
         for job_id, entry in touched.items():
             if job_id in state.active and job_id not in self._known:
                 self._known.add(job_id)
@@ -153,15 +144,59 @@ class PooledVms(TaskPolicy):
             elif entry.has_ended and job_id in self._known and job_id not in self._rows:
                 self._rows[job_id] = None
                 planner.leave(job_id)  # it was killed before it had any VMs
+        if state.active or not state.is_closed:
+            self._resize(planner, state, now_s)
         for grant in planner.decide(now_s):
             self._give(grant, state, now_s)
         return ()
 
+    def refusals(
+        self, entries: Sequence[JobEntry], state: ClusterState
+    ) -> dict[JobId, Reason | None]:
+        """Ask the planner about jobs that have just arrived; the reason for each refusal."""
+        planner, now_s = self._planner, state.now_s
+        answers: dict[JobId, Reason | None] = {one.job_id: None for one in entries}
+        if planner is None or not self._has_pools(state, planner, now_s):
+            return answers
+        self._resize(planner, state, now_s)
+        asked = [one.job for one in entries if one.phases]
+        is_immediate = self.settings.vm_service == "immediate"
+        refused, grants = planner.ask(asked, now_s, at_once=is_immediate)
+        self._known.update(job.job_id for job in asked if job.job_id not in refused)
+        for grant in grants:
+            self._give(grant, state, now_s)
+        for job_id, least_s in refused.items():
+            code = ReasonCode.VMS_BUSY if is_immediate else ReasonCode.VMS_TOO_SLOW
+            reason = answers[job_id] = Reason(code, (("least", _seconds(least_s)),))
+            self._refused[job_id] = {
+                "at_s": now_s, "least_deadline_at_s": least_s, "why": reason.text(),
+            }  # fmt: skip
+        return answers
+
+    def _has_pools(self, state: ClusterState, planner: PoolPlanner, now_s: float) -> bool:
+        """Bring nodes up to date; returns whether any has a VM type. If not, tasks are served as
+        `fifo` does.
+        """
+        nodes = self._nodes
+        for job_id, entry in self._touched.items():
+            if entry.has_ended and job_id in self._leases:
+                self._take_back(self._leases[job_id], planner, now_s)
+        if not nodes.has_counted(state):
+            self._count_nodes(state, planner, now_s)
+        return bool(nodes.units)
+
+    def _resize(self, planner: PoolPlanner, state: ClusterState, now_s: float) -> None:
+        """Shut down and start VMs as the planner wants."""
+        if not self.settings.vm_reconfigure:
+            return
+        nodes = self._nodes
+        for vm_type, vms in planner.sizes(now_s).items():
+            if not nodes.resize(vm_type, vms, state):
+                planner.set_pool(vm_type, nodes.units[vm_type], nodes.sizes[vm_type], now_s)
+
     def _give(self, grant: VmGrant, state: ClusterState, now_s: float) -> None:
-        free = self._free[grant.vm_type]
-        nodes, self._free[grant.vm_type] = free[: grant.vms], free[grant.vms :]
-        assert len(nodes) == grant.vms, "the planner knows how many VMs there are"
-        units = grant.vms * self._types[grant.vm_type]
+        nodes = self._nodes.take(grant.vm_type, grant.vms)
+        units = grant.vms * self._nodes.units[grant.vm_type]
         lease = _Lease(state.jobs[grant.job_id], grant, nodes, now_s, self._boot_s, units)
         self._leases[grant.job_id] = lease
         for index in nodes:
@@ -181,17 +216,10 @@ class PooledVms(TaskPolicy):
         del self._leases[lease.grant.job_id]
         for index in lease.nodes:
             del self._owner[index]
-            insort(self._free[lease.grant.vm_type], index)
+        self._nodes.give_back(lease.grant.vm_type, lease.nodes)
 
     def _count_nodes(self, state: ClusterState, planner: PoolPlanner, now_s: float) -> None:
         """Nodes have come or gone: count each pool again, and take lost nodes from their jobs."""
-        up: dict[str, list[int]] = {}
-        for node in state.node_at:
-            if node.node.vm_type:
-                here = up.setdefault(node.node.vm_type, [])
-                self._types.setdefault(node.node.vm_type, node.node.vm_units)
-                if node.is_up:
-                    here.append(node.index)
         stranded = []
         for lease in self._leases.values():
             lost = [index for index in lease.nodes if not state.node_at[index].is_up]
@@ -200,11 +228,9 @@ class PooledVms(TaskPolicy):
                 del self._owner[index]
             if not lease.nodes:
                 stranded.append(lease)
-        for vm_type, indexes in up.items():
-            if len(indexes) != self._sizes.get(vm_type):
-                planner.set_pool(vm_type, self._types[vm_type], len(indexes), now_s)
-            self._free[vm_type] = [index for index in indexes if index not in self._owner]
-            self._sizes[vm_type] = len(indexes)
+        nodes = self._nodes
+        for vm_type in nodes.count(state, self._owner):
+            planner.set_pool(vm_type, nodes.units[vm_type], nodes.sizes[vm_type], now_s)
         for lease in stranded:
             began_s, unit_s = self._before.get(lease.grant.job_id, (lease.given_s, 0.0))
             unit_s += (now_s - lease.given_s) * lease.units
@@ -235,39 +261,49 @@ class PooledVms(TaskPolicy):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return state.backlogs[slot_kind].first() is not None
 
+    def wants_offer(self, state: ClusterState) -> bool:
+        # Pools that may change are checked also while no task waits.
+        return self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)
+
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         if self._planner is None:
             return None
         instants = [one.ready_s for one in self._leases.values() if one.ready_s > now_s]
-        next_s = self._planner.next_at_s(now_s)
-        return min(instants if next_s is None else [*instants, next_s], default=None)
+        found = [self._planner.next_at_s(now_s)]
+        if self.wants_offer(state):
+            found.append(self._planner.next_check_s(now_s))
+        return min([*instants, *(at_s for at_s in found if at_s is not None)], default=None)
 
     # --- answers ----------------------------------------------------------------------------------
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         planner, job_id = self._planner, phase.job_id
-        if planner is None or not self._types:
+        if planner is None or not self._nodes.units:
             return self._fifo.explain(phase, state, now_s)
         lease = self._leases.get(job_id)
         if lease is not None:
             if now_s < lease.ready_s:
                 return Reason(ReasonCode.VMS_BOOT, (("at_s", round(lease.ready_s, 1)),))
             return Reason(ReasonCode.OWN_VMS_BUSY, lease.reason.numbers)
-        found = planner.reservation(job_id)
-        if found is not None:
-            numbers = (
-                ("vms", found.vms),
-                ("type", found.vm_type),
-                ("at_s", round(found.start_s, 1)),
-            )
-            late = planner.is_late(job_id)
-            return Reason(
-                ReasonCode.VMS_RESERVED_LATE if late else ReasonCode.VMS_RESERVED, numbers
-            )
-        return Reason(ReasonCode.VMS_LATE if planner.is_late(job_id) else ReasonCode.VMS_AWAITED)
+        found, late = planner.reservation(job_id), planner.late_offer(job_id)
+        least = () if late is None else (("least", _seconds(late.least_deadline_at_s)),)
+        if found is None:
+            return Reason(ReasonCode.VMS_LATE if late else ReasonCode.VMS_AWAITED, least)
+        numbers = (
+            ("vms", found.vms),
+            ("type", found.vm_type),
+            ("at_s", round(found.start_s, 1)),
+            *least,
+        )
+        return Reason(ReasonCode.VMS_RESERVED_LATE if late else ReasonCode.VMS_RESERVED, numbers)
 
     def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
-        return tuple(self._stories.get(job.job_id, ()))
+        noted = list(self._stories.get(job.job_id, ()))
+        late = None if self._planner is None else self._planner.late_offer(job.job_id)
+        if late is not None:
+            least = f"the least that would have been accepted: {_seconds(late.least_deadline_at_s)}"
+            noted.append((late.at_s, "can no longer meet its deadline", least))
+        return sorted(noted, key=lambda note: note[0])
 
     def _note(self, job_id: JobId, at_s: float, what: str, why: str) -> None:
         self._stories.setdefault(job_id, []).append((at_s, what, why))
@@ -277,6 +313,7 @@ class PooledVms(TaskPolicy):
         limit_s = math.inf if job.deadline_at_s is None else job.deadline_at_s
         is_done = lease.entry.state is JobState.DONE
         began_s, unit_s = self._before.get(job.job_id, (lease.given_s, 0.0))
+        late = None if self._planner is None else self._planner.late_offer(job.job_id)
         return {
             "vm_type": lease.grant.vm_type,
             "vms": lease.grant.vms,
@@ -285,14 +322,20 @@ class PooledVms(TaskPolicy):
             "finished_at_s": ended_s,
             "unit_s": unit_s + (now_s - lease.given_s) * lease.units,
             "met": is_done and ended_s <= limit_s + _LATE * max(1.0, abs(ended_s)),
+            "least_deadline_at_s": None if late is None else late.least_deadline_at_s,
         }
 
     def report(self) -> Mapping[str, object]:
-        if not self._types:
+        if self._planner is None or not self._nodes.units:
             return {}
         ran = {job_id: row for job_id, row in self._rows.items() if row is not None}
         return {
-            "vm_pools": {"unit_s": math.fsum(row["unit_s"] for row in ran.values()), "jobs": ran}
+            "vm_pools": {
+                "unit_s": math.fsum(row["unit_s"] for row in ran.values()),
+                "jobs": ran,
+                "refused": self._refused,
+                "reconfigurations": [one.document() for one in self._planner.changes()],
+            }
         }
 
     # --- checks -----------------------------------------------------------------------------------
@@ -325,3 +368,8 @@ class PooledVms(TaskPolicy):
 
 def _vms(count: int) -> str:
     return "VM" if count == 1 else "VMs"
+
+
+def _seconds(at_s: float | None) -> str:
+    """An instant for people; no pool is large enough for a job without one."""
+    return "none" if at_s is None else f"{math.ceil(at_s * 10) / 10:g} s"

@@ -96,7 +96,7 @@ def test_a_running_job_is_never_moved(problem):
 
     def watched(self, order, now_s):
         seen[order] = (self.running[order].slot.start_s, now_s)
-        finish(self, order, now_s)
+        return finish(self, order, now_s)
 
     with mock.patch.object(scheduler.VmAwareScheduler, "finish", watched):
         schedule = vm_aware(problem, reconfigures=True)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
-from sluice.planning.pools.pool_change import PoolResizer
+from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, ticks_up
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
@@ -43,7 +43,10 @@ def vm_aware(
     scheduler = VmAwareScheduler(
         problem.sizes, bound_s=problem.pools.bound_s, compared_max=compared_max
     )
-    resizer = PoolResizer(problem) if reconfigures else None
+    resizer = None
+    if reconfigures:
+        servers = Servers(problem.server_units, problem.servers)
+        resizer = PoolResizer(problem.types, servers, problem.pools.reconfigure)
     return _Replay(problem, "vm-aware", scheduler, resizer, actual_s).run()
 
 
@@ -130,7 +133,9 @@ class _Replay:
     def _step(self, now_s: float) -> None:
         scheduler = self._scheduler
         while self._ends and self._ends[0][0] <= now_s:
-            scheduler.finish(heapq.heappop(self._ends)[1], now_s)
+            ended = scheduler.finish(heapq.heappop(self._ends)[1], now_s)
+            if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
+                self._resizer.ended(ended, scheduler, now_s)
         while self._checks and self._checks[0][0] <= now_s:
             self._extend(heapq.heappop(self._checks)[1], now_s)
         while self._to_come and self._to_come[-1].arrives_at_s <= now_s:
@@ -168,7 +173,7 @@ class _Replay:
         if job.best_alone(sizes=sizes) is not None:
             self._scheduler.arrive(job)
             if self._resizer is not None:
-                self._resizer.arrived.append(job)
+                self._resizer.arrived[job.order] = job
             return
         self._note_lost(job, now_s)
         self._outcomes[job.order] = PoolOutcome(

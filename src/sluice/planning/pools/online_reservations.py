@@ -3,20 +3,29 @@
 `online` plays a whole problem through, with run times that it knows. Here jobs arrive, end early or
 late, and VMs come and go, whenever a caller reports it; the caller holds the VMs. A job that can no
 longer meet its deadline is not dropped, since its work still has to be done: it gets VMs without a
-deadline, and is counted as late. Source: Cura, spec section 5.3; E10 for jobs that end early or
-late.
+deadline, and is counted as late, with the least deadline that would have been accepted. Only a
+caller that asks first is told which jobs to refuse. Source: Cura, spec section 5.3; E10 for jobs
+that end early or late, E11 for those that cannot be in time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sluice.model.ids import JobId
 from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction, VmGrant, VmType
+from sluice.model.vm_pools import (
+    LateOffer,
+    PoolChange,
+    Prediction,
+    ReconfigureRule,
+    VmGrant,
+    VmType,
+)
 from sluice.planning.pools.instant_opt import InstantOptScheduler
+from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import PoolJob, options_of, ticks_up
 from sluice.planning.pools.slots import Booking
@@ -33,10 +42,19 @@ class OnlineReservations:
 
     rule: "vm-aware" or "instant-opt".  boot_s: seconds that VMs boot before a job can use them.
     tick_s: planned times are whole ticks; 0 for exact times.  bound_s: longest window.
+    servers, resize_rule: also change the pool sizes where that saves enough, on these servers;
+    None for pools that keep theirs. Only "vm-aware" changes them.
     """
 
     def __init__(
-        self, rule: str, *, boot_s: float = 0.0, tick_s: float = 0.0, bound_s: float = math.inf
+        self,
+        rule: str,
+        *,
+        boot_s: float = 0.0,
+        tick_s: float = 0.0,
+        bound_s: float = math.inf,
+        servers: Servers | None = None,
+        resize_rule: ReconfigureRule | None = None,
     ) -> None:
         self._scheduler: PoolScheduler = (
             VmAwareScheduler((), bound_s=bound_s) if rule == "vm-aware" else InstantOptScheduler(())
@@ -44,12 +62,22 @@ class OnlineReservations:
         self._boot_s = boot_s
         self._tick_s = tick_s
         self._types: list[VmType] = []
+        self._server_units = 1.0 if servers is None else servers.server_units
+        self._resizer: PoolResizer | None = None
+        if servers is not None:
+            self._resizer = PoolResizer(self._types, servers, resize_rule)
         self._jobs: list[Job] = []
         self._order: dict[JobId, int] = {}
         self._arrived_s: list[float] = []
         self._overran: set[int] = set()
         self._late: set[int] = set()
+        self._asked: set[int] = set()  # that can still be refused
+        self._refused: set[int] = set()
+        self._at_once: set[int] = set()  # that start at their arrival or are refused
+        self._offers: dict[int, LateOffer] = {}
         self._without_pool: dict[int, PoolJob] = {}  # late jobs that fit into no pool now
+
+    # --- pools ------------------------------------------------------------------------------------
 
     def set_pool(self, vm_type: str, units: float, vms: int, now_s: float) -> None:
         """A pool has this many VMs from now on; all that has not started is planned again."""
@@ -60,29 +88,74 @@ class OnlineReservations:
             self._types.append(VmType(type_id=vm_type, units=units, vms=vms))
             scheduler.add_pool(vms)
         else:
-            scheduler.book.resize(index, now_s, vms - scheduler.book.sizes[index])
+            scheduler.book.resize(index, now_s, vms - self._up(index, now_s))
         orders = sorted({*(job.order for job in waiting), *self._without_pool})
         self._without_pool = {}
         for order in orders:
-            self._enter(order)
+            self._enter(order, now_s)
+
+    def sizes(self, now_s: float) -> Mapping[str, int]:
+        """VMs that each pool is to have now, of jobs and free; a change of the pools may begin.
+
+        Jobs may hold more for a while: what they give back is then too much.
+        """
+        resizer, scheduler = self._resizer, self._scheduler
+        if resizer is not None and isinstance(scheduler, VmAwareScheduler):
+            self._scheduler = resizer.checked(scheduler, now_s)
+        return {one.type_id: self._up(index, now_s) for index, one in enumerate(self._types)}
+
+    def changes(self) -> Sequence[PoolChange]:
+        """The checks of the pool sizes so far."""
+        return () if self._resizer is None else self._resizer.changes
+
+    def _up(self, index: int, now_s: float) -> int:
+        """VMs of a pool without those that were ordered and are not there yet."""
+        coming = () if self._resizer is None else self._resizer.coming
+        to_come = sum(one.vms for one in coming if one.pool == index and one.at_s > now_s)
+        return max(0, self._scheduler.book.sizes[index] - to_come)
+
+    # --- jobs -------------------------------------------------------------------------------------
 
     def arrive(self, job: Job, now_s: float) -> None:
         """A job wants VMs. A job that lost all its VMs may arrive again."""
         order = self._order.get(job.job_id)
         if order is None:
-            order = self._order[job.job_id] = len(self._jobs)
-            self._jobs.append(job)
-            self._arrived_s.append(ticks_up(now_s, self._tick_s))
-        self._enter(order)
+            order = self._add(job, now_s)
+        self._enter(order, now_s)
+
+    def ask(
+        self, jobs: Iterable[Job], now_s: float, *, at_once: bool
+    ) -> tuple[Mapping[JobId, float | None], list[VmGrant]]:
+        """New jobs that want VMs, some of which are refused.
+
+        at_once: a job starts now or is refused; else only those are that idle pools cannot serve
+        in time. Returns the least deadline that would be accepted for each refused job, None where
+        no pool is large enough; and the jobs that get VMs now.
+        """
+        orders = {self._add(job, now_s): job.job_id for job in jobs}
+        self._asked = set(orders)
+        self._at_once = set(orders) if at_once else set()
+        for order in orders:
+            self._enter(order, now_s)
+        grants = self.decide(now_s) if at_once else []
+        self._asked, self._at_once = set(), set()
+        return {
+            job_id: self._offers[order].least_deadline_at_s
+            for order, job_id in orders.items()
+            if order in self._refused
+        }, grants
 
     def finish(self, job_id: JobId, now_s: float) -> None:
         """A job with VMs has given them back."""
         order = self._order[job_id]
         self._overran.discard(order)
-        planned_s = self._scheduler.running[order].slot.end_s
-        self._scheduler.finish(order, now_s)
+        scheduler = self._scheduler
+        planned_s = scheduler.running[order].slot.end_s
+        ended = scheduler.finish(order, now_s)
+        if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
+            self._resizer.ended(ended, scheduler, now_s)
         if now_s < planned_s - _ROUNDING * max(1.0, planned_s):
-            self._scheduler.open_windows()  # what is behind it may start earlier
+            scheduler.open_windows()  # what is behind it may start earlier
 
     def leave(self, job_id: JobId) -> None:
         """A job without VMs wants none any more."""
@@ -101,29 +174,57 @@ class OnlineReservations:
         started = scheduler.decide(now_s)
         while lost := scheduler.lost(now_s, 0.0):
             for job in lost:
-                self._enter_late(job)
+                end_s = scheduler.book.earliest_end_s(job, now_s)
+                self._give_up(job, LateOffer(now_s, end_s if end_s < math.inf else None))
             started += scheduler.decide(now_s)
+        if self._resizer is not None:
+            self._resizer.used.update({one.job.order: one.slot.option for one in started})
         return [self._grant(one) for one in started]
 
     def next_at_s(self, now_s: float) -> float | None:
         """When `decide` should be asked again if nothing else happens; None for never."""
-        return min((at_s for at_s in self._instants() if now_s < at_s < math.inf), default=None)
+        return min((at_s for at_s in self._instants() if now_s < at_s < math.inf),
+                   default=None)  # fmt: skip
+
+    def next_check_s(self, now_s: float) -> float | None:
+        """When the pool sizes are checked next; None for pools that keep theirs."""
+        return None if self._resizer is None else self._resizer.next_s(now_s)
 
     def reservation(self, job_id: JobId) -> VmGrant | None:
         """The tentative reservation of a job; None if it has none."""
         booking = self._scheduler.tentative.get(self._order.get(job_id, -1))
         return None if booking is None else self._grant(booking)
 
-    def is_late(self, job_id: JobId) -> bool:
-        """Whether the job can no longer meet its deadline."""
-        return self._order.get(job_id, -1) in self._late
+    def late_offer(self, job_id: JobId) -> LateOffer | None:
+        """What a job was told that can no longer meet its deadline; None for any other."""
+        return self._offers.get(self._order.get(job_id, -1))
 
     # --- one job ----------------------------------------------------------------------------------
 
-    def _enter(self, order: int) -> None:
+    def _add(self, job: Job, now_s: float) -> int:
+        order = self._order[job.job_id] = len(self._jobs)
+        self._jobs.append(job)
+        self._arrived_s.append(ticks_up(now_s, self._tick_s))
+        return order
+
+    def _enter(self, order: int, now_s: float) -> None:
         job = self._pool_job(order)
-        if job.deadline_at_s < math.inf and job.best_alone(sizes=self._scheduler.book.sizes):
+        sizes = self._scheduler.book.sizes
+        if job.best_alone(sizes=sizes) is None:
+            self._give_up(job, LateOffer(now_s, job.least_deadline_at_s(sizes)))
+        elif job.deadline_at_s < math.inf:
             self._scheduler.arrive(job)
+            if self._resizer is not None:
+                self._resizer.arrived[order] = job
+        else:
+            self._enter_late(job)
+
+    def _give_up(self, job: PoolJob, offer: LateOffer) -> None:
+        """No VMs are in time for the job: refuse it if it may be refused."""
+        if job.deadline_at_s < math.inf or job.order in self._asked:
+            self._offers.setdefault(job.order, offer)
+        if job.order in self._asked:
+            self._refused.add(job.order)
         else:
             self._enter_late(job)
 
@@ -131,7 +232,8 @@ class OnlineReservations:
         """Without a deadline the job waits for VMs as long as it takes."""
         if job.deadline_at_s < math.inf:
             self._late.add(job.order)
-        job = replace(job, deadline_at_s=math.inf)
+        start_by_s = job.start_by_s if job.order in self._at_once else math.inf
+        job = replace(job, deadline_at_s=math.inf, start_by_s=start_by_s)
         if job.best_alone(sizes=self._scheduler.book.sizes) is None:
             self._without_pool[job.order] = job
         else:
@@ -142,7 +244,7 @@ class OnlineReservations:
         deadline_s = math.inf if job.deadline_at_s is None else job.deadline_at_s
         options = options_of(
             [_booted(one, self._boot_s) for one in job.predictions],
-            self._types, 1.0, tick_s=self._tick_s,
+            self._types, self._server_units, tick_s=self._tick_s,
         )  # fmt: skip
         return PoolJob(
             job_id=str(job.job_id),
@@ -151,6 +253,7 @@ class OnlineReservations:
             arrives_at_s=self._arrived_s[order],
             deadline_at_s=math.inf if order in self._late else deadline_s,
             options=options,
+            start_by_s=self._arrived_s[order] if order in self._at_once else math.inf,
         )
 
     def _extend(self, order: int, booking: Booking, now_s: float) -> None:

@@ -1,40 +1,71 @@
 """Changes the pools of a running scheduler where that pays, without stopping a job.
 
-A shrinking pool gives up VMs as they become free; a growing one gets VMs once their units are free
-and the change has taken its time. The change is dropped if a job that had a slot would lose it
-(E12).
+A shrinking pool gives up its idle VMs at once, and those of running jobs as these end. A growing
+pool gets VMs once their units are free and the change has taken its time. The change is dropped if
+a job that had a slot would lose it (E12).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from sluice.model.vm_pools import ReconfigureRule
+from sluice.model.vm_pools import PoolChange, ReconfigureRule, VmType
 from sluice.planning.pools.pool_sizes import Observation, PoolShape, Resize, resize
-from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
-from sluice.planning.pools.schedule import PoolChange
+from sluice.planning.pools.problem import Option, PoolJob
+from sluice.planning.pools.slots import Booking, Slot
 from sluice.planning.pools.vm_aware import VmAwareScheduler
 
 _ROUNDING = 1e-9
 
 
+class Servers(NamedTuple):
+    """The servers under the pools. server_units: resource units of one.  number: how many."""
+
+    server_units: float
+    number: int
+
+
+class ComingVms(NamedTuple):
+    """VMs that a pool gets at an instant."""
+
+    at_s: float
+    pool: int
+    vms: int
+
+
 class PoolResizer:
     """Watches arrivals, and checks the pools at the end of each window.
 
-    arrived: jobs of this window.  used: the configuration of each job that was started.
+    types: of the pools; the list may grow.
+    arrived: jobs of this window, by order.  used: the configuration of each job that was started.
+    coming: VMs that were ordered, in the order of their orders.
     """
 
-    def __init__(self, problem: PoolProblem) -> None:
-        self.arrived: list[PoolJob] = []
+    def __init__(
+        self, types: Sequence[VmType], servers: Servers, rule: ReconfigureRule | None
+    ) -> None:
+        self.arrived: dict[int, PoolJob] = {}
         self.used: dict[int, Option] = {}
         self.changes: list[PoolChange] = []
-        self._problem = problem
-        self._rule = problem.pools.reconfigure or ReconfigureRule()
+        self.coming: list[ComingVms] = []
+        self._types = types
+        self._servers = servers
+        self._rule = rule or ReconfigureRule()
         self._next_s = self._rule.window_s
+        self._change = _Change()
 
     def next_s(self, now_s: float) -> float:
         """When the next check is due."""
         return self._next_s
+
+    def ended(self, booking: Booking, scheduler: VmAwareScheduler, now_s: float) -> None:
+        """A job has given its VMs back: what they owe is given up, and other pools may grow."""
+        self._change.give_back(booking.slot)
+        if self._grow(scheduler, now_s):
+            scheduler.open_windows()  # more VMs may let reservations start earlier
 
     def checked(self, scheduler: VmAwareScheduler, now_s: float) -> VmAwareScheduler:
         """The scheduler to go on with: the same, or one with new pools."""
@@ -44,16 +75,16 @@ class PoolResizer:
             self._next_s += self._rule.window_s
         seen = [
             Observation(option, optimal)
-            for job in self.arrived
+            for job in self.arrived.values()
             if (option := self._option(job, scheduler)) is not None
             and (optimal := job.best_alone()) is not None
         ]
-        self.arrived = []
+        self.arrived = {}
         shape = PoolShape(
-            tuple(scheduler.book.sizes),
-            self._problem.units,
-            self._problem.server_units,
-            self._problem.servers,
+            tuple(vms + self._change.wanted[pool] for pool, vms in enumerate(scheduler.book.sizes)),
+            [one.units for one in self._types],
+            self._servers.server_units,
+            self._servers.number,
         )
         answer = resize(seen, shape, self._rule)
         if answer is None:
@@ -79,7 +110,7 @@ class PoolResizer:
         return None if booking is None else booking.slot.option
 
     def _note(self, answer: Resize, now_s: float, *, done: bool, why: str) -> None:
-        names = [one.type_id for one in self._problem.types]
+        names = [one.type_id for one in self._types]
         self.changes.append(
             PoolChange(
                 at_s=now_s,
@@ -97,71 +128,97 @@ class PoolResizer:
         self, scheduler: VmAwareScheduler, answer: Resize, now_s: float
     ) -> VmAwareScheduler | None:
         """A scheduler with the new pools; None if a job with a slot would have none then."""
+        before, ordered = self._change.copy(), len(self.coming)
         trial = scheduler.copy()
         had = [one.job for one in trial.tentative.values()]
         trial.open_windows()
-        freed: list[tuple[float, float]] = []  # (instant, units)
-        units = self._problem.units
-        old = list(trial.book.sizes)
-        for pool, new in enumerate(answer.sizes):
-            surplus = old[pool] - new
-            if surplus > 0:
-                freed += self._given_up(trial, pool, surplus, now_s)
-                trial.book.resize(pool, now_s, -surplus)
-        spare = self._problem.spare_units(old)
-        instants = _Supply(freed, spare, now_s)
-        for pool, new in enumerate(answer.sizes):
-            for _ in range(new - old[pool]):
-                change_s = self._change_s(units[pool])
-                trial.book.resize(pool, instants.take(units[pool]) + change_s, 1)
-        preview = trial.copy()
+        self._change.begin(trial, answer.sizes, now_s)
+        self._grow(trial, now_s)
+        if self._keeps_slots(trial, had, now_s):
+            return trial
+        self._change = before
+        del self.coming[ordered:]
+        return None
+
+    def _keeps_slots(self, changed: VmAwareScheduler, had: list[PoolJob], now_s: float) -> bool:
+        """Whether all jobs that had a slot have one, if running jobs end as planned."""
+        real, ordered = self._change, len(self.coming)
+        preview, self._change = changed.copy(), real.copy()
+        for one in sorted(preview.running.values(), key=lambda it: (it.slot.end_s, it.job.order)):
+            self._change.give_back(one.slot)
+            self._grow(preview, one.slot.end_s)
+        self._change = real
+        del self.coming[ordered:]
         started = {one.job.order for one in preview.decide(now_s)}
-        for job in had:
-            has_slot = job.order in started or job.order in preview.tentative
-            if not has_slot and preview.book.best(job, now_s) is None:
-                return None
-        return trial
+        return all(
+            job.order in started
+            or job.order in preview.tentative
+            or preview.book.best(job, now_s) is not None
+            for job in had
+        )
+
+    def _grow(self, scheduler: VmAwareScheduler, now_s: float) -> bool:
+        """Order VMs for the units that are free; returns whether any were ordered."""
+        server_units, number = self._servers
+        owed, wanted = self._change.owed, self._change.wanted
+        if not any(wanted.values()):
+            return False
+        sizes = scheduler.book.sizes
+        left = server_units * number - math.fsum(
+            (vms + owed[pool]) * self._types[pool].units for pool, vms in enumerate(sizes)
+        )
+        has_ordered = False
+        for pool, one in enumerate(self._types):
+            vms = min(wanted[pool], math.floor(left / one.units + _ROUNDING))
+            if vms > 0:
+                at_s = now_s + self._change_s(one.units)
+                scheduler.book.resize(pool, at_s, vms)
+                self.coming.append(ComingVms(at_s, pool, vms))
+                wanted[pool] -= vms
+                left -= vms * one.units
+                has_ordered = True
+        return has_ordered
 
     def _change_s(self, units: float) -> float:
         """How long a VM is neither of the old type nor of the new: its cost over its part."""
-        cost = self._rule.change_server_s(units, self._problem.server_units)
-        return cost * self._problem.server_units / units
-
-    def _given_up(
-        self, scheduler: VmAwareScheduler, pool: int, surplus: int, now_s: float
-    ) -> list[tuple[float, float]]:
-        """When the surplus VMs of a pool become free: idle ones now, then those of ending jobs."""
-        units = self._problem.units[pool]
-        busy = sorted(
-            (one.slot.end_s, one.slot.option.vms)
-            for one in scheduler.running.values()
-            if one.slot.option.pool == pool
-        )
-        idle = scheduler.book.sizes[pool] - sum(vms for _, vms in busy)
-        given: list[tuple[float, float]] = []
-        for at_s, vms in [(now_s, max(0, idle)), *busy]:
-            part = min(surplus, vms)
-            if part:
-                given.append((at_s, part * units))
-                surplus -= part
-        return given
+        server_units = self._servers.server_units
+        return self._rule.change_server_s(units, server_units) * server_units / units
 
 
-class _Supply:
-    """Units that become free over time, handed out in that order."""
+class _Change:
+    """What is left of a change. By pool:
 
-    def __init__(self, freed: list[tuple[float, float]], spare: float, now_s: float) -> None:
-        self._left = sorted(freed, reverse=True)
-        self._at_s = now_s
-        self._units = spare
+    owed: VMs that running jobs hold, and the pool has no more.
+    wanted: VMs that it gets when units are free.
+    """
 
-    def take(self, units: float) -> float:
-        """The instant at which that many units are free."""
-        while self._units + _ROUNDING < units and self._left:
-            at_s, more = self._left.pop()
-            self._at_s = max(self._at_s, at_s)
-            self._units += more
-        if self._units + _ROUNDING < units:
-            return math.inf
-        self._units -= units
-        return self._at_s
+    def __init__(self) -> None:
+        self.owed: Counter[int] = Counter()
+        self.wanted: Counter[int] = Counter()
+
+    def copy(self) -> _Change:
+        made = _Change()
+        made.owed, made.wanted = self.owed.copy(), self.wanted.copy()
+        return made
+
+    def give_back(self, slot: Slot) -> None:
+        """A job ends: its VMs pay what the pool owes."""
+        pool = slot.option.pool
+        self.owed[pool] -= min(self.owed[pool], slot.option.vms)
+
+    def begin(self, scheduler: VmAwareScheduler, sizes: Sequence[int], now_s: float) -> None:
+        """Aim at new sizes. What an earlier change has not done yet is taken back first."""
+        for pool, new in enumerate(sizes):
+            more = new - scheduler.book.sizes[pool]
+            kept = max(0, min(more, self.owed[pool]))  # they are up, and need not go
+            self.wanted[pool] = max(0, more - kept)
+            if more < 0:
+                running = sum(
+                    one.slot.option.vms
+                    for one in scheduler.running.values()
+                    if one.slot.option.pool == pool
+                )
+                idle = scheduler.book.sizes[pool] + self.owed[pool] - running
+                self.owed[pool] += max(0, -more - max(0, idle))
+            self.owed[pool] -= kept
+            scheduler.book.resize(pool, now_s, min(more, 0) + kept)

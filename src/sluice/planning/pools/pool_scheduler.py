@@ -42,11 +42,12 @@ class PoolScheduler(ABC):
         self.windows.append(None)
         self.deciders.append(None)
 
-    def finish(self, order: int, now_s: float) -> None:
-        """A running job has ended; what is left of its reservation is free."""
+    def finish(self, order: int, now_s: float) -> Booking:
+        """A running job has ended; what is left of its reservation, which is returned, is free."""
         booking = self.running.pop(order)
         if now_s < booking.slot.end_s:
             self.book.give_back(booking.slot._replace(start_s=now_s))
+        return booking
 
     def overrun(self, order: int, now_s: float, until_s: float) -> None:
         """A running job keeps its VMs to `until_s`; everything behind it is planned again (E10)."""

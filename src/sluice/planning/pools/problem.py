@@ -125,11 +125,6 @@ class PoolProblem:
             return self.pools.servers
         return servers_needed(self.sizes, self.units, self.server_units)
 
-    def spare_units(self, sizes: Sequence[int]) -> float:
-        """Units of these servers that pools of these sizes leave free."""
-        used = math.fsum(a * b for a, b in zip(sizes, self.units, strict=True))
-        return max(0.0, self.servers * self.server_units - used)
-
     @property
     def units(self) -> tuple[float, ...]:
         """Resource units of one VM of each type."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from sluice.model.vm_pools import PoolChange
 from sluice.planning.pools.packing import servers_needed
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
 
@@ -41,24 +42,6 @@ class PoolOutcome:
     def response_s(self) -> float | None:
         """End minus submission."""
         return None if self.finished_at_s is None else self.finished_at_s - self.job.submitted_at_s
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolChange:
-    """One check of the pool sizes. sizes: VMs by type that the formulas give.
-
-    observed_server_s, estimated_server_s, benefit_server_s, change_server_s: (11), (12).
-    done: whether the pools were changed.  why: the reason.
-    """
-
-    at_s: float
-    observed_server_s: float
-    estimated_server_s: float
-    benefit_server_s: float
-    change_server_s: float
-    done: bool
-    sizes: Mapping[str, int]
-    why: str
 
 
 @dataclass(frozen=True, kw_only=True)

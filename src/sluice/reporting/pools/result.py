@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.pools.least_servers import LeastServers
 from sluice.planning.pools.problem import PoolProblem
-from sluice.planning.pools.schedule import PoolChange, PoolOutcome, PoolSchedule
+from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
@@ -47,7 +47,7 @@ class PoolsResult(NotebookView):
             "effective_utilisation": schedule.effective_utilisation,
             "vms_peak": dict(zip(names, schedule.peak_vms(), strict=True)),
             "jobs": {one.job.job_id: self._job(one) for one in schedule.outcomes},
-            "reconfigurations": [_change(one) for one in schedule.changes],
+            "reconfigurations": [one.document() for one in schedule.changes],
         }
 
     def _job(self, one: PoolOutcome) -> dict[str, object]:
@@ -107,16 +107,3 @@ class LeastServersResult(NotebookView):
                 {"servers": servers, "missed": job} for servers, job in self.answer.smaller
             ],
         }
-
-
-def _change(one: PoolChange) -> dict[str, object]:
-    return {
-        "at_s": one.at_s,
-        "observed_server_s": one.observed_server_s,
-        "estimated_server_s": one.estimated_server_s,
-        "benefit_server_s": one.benefit_server_s,
-        "change_server_s": one.change_server_s,
-        "done": one.done,
-        "vms": dict(one.sizes),
-        "why": one.why,
-    }

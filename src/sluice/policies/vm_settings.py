@@ -1,0 +1,55 @@
+"""Settings of pools of VMs at task level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.model.settings import SettingKind, SettingsGroup, declared, flag, number, whole, word
+
+_RESIZES = "vm_reconfigure"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VmPoolSettings(SettingsGroup):
+    """How the planner decides. Those of a change of pools come from `reconfigure` of a file."""
+
+    vm_rule: str = word(
+        "vm-aware",
+        "how jobs get VMs (vm-pools): compared with each other, or each its own optimum",
+        "vm-aware",
+        "instant-opt",
+    )
+    vm_boot_s: float = number(0.0, "seconds that VMs boot for each job (vm-pools)")
+    vm_tick_s: float = number(0.0, "planned times are whole ticks; 0 for exact (vm-pools)")
+    vm_window_s: float | None = number(
+        None, "longest reservation window in seconds (vm-pools)", above=0.0
+    )
+    vm_service: str = word(
+        "delayed",
+        "whether jobs may wait for VMs after their arrival (vm-pools)",
+        "delayed",
+        "immediate",
+    )
+    vm_reconfigure: bool = flag("change the pool sizes where that saves enough (vm-pools)")
+    vm_servers: int | None = whole(
+        None, "servers under the pools; none for those they take", low=1, needs=_RESIZES
+    )
+    vm_server_units: float | None = number(
+        None, "resource units of a server (vm-pools)", above=0.0, needs=_RESIZES
+    )
+    vm_check_s: float = number(
+        600.0, "seconds between checks of the pools (vm-pools)", above=0.0, needs=_RESIZES
+    )
+    vm_beta: float = number(
+        1.5, "a change saves that many times its cost (vm-pools)", above=1.0, needs=_RESIZES
+    )
+    vm_change_server_s: float | None = number(
+        None, "server-seconds that a VM costs to start or stop (vm-pools)", needs=_RESIZES
+    )
+    vm_weighted: bool = declared(
+        SettingKind.FLAG, default=True, meaning="shares of units, not of VMs (vm-pools)",
+        needs=_RESIZES,
+    )  # fmt: skip
+    vm_keep_largest: bool = flag(
+        "keep VMs for the largest cluster that a job wanted (vm-pools)", needs=_RESIZES
+    )

@@ -1,0 +1,136 @@
+"""Pools of VMs that change their sizes while tasks run on them."""
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.policies.test_vm_pools import TWO_TYPES, run, shared_nodes
+
+import sluice
+from sluice.core.transitions import JobState
+
+RULE = "reconfigure: {window_s: 45, beta: 1.5, vm_change_server_s: 0.5}\n"
+# Eight reduces take 20 s on four small VMs, and 40 s on two large ones, for twice the units.
+REDUCES = "reduces: {tasks: 8, avg_s: 10}"
+JOBS = f"""\
+jobs:
+  - {{id: a, deadline_s: 50, {REDUCES}}}
+  - {{id: b, deadline_s: 50, {REDUCES}}}
+  - {{id: c, deadline_s: 45, {REDUCES}}}
+  - {{id: d, submitted_at_s: 50, deadline_s: 25, {REDUCES}}}
+  - {{id: e, submitted_at_s: 50, deadline_s: 25, {REDUCES}}}
+"""
+CHANGING = TWO_TYPES + RULE + JOBS
+UNITS = {"small": 1, "large": 2}
+
+
+def most_units(rows):
+    """The most units that jobs held at once."""
+    changes = sorted(
+        (at_s, sign * row["vms"] * UNITS[row["vm_type"]])
+        for row in rows["jobs"].values()
+        for at_s, sign in ((row["started_at_s"], 1), (row["finished_at_s"], -1))
+    )
+    return max(sum(units for _, units in changes[: place + 1]) for place in range(len(changes)))
+
+
+def test_without_a_change_a_job_is_late():
+    _, rows = run(CHANGING)
+
+    assert [] == rows["reconfigurations"]
+    assert ["e"] == [job for job, row in rows["jobs"].items() if not row["met"]]
+
+
+def test_pools_that_follow_the_work_meet_all_deadlines():
+    scheduler, rows = run(CHANGING, "vm_reconfigure=true")
+    (change,) = (one for one in rows["reconfigurations"] if one["done"])
+
+    assert (45.0, {"small": 8, "large": 0}) == (change["at_s"], change["vms"])
+    assert [] == [job for job, row in rows["jobs"].items() if not row["met"]]
+    assert {"small"} == {rows["jobs"][job]["vm_type"] for job in "abde"}
+    assert 50 == rows["jobs"]["d"]["started_at_s"] == rows["jobs"]["e"]["started_at_s"]
+    assert [] == shared_nodes(scheduler.state)
+    assert 8 == most_units(rows)
+
+
+def test_tasks_see_the_changes_that_the_schedule_of_jobs_says():
+    workload = sluice.parse_workload(CHANGING)
+    planned = sluice.pools(workload, reconfigure=True, tick_s=0).document()
+    _, rows = run(CHANGING, "vm_reconfigure=true")
+
+    assert planned["reconfigurations"] == rows["reconfigurations"]
+    assert {
+        job: (row["vm_type"], row["vms"], row["started_at_s"], row["finished_at_s"])
+        for job, row in planned["jobs"].items()
+    } == {
+        job: (row["vm_type"], row["vms"], row["started_at_s"], row["finished_at_s"])
+        for job, row in rows["jobs"].items()
+    }
+
+
+def test_vms_of_a_running_job_change_their_type_when_it_ends():
+    """Job c still runs at the check: its large VMs make room for small ones only afterwards."""
+    text = CHANGING.replace("window_s: 45", "window_s: 30")
+    scheduler, rows = run(text, "vm_reconfigure=true")
+    (change,) = (one for one in rows["reconfigurations"] if one["done"])
+
+    assert 30 == change["at_s"] < rows["jobs"]["c"]["finished_at_s"]
+    assert 8 == most_units(rows)
+    assert [] == shared_nodes(scheduler.state)
+    used = {attempt.node.node_id for attempt in scheduler.state.closed}
+    assert "small-5" in used
+
+
+def test_a_new_vm_serves_when_the_change_has_taken_its_time():
+    """A small VM costs 4 server-seconds, 16 s of its quarter of a server."""
+    text = CHANGING.replace("vm_change_server_s: 0.5", "vm_change_server_s: 4, beta: 1.01")
+    text = text.replace("beta: 1.5, ", "").replace("deadline_s: 25", "deadline_s: 35")
+    _, rows = run(text, "vm_reconfigure=true")
+    assert not any(one["done"] for one in rows["reconfigurations"])  # 24 for a saving of 20
+
+    text = text.replace("vm_change_server_s: 4", "vm_change_server_s: 2")
+    _, rows = run(text, "vm_reconfigure=true")
+    starts = sorted(rows["jobs"][job]["started_at_s"] for job in "de")
+    assert [50, 53] == starts  # 45 s and 2 * 4 / 1
+
+
+def test_a_change_needs_the_units_of_a_server():
+    text = CHANGING.replace("server_units: 4\n", "")
+    with pytest.raises(sluice.InvalidInput, match="server_units is missing"):
+        run(text, "vm_reconfigure=true")
+
+
+def test_more_servers_leave_room_for_more_vms():
+    _, rows = run("servers: 4\n" + CHANGING, "vm_reconfigure=true")
+
+    assert [] == [job for job, row in rows["jobs"].items() if not row["met"]]
+
+
+@st.composite
+def files(draw):
+    """Jobs that want small VMs or large ones, on pools that are checked often."""
+    jobs = []
+    for number in range(draw(st.integers(1, 8))):
+        kind = draw(st.sampled_from(["maps", "reduces"]))
+        tasks, avg_s = draw(st.integers(1, 8)), draw(st.integers(1, 10))
+        jobs.append(
+            f"  - {{id: j{number}, submitted_at_s: {draw(st.integers(0, 60))}, deadline_s:"
+            f" {draw(st.integers(5, 90))}, {kind}: {{tasks: {tasks}, avg_s: {avg_s}}}}}\n"
+        )
+    rule = "reconfigure: {window_s: 15, beta: 1.01, vm_change_server_s: 0.2}\n"
+    return TWO_TYPES + rule + "jobs:\n" + "".join(jobs)
+
+
+@settings(max_examples=12)
+@given(text=files(), seed=st.integers(0, 50), is_faulty=st.booleans())
+def test_whatever_changes_all_jobs_end_within_the_servers(text, seed, is_faulty):
+    faults = ("node_mtbf_s=60", "node_repair_s=10", "jitter=0.3", "p_slow=0.1", "task_failure=0.05")
+    how = ("vm_reconfigure=true", *(faults if is_faulty else ()))
+    scheduler, rows = run(text, *how, seed=seed)
+    event(f"changed: {any(one['done'] for one in rows['reconfigurations'])}")
+
+    states = {job.state for job in scheduler.state.jobs.values()}
+    assert states <= {JobState.DONE, JobState.FAILED}
+    assert [] == shared_nodes(scheduler.state)
+    assert not rows["jobs"] or most_units(rows) <= 8
+    again, _ = run(text, *how, seed=seed)
+    assert [one.key for one in scheduler.state.closed] == [one.key for one in again.state.closed]
