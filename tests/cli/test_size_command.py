@@ -45,8 +45,8 @@ def few(home, tmp_path):
     return tmp_path / "jobs.yaml"
 
 
-def document(*words, code=0):
-    answer = sluice("size", *words, "--draws", "20", "--json")
+def document(*words, code=0, draws=20):
+    answer = sluice("size", *words, "--draws", draws, "--json")
     assert code == answer.code, answer
     return json.loads(answer.out, parse_constant=pytest.fail)
 
@@ -127,6 +127,16 @@ def test_gaps_are_cut_on_request():
         (["FILE", "--deadline-s", "9", "--nodes-max", "0"], "--nodes-max"),
         (["FILE", "--from-log", LOGS], "give one of the two"),
         (["FILE", "--deadline-s", "9", "--rent", "stolen"], "--rent"),
+        (["FILE", "--deadline-s", "9", "--reserved-vms", "2"], "on_demand_vm_usd is missing"),
+        (["FILE", "--deadline-s", "9", "--reserved-vms", "-2"], "--reserved-vms"),
+        (
+            ["--from-log", LOGS, "--deadline-s", "9", "--reserved-vms", "2"],
+            "there are no prices",
+        ),
+        (
+            ["FILE", "--deadline-s", "9", "--reserved-vms", "2", "--rent", "spot"],
+            "leave out --rent",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_way_to_fix_it(few, words, said):
@@ -134,6 +144,80 @@ def test_bad_input_is_refused_with_a_way_to_fix_it(few, words, said):
 
     assert (2, "") == (answer.code, answer.out)
     assert said.lower() in answer.err.lower()
+
+
+PRICES = "version: 1\nprices: {on_demand_vm_usd: 20, reserved_vm_usd: 8, reserved_vms: 2}\njobs:"
+
+
+def test_reserved_vms_are_used_first_and_the_rest_is_on_demand(few):
+    few.write_text(few.read_text().replace("version: 1\njobs:", PRICES))
+    found = document(few, "--deadline-s", "200", draws=5)
+
+    for point in (found, *found["curve"]):
+        reserved, on_demand = point["reserved_vms"], point["on_demand_vms"]
+        assert (reserved, reserved + on_demand) == (min(2, point["nodes"]), point["nodes"])
+        # A night takes less than an hour, and hours are paid whole.
+        assert point["cost_usd"] == pytest.approx(8 * reserved + 20 * on_demand)
+    assert found["on_demand_vms"] > 0
+    assert found["next_node_usd"] == pytest.approx(20)
+    shown = sluice("size", few, "--deadline-s", "200", "--draws", "5").out
+    assert f"2 reserved, {found['on_demand_vms']} on demand" in shown
+
+
+TYPES = """
+version: 1
+listed_on: '2025-01-31'
+vm_types:
+  - {id: big, map_slots_per_vm: 8, reduce_slots_per_vm: 8, on_demand_hour_usd: 9,
+     reserved_hour_usd: 6, spot_hour_usd: 2}
+  - {id: small, map_slots_per_vm: 4, reduce_slots_per_vm: 4, on_demand_hour_usd: 3}
+"""
+
+
+@pytest.fixture
+def two(home, tmp_path):
+    """Two jobs, ten nights each, in a file; and the words for a price list of two types."""
+    jobs = nightly_jobs(0, jobs=2)
+    stored(jobs)
+    (tmp_path / "jobs.yaml").write_text(file_of(jobs))
+    (tmp_path / "types.yaml").write_text(TYPES)
+    return tmp_path / "jobs.yaml", "--deadline-s", "150", "--prices", tmp_path / "types.yaml"
+
+
+def test_the_number_of_reserved_vms_can_be_given(two):
+    words = (*two, "--vm-type", "big")
+    some = document(*words, "--reserved-vms", "1", draws=3)
+    held = document(*words, "--rent", "reserved", draws=3)
+    spot = document(*words, "--rent", "spot", draws=3)
+
+    assert (some["reserved_vms"], some["on_demand_vms"]) == (1, some["nodes"] - 1)
+    assert some["cost_usd"] == pytest.approx(6 + 9 * (some["nodes"] - 1))
+    assert (held["reserved_vms"], held["on_demand_vms"]) == (held["nodes"], 0)
+    assert held["cost_usd"] == pytest.approx(6 * held["nodes"])
+    assert (spot["reserved_vms"], spot["on_demand_vms"]) == (None, None)
+    assert spot["cost_usd"] == pytest.approx(2 * spot["nodes"])
+
+
+def test_the_cheapest_of_several_types_is_the_answer(two):
+    found = document(*two, draws=3)
+    alone = {name: document(*two, "--vm-type", name, draws=3) for name in ("big", "small")}
+    cost_usd = {name: one["cost_usd"] for name, one in alone.items()}
+
+    assert found["vm_type"] == min(cost_usd, key=cost_usd.get)
+    assert found["cost_usd"] == min(cost_usd.values()) < max(cost_usd.values())
+    assert found["curve"] == alone[found["vm_type"]]["curve"]
+    for name, one in found["vm_types"].items():
+        assert one == {field: alone[name][field] for field in one}
+    shown = sluice("size", *two, "--vm-type", "any", "--draws", "3").out
+    assert "big" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_no_reserved_price_in_the_list_is_refused(two):
+    answer = sluice("size", *two, "--vm-type", "small", "--reserved-vms", "1")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "reserved_hour_usd" in answer.err
 
 
 class _AsTheyWere:

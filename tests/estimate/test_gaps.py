@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from tests.estimate.made_runs import MachineModel, draws, without_timeline
 
-from sluice.estimate.gaps import Gaps, delayed, gaps
-from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+from sluice.estimate.gaps import Gaps, gaps
 
 WORLD = MachineModel(start_s=0.5, gap_s=0.25, task_noise=0.3)
 
@@ -51,15 +50,3 @@ def test_a_run_that_waited_for_others_is_not_used():
 
 def test_runs_without_a_timeline_give_no_gap():
     assert Gaps(0.0, 0.0) == gaps([without_timeline(WORLD.run("a", 1, 200, draws(1)))]) == gaps([])
-
-
-def test_every_form_of_lengths_is_delayed_at_any_task_count():
-    for lengths in (
-        ConstantLengths(2.0, 3.0),
-        ListedLengths((1.0, 4.0)),
-        TableLengths(((1, 2.0, 3.0), (5, 1.0, 2.0))),
-        WorkLengths(1.0, 10.0),
-    ):
-        for tasks in (1, 3, 50):
-            assert math.isclose(lengths.avg_s(tasks) + 0.5, delayed(lengths, 0.5).avg_s(tasks))
-            assert math.isclose(lengths.max_s(tasks) + 0.5, delayed(lengths, 0.5).max_s(tasks))

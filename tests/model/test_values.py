@@ -12,7 +12,13 @@ from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
 from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
-from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+from sluice.model.lengths import (
+    ConstantLengths,
+    ListedLengths,
+    TableLengths,
+    WorkLengths,
+    changed_lengths,
+)
 from sluice.model.prices import Prices
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.workload import Workload
@@ -295,3 +301,19 @@ def test_a_job_counts_the_tasks_of_all_phases():
     two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
 
     assert 7 == two.tasks
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        ConstantLengths(2.0, 3.0),
+        ListedLengths((1.0, 4.0)),
+        TableLengths(((1, 2.0, 3.0), (5, 1.0, 2.0))),
+        WorkLengths(1.0, 10.0),
+    ],
+)
+def test_every_form_of_lengths_is_changed_at_any_task_count(lengths):
+    changed = changed_lengths(lengths, factor=3.0, more_s=0.5)
+    for tasks in (1, 3, 50):
+        assert changed.avg_s(tasks) == pytest.approx(3 * lengths.avg_s(tasks) + 0.5)
+        assert changed.max_s(tasks) == pytest.approx(3 * lengths.max_s(tasks) + 0.5)

@@ -101,6 +101,7 @@ def _job(draw, name, limit, is_first):
         reduces=_phase(draw, limit, draw.choice([1, 2])),
         output=output,
         buffer=_buffer(draw),
+        driver_s=draw.choice([0.0, 0.0, 137.0]),
     )
 
 

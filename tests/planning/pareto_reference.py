@@ -83,7 +83,7 @@ def allocations(job, problem):
     rows = []
     for offer in problem.offers:
         for ((ms, mt), map_s), ((rs, _), reduce_s) in itertools.product(*found):
-            time_s = (map_s + reduce_s) / offer.speed
+            time_s = (map_s + reduce_s) / offer.speed + job.driver_s
             vms = max(
                 math.ceil(ms / offer.shape.map_slots), math.ceil(rs / offer.shape.reduce_slots)
             )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sluice.api.sources import Source, workload_of
+from sluice.bootstrap.class_forecasts import class_forecasts
 from sluice.bootstrap.log_replays import log_replays
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
+from sluice.reporting.prediction.result import JobPrediction, PredictionReport
 from sluice.reporting.run.outcomes import JobReplay
 
 _BOUNDS = {bound.value: bound for bound in Bound}
@@ -19,7 +21,8 @@ def capacity(
 ) -> CapacityResult | UnreachableResult:
     """The cheapest jobs and VMs that meet every deadline, for the classes of a workload.
 
-    bound: low, avg or up, how long jobs are taken to be; up makes deadlines hard.
+    bound: low, avg or up, how long jobs are taken to be; up makes deadlines hard. For a class that
+    names a profile these are the ends of the forecast's interval, and the prediction.
     integer: in whole jobs, VMs and containers.
     `status` of the result is "infeasible_deadline" where no capacity meets some deadline.
     Raises InvalidInput naming class and field.
@@ -45,16 +48,30 @@ def capacity(
             where=workload.source,
             hint="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
         )
+    forecasts = class_forecasts(workload, _BOUNDS[bound])
     answer = plan_capacity(
         workload.classes,
         workload.capacity_prices,
         bound=_BOUNDS[bound],
         is_whole=integer,
         source=workload.source,
+        known={class_id: found.need for class_id, found in forecasts.items()},
     )
     if isinstance(answer, UnreachableDeadlines):
         return UnreachableResult(answer)
-    return CapacityResult(answer, replays=_replays(workload))
+    deadlines_s = {one.class_id: one.deadline_s for one in workload.classes}
+    return CapacityResult(
+        answer,
+        replays=_replays(workload),
+        forecasts=PredictionReport(
+            jobs=tuple(
+                JobPrediction(
+                    job_id=class_id, forecast=found.forecast, deadline_s=deadlines_s[class_id]
+                )
+                for class_id, found in forecasts.items()
+            )
+        ),
+    )
 
 
 def _replays(workload: Workload) -> dict[str, list[JobReplay]] | None:

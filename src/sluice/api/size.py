@@ -9,50 +9,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.api.sources import read_workload
 from sluice.bootstrap.job_forecasts import logged_histories
 from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usable_history
-from sluice.bootstrap.night_simulation import (
-    NodeShape,
-    SimulatedNight,
-    drawn_jobs,
-    simulated_night,
-)
+from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
+from sluice.bootstrap.night_simulation import SimulatedNight, drawn_jobs, simulated_night
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.ingest.logs.formats import AUTO
-from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.settings import Settings
-from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastRun
-from sluice.model.job import Job, SlotKind
-from sluice.model.machines import PriceList, Rent, VmOffer
-from sluice.model.prices import Prices
+from sluice.model.job import Job
+from sluice.model.machines import PriceList, Rent
 from sluice.model.workload import Workload
-from sluice.reporting.size.result import ClusterSize, SizePoint, wilson_interval
+from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest, wilson_interval
 
 DRAWS = 100
 FIRST_DRAWS = 20
 NODES_MAX = 1000
-SLOTS_PER_NODE = 4  # where neither a VM type nor the file says
-_SHARED_SLOTS = frozenset({"spark"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Machine:
-    """A node to rent: its slots, and its price if it is known."""
-
-    shape: NodeShape
-    prices: Prices | None
-    name: str | None = None
-
-    def cost_usd(self, nodes: int, seconds: float) -> float | None:
-        return None if self.prices is None else nodes * self.prices.rent_usd(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +39,6 @@ class _Question:
 
     night: NightDraw
     fixed: tuple[Job, ...]
-    machine: _Machine
     deadline_s: float | None
     probability: float
     draws: int
@@ -80,6 +57,7 @@ def size(
     vm_type: str | None = None,
     prices: str | PriceList | None = None,
     rent: str = Rent.ON_DEMAND.value,
+    reserved_vms: int | None = None,
     nodes_max: int = NODES_MAX,
     cut_gaps_days: float | None = None,
     tasks: Spec = "fifo",
@@ -95,15 +73,16 @@ def size(
     source: a workload, or its file, whose jobs name profiles; the night is then the file's jobs.
     from_log: logs instead; the night is made of their runs, by `one_night`: newest, typical, drawn.
     deadline_s: for the whole night, from its first submission; jobs of a file have their own, too.
-    vm_type: type of the nodes in the price list; else the VM or node of the file, else nodes of
-    SLOTS_PER_NODE slots.  prices, rent: as for `predict`.  nodes_max: largest size to try.
+    vm_type: type of the nodes in the price list, or "any" for the cheapest; else the VM or node of
+    the file, else nodes of 4 slots.  prices, rent: as for `predict`.  nodes_max: largest size.
+    reserved_vms: how many of the nodes are reserved, the others are on demand; as the file says.
     cut_gaps_days: leave out runs before the last gap of that many days.
     tasks: the task policy of the cluster.  draws: nights for each size.  seed: of the draws.
     on_progress: called with a sentence before each size is simulated.
     Raises InvalidInput.
     """
     _check(source, from_log, deadline_s, probability, nodes_max, draws, cut_gaps_days)
-    mode = OneNight(_known("--one-night", one_night, [one.value for one in OneNight]))
+    mode = OneNight(known_word("--one-night", one_night, [one.value for one in OneNight]))
     workload = None if source is None else read_workload(source)
     if workload is None:
         runs = [
@@ -119,12 +98,11 @@ def size(
             where="--deadline-s",
             hint="give --deadline-s for the whole night, or deadline_s to jobs of the file",
         )
-    machine = _machine(workload, vm_type, prices, _known("--rent", rent, _rents()), runs)
+    terms = RentTerms(vm_type=vm_type, prices=prices, rent=rent, reserved_vms=reserved_vms)
     chosen = chosen_policy("tasks", tasks)
     question = _Question(
         night=night,
         fixed=fixed,
-        machine=machine,
         deadline_s=deadline_s,
         probability=probability,
         draws=draws,
@@ -132,16 +110,22 @@ def size(
         tasks=chosen,
         settings=resolved_settings({} if workload is None else workload.settings, (), (chosen,)),
     )
-    points = _searched(question, nodes_max, on_progress or (lambda _: None))
-    if machine.name is None:
-        notes.append(f"a node has {machine.shape.slots} slots; --vm-type chooses another")
-    return ClusterSize(
-        probability_wanted=probability,
-        points=tuple(points[nodes] for nodes in sorted(points)),
-        vm_type=machine.name,
-        one_night=None if workload is not None else mode.value,
-        notes=tuple(notes),
-    )
+    sizes = []
+    for machine in machines_of(workload, runs, terms):
+        points = _searched(question, machine, nodes_max, on_progress or (lambda _: None))
+        more = []
+        if machine.name is None:
+            more = [f"a node has {machine.shape.slots} slots; --vm-type chooses another"]
+        sizes.append(
+            ClusterSize(
+                probability_wanted=probability,
+                points=tuple(points[nodes] for nodes in sorted(points)),
+                vm_type=machine.name,
+                one_night=None if workload is not None else mode.value,
+                notes=(*notes, *more),
+            )
+        )
+    return cheapest(sizes)
 
 
 # --- what is asked --------------------------------------------------------------------------------
@@ -180,87 +164,24 @@ def _check(
             raise InvalidInput(f"it is {whole}", where=flag, hint="give 1 or more")
 
 
-def _known(flag: str, word: str, known: Sequence[str]) -> str:
-    if word not in known:
-        raise InvalidInput(f"{word!r} is not known", where=flag, hint=suggestion(word, known))
-    return word
-
-
-def _rents() -> list[str]:
-    return [one.value for one in Rent]
-
-
 def _has_deadline(workload: Workload | None) -> bool:
     return workload is not None and any(job.deadline_at_s is not None for job in workload.jobs)
-
-
-# --- machines -------------------------------------------------------------------------------------
-
-
-def _machine(
-    workload: Workload | None,
-    vm_type: str | None,
-    prices: str | PriceList | None,
-    rent: str,
-    runs: Sequence[PastRun],
-) -> _Machine:
-    has_containers = _has_containers(workload, runs)
-    if vm_type is not None:
-        listed = load_price_list(prices or EXAMPLE) if not isinstance(prices, PriceList) else prices
-        return _offered(vm_type, listed, Rent(rent), has_containers=has_containers)
-    own = None if workload is None else workload.prices
-    if workload is not None and workload.vm is not None:
-        slots = workload.vm.map_slots, workload.vm.reduce_slots
-        return _Machine(shape=_shape(*slots, 1.0, has_containers), prices=own, name="vm")
-    cluster = None if workload is None else workload.cluster
-    if cluster is not None and not cluster.is_totals:
-        node = cluster.nodes[0]
-        if node.containers:
-            shape = NodeShape(containers=node.containers)
-        else:
-            shape = _shape(node.map_slots, node.reduce_slots, 1.0, has_containers)
-        return _Machine(shape=shape, prices=own, name="node of the file")
-    slots_per_node = (SLOTS_PER_NODE, SLOTS_PER_NODE)
-    return _Machine(shape=_shape(*slots_per_node, 1.0, has_containers), prices=own)
-
-
-def _has_containers(workload: Workload | None, runs: Sequence[PastRun]) -> bool:
-    """Whether tasks take any slot: those of Spark do, and stages of a file."""
-    fixed = () if workload is None else workload.jobs
-    return any(run.source in _SHARED_SLOTS for run in runs) or any(
-        phase.kind is SlotKind.CONTAINER for job in fixed for phase in job.phases
-    )
-
-
-def _shape(map_slots: int, reduce_slots: int, speed: float, has_containers: bool) -> NodeShape:  # noqa: FBT001  # a fact about the jobs, not a switch
-    if has_containers:
-        return NodeShape(containers=max(map_slots, reduce_slots), speed=speed)
-    return NodeShape(map_slots=map_slots, reduce_slots=reduce_slots, speed=speed)
-
-
-def _offered(vm_type: str, listed: PriceList, rent: Rent, *, has_containers: bool) -> _Machine:
-    offers = {str(offer.vm_type): offer for offer in listed.on_terms((rent,))}
-    offer: VmOffer = offers[_known("--vm-type", vm_type, list(offers))]
-    prices = Prices(vm_hour_usd=offer.hour_usd)
-    if listed.billing_s is not None:
-        prices = replace(prices, billing_s=listed.billing_s)
-    shape = _shape(offer.shape.map_slots, offer.shape.reduce_slots, offer.speed, has_containers)
-    return _Machine(shape=shape, prices=prices, name=vm_type)
 
 
 # --- search ---------------------------------------------------------------------------------------
 
 
 def _searched(
-    question: _Question, nodes_max: int, on_progress: Callable[[str], None]
+    question: _Question, machine: Machine, nodes_max: int, on_progress: Callable[[str], None]
 ) -> dict[int, SizePoint]:
     """The sizes that were tried; the smallest that does is among them, with those next to it."""
     points: dict[int, SizePoint] = {}
 
     def does(nodes: int) -> bool:
         if nodes not in points:
-            on_progress(f"simulating {question.draws} nights on {nodes} nodes")
-            points[nodes] = _point(question, nodes)
+            kind = "" if machine.name is None else f" ({machine.name})"
+            on_progress(f"simulating {question.draws} nights on {nodes} nodes{kind}")
+            points[nodes] = _point(question, machine, nodes)
         return points[nodes].probability >= question.probability
 
     low, high = 0, 1
@@ -276,14 +197,14 @@ def _searched(
     return points
 
 
-def _point(question: _Question, nodes: int) -> SizePoint:
-    cluster = question.machine.shape.cluster(nodes)
+def _point(question: _Question, machine: Machine, nodes: int) -> SizePoint:
+    cluster = machine.shape.cluster(nodes)
     met = 0
     nights: list[SimulatedNight] = []
     for draw in range(question.draws):
         rng = random.Random(f"{question.seed}/{draw}")
         night = question.night(rng)
-        drawn = drawn_jobs(night, rng, question.machine.shape.speed)
+        drawn = drawn_jobs(night, rng, machine.shape.speed)
         found = simulated_night(
             (*drawn, *question.fixed), cluster, question.tasks, question.settings
         )
@@ -294,17 +215,20 @@ def _point(question: _Question, nodes: int) -> SizePoint:
             break
     low, high = wilson_interval(met, len(nights))
     spans_s = [night.span_s for night in nights]
-    costs = [question.machine.cost_usd(nodes, span_s) for span_s in spans_s]
+    costs = [machine.cost_usd(nodes, span_s) for span_s in spans_s]
     known = [cost for cost in costs if cost is not None]
+    reserved_vms, on_demand_vms = machine.split(nodes)
     return SizePoint(
         nodes=nodes,
-        slots=nodes * question.machine.shape.slots,
+        slots=nodes * machine.shape.slots,
         probability=met / len(nights),
         low=low,
         high=high,
         cost_usd=sum(known) / len(known) if known else None,
         span_s=sum(spans_s) / len(spans_s),
         draws=len(nights),
+        reserved_vms=reserved_vms,
+        on_demand_vms=on_demand_vms,
     )
 
 

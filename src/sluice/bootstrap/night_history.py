@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sluice.bootstrap.profiles import nearest_profile
+from sluice.bootstrap.profiles import no_profile
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.nights import (
     GAP_DAYS_MIN,
@@ -42,11 +42,7 @@ def stored_runs(workload: Workload, store: str | None) -> list[PastRun]:
         for name in names:
             found = profiles.newest(name, _RUNS_READ)
             if not found:
-                raise InvalidInput(
-                    f"no profile {name!r} is stored in {profiles.address}",
-                    where=workload.source,
-                    hint=nearest_profile(name, profiles.names()),
-                )
+                raise no_profile(name, profiles, workload.source)
             # The job may name a profile by one of its other names.
             runs += [replace(run, profile=name) for run in found[::-1]]
     return runs

@@ -25,13 +25,7 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase
-from sluice.model.lengths import (
-    ConstantLengths,
-    ListedLengths,
-    TableLengths,
-    TaskLengths,
-    WorkLengths,
-)
+from sluice.model.lengths import changed_lengths
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.simulation.driver import Simulation
@@ -146,20 +140,6 @@ def time_alone_s(job: Job, cluster: Cluster) -> float | None:
 def _scaled_phase(phase: Phase, factor: float) -> Phase:
     return replace(
         phase,
-        lengths=None if phase.lengths is None else _scaled(phase.lengths, factor),
-        fetch=None if phase.fetch is None else _scaled(phase.fetch, factor),
+        lengths=None if phase.lengths is None else changed_lengths(phase.lengths, factor=factor),
+        fetch=None if phase.fetch is None else changed_lengths(phase.fetch, factor=factor),
     )
-
-
-def _scaled(lengths: TaskLengths, factor: float) -> TaskLengths:
-    """The lengths times a factor; an unknown form is returned unchanged."""
-    if isinstance(lengths, ConstantLengths):
-        return ConstantLengths(lengths.average_s * factor, lengths.longest_s * factor)
-    if isinstance(lengths, TableLengths):
-        rows = ((tasks, avg * factor, top * factor) for tasks, avg, top in lengths.rows)
-        return TableLengths(tuple(rows))
-    if isinstance(lengths, ListedLengths):
-        return ListedLengths(tuple(length_s * factor for length_s in lengths.durations_s))
-    if isinstance(lengths, WorkLengths):
-        return replace(lengths, fixed_s=lengths.fixed_s * factor, work_s=lengths.work_s * factor)
-    return lengths

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sluice.core.scheduler import Scheduler
-from sluice.estimate.gaps import Gaps, delayed
+from sluice.estimate.gaps import Gaps
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase
+from sluice.model.lengths import changed_lengths
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -45,4 +46,4 @@ def _delayed(job: Job, gap_s: float) -> Job:
 def _delayed_phase(phase: Phase, gap_s: float) -> Phase:
     if phase.lengths is None:
         return phase
-    return replace(phase, lengths=delayed(phase.lengths, gap_s))
+    return replace(phase, lengths=changed_lengths(phase.lengths, more_s=gap_s))

@@ -100,7 +100,7 @@ def _with_profile(
     name = str(job.profile)
     runs = [_in_order(run) for run in known[name] if run.phases]
     if not runs:
-        raise _no_profile(name, profiles, where)
+        raise no_profile(name, profiles, where)
     try:
         phases = with_demand_from_runs(_profiled(job, runs), runs, _nodes_of(workload))
         return replace(job, phases=phases)
@@ -128,7 +128,8 @@ def _in_order(run: PastRun) -> PastRun:
     return replace(run, phases=tuple(in_order(run.phases, is_seen=True)))
 
 
-def _no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
+def no_profile(name: str, profiles: Profiles, where: str) -> InvalidInput:
+    """The error for a profile that is not stored, or has no run that ended well."""
     names = profiles.names()
     if name in names:
         return InvalidInput(

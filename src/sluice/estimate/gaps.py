@@ -14,13 +14,6 @@ from statistics import median
 
 from sluice.estimate.run_setting import phase_slots
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.lengths import (
-    ConstantLengths,
-    ListedLengths,
-    TableLengths,
-    TaskLengths,
-    WorkLengths,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +50,3 @@ def _gaps_s(run: PastRun, phase: PastPhase) -> list[float]:
     starts = sorted(task.started_at_s for task in phase.timeline)[slots:]
     places = ((start, bisect_right(ends, start)) for start in starts)
     return [start - ends[place - 1] for start, place in places if place]
-
-
-def delayed(lengths: TaskLengths, gap_s: float) -> TaskLengths:
-    """Return the lengths with a gap before each task; an unknown form is returned unchanged.
-
-    >>> delayed(ConstantLengths(2.0, 3.0), 0.5)
-    ConstantLengths(average_s=2.5, longest_s=3.5)
-    """
-    if isinstance(lengths, ConstantLengths):
-        return ConstantLengths(lengths.average_s + gap_s, lengths.longest_s + gap_s)
-    if isinstance(lengths, TableLengths):
-        return TableLengths(tuple((n, avg + gap_s, top + gap_s) for n, avg, top in lengths.rows))
-    if isinstance(lengths, ListedLengths):
-        return ListedLengths(tuple(length_s + gap_s for length_s in lengths.durations_s))
-    if isinstance(lengths, WorkLengths):
-        return WorkLengths(lengths.fixed_s + gap_s, lengths.work_s, lengths.max_factor)
-    return lengths

@@ -17,6 +17,7 @@ from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval
 from sluice.model.history import PastRun
+from sluice.model.machines import time_at_speed_s
 
 Slots = int | Mapping[str, int] | None
 _SHARED_SLOTS = frozenset({"spark"})
@@ -76,7 +77,7 @@ class JobForecasts:
         """Forecast the next run of a profile.
 
         slots, input_bytes: as for `Forecaster.estimate`.
-        speed: how many times faster tasks run than in the past runs; the overhead stays.
+        speed: how many times faster tasks run than in the past runs, see `time_at_speed_s`.
         """
         runs = self._forecaster.runs.get(profile)
         if runs is None:
@@ -106,7 +107,7 @@ class JobForecasts:
         speed: float,
     ) -> JobForecast:
         busy_s = prediction.elapsed_s - prediction.overhead_s
-        factor = (prediction.overhead_s + busy_s / speed) / prediction.elapsed_s
+        factor = time_at_speed_s(busy_s, prediction.overhead_s, speed) / prediction.elapsed_s
         interval = found.interval
         has_interval = isinstance(interval, PredictionInterval)
         model = self._forecaster.model(profile)

@@ -24,7 +24,7 @@ _FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
 def class_of(shape: ClassShape, containers_per_vm: int | None = None) -> JobClass:
     """One class. Raises Refusal where its parts do not go together.
 
-    containers_per_vm: of the cluster, for a class of phases that gives none.
+    containers_per_vm: of the cluster, for a class of phases, or of a profile, that gives none.
     """
     if shape.phases is None and shape.driver_s:
         raise Refusal("is given without phases", at=("driver_s",), hint="give phases too")
@@ -47,12 +47,19 @@ def class_of(shape: ClassShape, containers_per_vm: int | None = None) -> JobClas
             vms_per_job=shape.vms_per_job,
             phases=phases,
             containers_per_vm=shape.containers_per_vm
-            if shape.containers_per_vm is not None or not phases
+            if shape.containers_per_vm is not None or not _takes_any(shape)
             else containers_per_vm,
             driver_s=shape.driver_s,
+            profile_name=shape.profile,
         )
     except InvalidInput as error:
         raise _refusal(error) from None
+
+
+def _takes_any(shape: ClassShape) -> bool:
+    """Whether one container of a job takes tasks of any kind."""
+    has_typed = None not in (shape.maps_per_vm, shape.reduces_per_vm)
+    return shape.phases is not None or (shape.profile is not None and not has_typed)
 
 
 def _refusal(error: InvalidInput) -> Refusal:

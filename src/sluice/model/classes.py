@@ -55,6 +55,7 @@ class JobClass:
     phases: stages in place of a profile, each with lengths; the jobs share one pool of containers
     over their stages in turn.  containers_per_vm, driver_s: for such jobs, the containers that fit
     one VM, and the seconds outside tasks.
+    profile_name: a profile of the store in place of the tasks; the estimator then gives the time.
     """
 
     class_id: str
@@ -69,6 +70,7 @@ class JobClass:
     phases: tuple[Phase, ...] = ()
     containers_per_vm: int | None = None
     driver_s: float = 0.0
+    profile_name: str | None = None
 
     def __post_init__(self) -> None:
         checked_id(self.class_id, what="class")
@@ -91,8 +93,14 @@ class JobClass:
                 yield f"{name} is {fit}", "give a number of 1 or more"
         if not 0 <= self.driver_s < math.inf:
             yield f"driver_s is {self.driver_s}", "give a finite number of at least 0"
+        yield from self._faults_of_tasks()
+
+    def _faults_of_tasks(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the way in which the VMs of a job are given."""
         if self.vms_per_job is not None:
             yield from self._faults_without_profile(self.vms_per_job)
+        elif self.profile_name is not None:
+            yield from self._faults_with_name()
         elif self.phases:
             yield from self._faults_with_phases()
         else:
@@ -101,8 +109,19 @@ class JobClass:
     def _faults_without_profile(self, vms_per_job: float) -> Iterator[tuple[str, str]]:
         if not 0 < vms_per_job < math.inf:
             yield f"vms_per_job is {vms_per_job}", "give a finite number of VMs above 0"
-        if self.profile is not None or self.phases:
+        if self.profile is not None or self.phases or self.profile_name is not None:
             yield "vms_per_job is given together with a profile", "give one of the two"
+
+    def _faults_with_name(self) -> Iterator[tuple[str, str]]:
+        if self.profile is not None or self.phases:
+            yield "profile is given together with tasks", "give the name, or the tasks"
+        if self.deadline_s is None:
+            yield "deadline_s is missing", "give the seconds that a job may take"
+        if self.containers_per_vm is None and None in (self.maps_per_vm, self.reduces_per_vm):
+            yield (
+                "containers_per_vm is missing",
+                "give it, or maps_per_vm and reduces_per_vm: how many containers fit one VM",
+            )
 
     def _faults_with_phases(self) -> Iterator[tuple[str, str]]:
         if self.profile is not None:

@@ -161,3 +161,30 @@ class TableLengths:
         low, high = self.rows[right - 1], self.rows[right]
         share = (tasks - low[0]) / (high[0] - low[0])
         return low[column] + share * (high[column] - low[column])
+
+
+def changed_lengths(
+    lengths: TaskLengths, *, factor: float = 1.0, more_s: float = 0.0
+) -> TaskLengths:
+    """Each length times a factor, then that many seconds longer; an unknown form stays as it is.
+
+    WorkLengths keep the ratio of their longest to their average.
+
+    >>> changed_lengths(ConstantLengths(2.0, 3.0), factor=2.0, more_s=0.5)
+    ConstantLengths(average_s=4.5, longest_s=6.5)
+    """
+
+    def changed_s(length_s: float) -> float:
+        return length_s * factor + more_s
+
+    if isinstance(lengths, ConstantLengths):
+        return ConstantLengths(changed_s(lengths.average_s), changed_s(lengths.longest_s))
+    if isinstance(lengths, TableLengths):
+        rows = ((tasks, changed_s(avg_s), changed_s(max_s)) for tasks, avg_s, max_s in lengths.rows)
+        return TableLengths(tuple(rows))
+    if isinstance(lengths, ListedLengths):
+        return ListedLengths(tuple(map(changed_s, lengths.durations_s)))
+    if isinstance(lengths, WorkLengths):
+        fixed_s, work_s = changed_s(lengths.fixed_s), lengths.work_s * factor
+        return WorkLengths(fixed_s, work_s, lengths.max_factor)
+    return lengths

@@ -73,7 +73,7 @@ def options_of(job, problem):
             tasks_s = sum(
                 stage_s(stage, vms * fit, problem.options.single_wave) for stage in job.stages
             )
-            time_s = (tasks_s + job.driver_s) / offer.speed
+            time_s = tasks_s / offer.speed + job.driver_s
             billed = problem.prices.billing_s
             hours = max(1, math.ceil(time_s / billed - 1e-9)) * billed / 3600 if billed else 0
             yield time_s, vms * (hours or time_s / 3600) * offer.hour_usd, vms
@@ -183,7 +183,7 @@ def test_what_is_not_planned_for_phases_is_refused_with_what_is(words, fragments
     assert all(fragment in answer.err for fragment in fragments)
 
 
-def test_a_faster_vm_type_divides_lengths_and_driver_time(tmp_path):
+def test_a_faster_vm_type_divides_lengths_and_not_the_driver_time(tmp_path):
     prices = tmp_path / "prices.yaml"
     prices.write_text(
         "version: 1\nlisted_on: '2025-01-31'\nvm_types:\n"
@@ -197,7 +197,7 @@ def test_a_faster_vm_type_divides_lengths_and_driver_time(tmp_path):
     assert answer.code == 0, answer.err
 
     job = api.load_workload(str(out)).jobs[0]
-    assert job.driver_s == 6
+    assert job.driver_s == 12
     assert [(one.name, one.lengths.avg_s(one.tasks), one.after) for one in job.phases] == [
         ("scan", 4.5, ()), ("dim", 2, ()), ("join", 3, (0, 1)),
     ]  # fmt: skip

@@ -100,8 +100,11 @@ def _print_plan(result: CapacityResult, *, has_curve: bool) -> None:
         curve_table,
         worth_table,
     )
+    from sluice.reporting.prediction.tables import views as forecasts
 
     print_views(classes_table(result.plan), worth_table(result.plan))
     if has_curve:
         print_views(curve_table(result))
+    if result.forecasts.jobs:
+        print_views(*forecasts(result.forecasts))
     print_views(capacity_panel(result))

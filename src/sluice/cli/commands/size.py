@@ -70,7 +70,7 @@ def size(
             metavar="TYPE",
             autocompletion=completion.vm_types,
             show_default=False,
-            help="Type of the nodes, from the price list (default: the node or VM of FILE).",
+            help="Type of the nodes in the price list, or any (default: the node or VM of FILE).",
             rich_help_panel=_MACHINES,
         ),
     ] = None,
@@ -92,6 +92,16 @@ def size(
             rich_help_panel=_MACHINES,
         ),
     ] = "on-demand",
+    reserved_vms: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=given.whole("--reserved-vms", high=_NODES_MAX),
+            show_default=False,
+            help="Reserved VMs; the others are on demand (default: prices.reserved_vms of FILE).",
+            rich_help_panel=_MACHINES,
+        ),
+    ] = None,
     nodes_max: Annotated[
         int,
         typer.Option(
@@ -137,6 +147,7 @@ def size(
             vm_type=vm_type,
             prices=prices,
             rent=rent,
+            reserved_vms=reserved_vms,
             nodes_max=nodes_max,
             cut_gaps_days=cut_gaps_days,
             tasks=tasks,

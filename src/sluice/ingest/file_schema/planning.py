@@ -74,6 +74,9 @@ class ClassShape(Shape):
     driver_s: Seconds = Field(
         0.0, description="seconds of work outside the tasks of phases, 0 or more"
     )
+    profile: Identity | None = Field(
+        None, description="the name of a stored profile, in place of maps, reduces and phases"
+    )
     maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 100, avg_s: 40}")
     reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 40, avg_s: 24}")
     first_shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 16}")

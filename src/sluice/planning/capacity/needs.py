@@ -6,7 +6,7 @@ spec, sections 3.1, 3.2 and 9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.estimate.bounds import Bound, TimeLaw
@@ -37,13 +37,25 @@ class ClassNeed:
     shared_containers: float | None = None
 
 
-def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, float]:
+def least_deadlines_s(
+    classes: Sequence[JobClass], bound: Bound, known: Mapping[str, ClassNeed]
+) -> dict[str, float]:
     """Return the classes with an unreachable deadline, and the value each deadline must exceed.
 
+    known: the need of each class that names a profile; its time is that of the fastest containers
+    if the deadline is unreachable.
     Raises InvalidInput that names class and field if a profile has too few tasks for the bound.
     """
     fixed_s = {one.class_id: _law(one, bound) for one in classes if _has_tasks(one)}
-    return {
+    late_s = {
+        one.class_id: law.xi_fixed_s
+        for one in classes
+        if one.class_id in known
+        and (law := known[one.class_id].law) is not None
+        and one.deadline_s is not None
+        and one.deadline_s < law.xi_fixed_s
+    }
+    return late_s | {
         one.class_id: law.xi_fixed_s
         for one in classes
         if (law := fixed_s.get(one.class_id)) is not None
@@ -52,12 +64,14 @@ def least_deadlines_s(classes: Sequence[JobClass], bound: Bound) -> dict[str, fl
     }
 
 
-def class_needs(classes: Sequence[JobClass], bound: Bound) -> list[ClassNeed]:
+def class_needs(
+    classes: Sequence[JobClass], bound: Bound, known: Mapping[str, ClassNeed]
+) -> list[ClassNeed]:
     """Return the need of each class, in order; every deadline must be reachable.
 
-    Raises the same errors as `least_deadlines_s`.
+    known: as for `least_deadlines_s`, which raises the same errors.
     """
-    return [_need(one, bound) for one in classes]
+    return [known.get(one.class_id) or _need(one, bound) for one in classes]
 
 
 def _need(one: JobClass, bound: Bound) -> ClassNeed:

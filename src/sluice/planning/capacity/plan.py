@@ -99,10 +99,12 @@ def plan_capacity(
     bound: Bound = Bound.UP,
     is_whole: bool = False,
     source: str = "workload",
+    known: Mapping[str, ClassNeed] = {},
 ) -> CapacityPlan | UnreachableDeadlines:
     """Return the cheapest plan.
 
     is_whole: plan whole jobs, VMs and containers.  source: name of the file in messages.
+    known: by class, what one job needs; each class that names a profile has it.
     Raises InvalidInput that names class and field if the input is invalid.
     """
     if not classes:
@@ -111,12 +113,12 @@ def plan_capacity(
     if is_whole:
         _check_whole(classes, source)
     try:
-        least_s = least_deadlines_s(classes, bound)
+        least_s = least_deadlines_s(classes, bound, known)
         if least_s:
             return UnreachableDeadlines(
                 least_deadline_s=least_s, warnings=tuple(_warnings(classes))
             )
-        needs = class_needs(classes, bound)
+        needs = class_needs(classes, bound, known)
     except InvalidInput as error:
         raise error.within(source) from None
     problem = CapacityProblem.of(classes, np.array([need.vms_per_job for need in needs]), rent)

@@ -70,13 +70,8 @@ class _Walker:
         self.reduces = _Phase(pricing.reduces, tuning)
         self.map_slots = self.reduce_slots = 1
 
-    @property
-    def time_s(self) -> float:
-        return self._time_s(self.map_slots, self.reduce_slots)
-
-    def _time_s(self, map_slots: int, reduce_slots: int) -> float:
-        seconds = self.maps.on(map_slots).time_s + self.reduces.on(reduce_slots).time_s
-        return seconds / self._offer.speed
+    def _tasks_s(self, map_slots: int, reduce_slots: int) -> float:
+        return self.maps.on(map_slots).time_s + self.reduces.on(reduce_slots).time_s
 
     def entry(self) -> PlanEntry:
         """Time and cost of the job with its present slots."""
@@ -109,15 +104,16 @@ class _Walker:
         return True
 
     def _prefers_map(self, policy: GreedyStep) -> bool:
-        with_map_s = self._time_s(self.map_slots + 1, self.reduce_slots)
-        with_reduce_s = self._time_s(self.map_slots, self.reduce_slots + 1)
+        with_map_s = self._tasks_s(self.map_slots + 1, self.reduce_slots)
+        with_reduce_s = self._tasks_s(self.map_slots, self.reduce_slots + 1)
         if with_map_s != with_reduce_s or policy is GreedyStep.SLOTS_PRINTED:
             return with_map_s < with_reduce_s
         map_vms, reduce_vms = (self._vms(1, 0), self._vms(0, 1))
         if map_vms != reduce_vms:
             return map_vms < reduce_vms
         # The longer phase can gain more from later slots.
-        return self.maps.on(self.map_slots).time_s / self._offer.speed >= self.time_s / 2
+        maps, reduces = self.maps.on(self.map_slots), self.reduces.on(self.reduce_slots)
+        return maps.time_s >= reduces.time_s
 
     def _vms(self, more_maps: int, more_reduces: int) -> int:
         return self._offer.shape.vms(

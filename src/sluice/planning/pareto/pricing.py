@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sluice.estimate.bounds import SingleWave, phase_low_s, phase_up_s
 from sluice.model.buffers import BufferSetting
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import VmOffer
+from sluice.model.machines import VmOffer, time_at_speed_s
 from sluice.planning.pareto.buffers import tuner
 from sluice.planning.pareto.problem import BufferTuning, ParetoProblem, PlannedJob, PlannedPhase
 from sluice.planning.pareto.spills import MapShare, moved_bytes
@@ -119,7 +119,7 @@ class JobPricing:
             tasks_s = self.maps.time_s(map_tasks, map_slots) + self.reduces.time_s(
                 reduce_tasks, reduce_slots
             )
-        time_s = (tasks_s + self.job.driver_s) / offer.speed
+        time_s = time_at_speed_s(tasks_s, self.job.driver_s, offer.speed)
         vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots, containers=containers)
         io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
         return PlanEntry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)

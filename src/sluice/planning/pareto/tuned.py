@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import VmOffer
+from sluice.model.machines import VmOffer, time_at_speed_s
 from sluice.planning.pareto.choice_arrays import (
     ChoiceArrays,
     joined,
@@ -181,7 +181,8 @@ class _OnOffer:
     ) -> ChoiceArrays:
         """Time and cost of these map choices, each with the best reduces on its slots."""
         shape, reduces = self._offer.shape, self._reduces.best
-        seconds = (maps.seconds + reduces.seconds[reduce_slots - 1]) / self._offer.speed
+        tasks_s = maps.seconds + reduces.seconds[reduce_slots - 1]
+        seconds = time_at_speed_s(tasks_s, self._pricing.job.driver_s, self._offer.speed)
         vms = np.maximum(-(-maps.slots // shape.map_slots), -(-reduce_slots // shape.reduce_slots))
         usd = vms * self._paid_hours(seconds) * self._offer.hour_usd + io_usd
         return ChoiceArrays(seconds, usd, maps.slots, maps.tasks, reduce_slots)

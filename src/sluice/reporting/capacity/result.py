@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,16 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.extras import data_frame
+from sluice.reporting.prediction.result import PredictionReport
 from sluice.reporting.run.outcomes import JobReplay
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_FORECAST = (
+    "profile", "predicted_s", "low_s", "high_s", "level", "runs", "deadline_s",
+    "deadline_probability", "why_not",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,10 +31,12 @@ class CapacityResult(NotebookView):
     """How many jobs of each class to accept, and how many VMs to rent.
 
     replays: by class, the recorded and replayed times of its jobs in logs; None without logs.
+    forecasts: of one job of each class that names a profile, with the containers that it gets.
     """
 
     plan: CapacityPlan
     replays: Mapping[str, Sequence[JobReplay]] | None = None
+    forecasts: PredictionReport = field(default_factory=lambda: PredictionReport(jobs=()))
 
     @property
     def status(self) -> str:
@@ -44,6 +52,7 @@ class CapacityResult(NotebookView):
         """As plain JSON values."""
         plan = self.plan
         cell = {} if plan.cell is None else {"row": plan.cell.row, "column": plan.cell.column}
+        forecasts = {job.job_id: job.document() for job in self.forecasts.jobs}
         return {
             "status": self.status,
             "bound": plan.bound.value,
@@ -61,7 +70,9 @@ class CapacityResult(NotebookView):
             "contract": self.contract(),
             "two_classes": cell or None,
             "classes": {
-                one.class_id: _class_document(one) | self._recorded(one.class_id)
+                one.class_id: _class_document(one)
+                | self._recorded(one.class_id)
+                | _part(forecasts.get(one.class_id, {}), _FORECAST)
                 for one in plan.classes
             },
             "warnings": list(plan.warnings),
@@ -163,6 +174,10 @@ class UnreachableResult(NotebookView):
 def _median(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known else None
+
+
+def _part(document: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    return {name: document[name] for name in names if name in document}
 
 
 def _class_document(one: ClassPlan) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 Each job has its own pool, limited to the slots of the plan. The cluster has the VMs that the plan
 rents, and task counts are the tuned ones. Under `--tasks fair` each job then has its own slots, as
-under the queues manager of the paper. The lengths of a job on a faster VM type are divided by its
+under the queues manager of the paper. Task lengths of a job on a faster VM type are divided by its
 speed, because all nodes of the simulator are equally fast. With waves, a job is submitted when the
 plan expects the previous wave to end.
 """
@@ -136,7 +136,7 @@ def _job(job: Job, entry: PlanEntry, start_s: float) -> Job:
             _phase(phase, tasks.get(phase.kind, phase.tasks), choice.offer.speed)
             for phase in job.phases
         ),
-        driver_s=job.driver_s / choice.offer.speed,
+        driver_s=job.driver_s,
         submitted_at_s=start_s or job.submitted_at_s,
         deadline_at_s=deadline_at_s,
         buffer=buffer if job.buffer or buffer != BufferRanges() else None,
@@ -217,8 +217,8 @@ def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, 
                 "spill_threshold": setting.spill_threshold,
             },
         }
-    if after.driver_s != before.driver_s:
-        document["driver_s"] = after.driver_s
+    if after.driver_s and after.phases != before.phases and "driver_s" not in raw:
+        document["driver_s"] = after.driver_s  # with lengths of its own the profile is not asked
     if "phases" in raw:
         return {**document, "phases": _stage_documents(raw["phases"], before, after)}
     for old, new in zip(before.phases, after.phases, strict=True):

@@ -246,6 +246,8 @@ def _class(one: JobClass) -> dict[str, Any]:
     }
     if one.vms_per_job is not None:
         document["vms_per_job"] = one.vms_per_job
+    if one.profile_name is not None:
+        document["profile"] = one.profile_name
     if one.phases:
         document["phases"] = stage_documents(one.phases)
     if one.profile is not None:

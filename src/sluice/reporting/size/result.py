@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ class SizePoint:
 
     low, high: 95 % interval of the probability, for the number of draws.
     cost_usd, span_s: mean rent and mean length of a night; no cost without prices.
+    reserved_vms, on_demand_vms: nodes on either terms; None without prices, and for spot VMs.
     """
 
     nodes: int
@@ -34,6 +36,8 @@ class SizePoint:
     cost_usd: float | None
     span_s: float
     draws: int
+    reserved_vms: int | None = None
+    on_demand_vms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -41,6 +45,7 @@ class ClusterSize(NotebookView):
     """The result of `size`. points: the sizes that were tried, the smallest first.
 
     one_night: how the night was made from history; None if a file gives its jobs.
+    others: with other types of nodes, if types were compared; this one is the cheapest.
     """
 
     probability_wanted: float
@@ -48,6 +53,7 @@ class ClusterSize(NotebookView):
     vm_type: str | None = None
     one_night: str | None = None
     notes: tuple[str, ...] = ()
+    others: tuple[ClusterSize, ...] = ()
 
     @cached_property
     def answer(self) -> SizePoint | None:
@@ -79,7 +85,7 @@ class ClusterSize(NotebookView):
     def document(self) -> dict[str, object]:
         """The one JSON document of `size`; absent values are None."""
         answer = self.answer
-        names = ("nodes", "slots", "probability", "low", "high", "cost_usd", "span_s", "draws")
+        names = (one.name for one in fields(SizePoint))
         found = dict.fromkeys(names) if answer is None else asdict(answer)
         return {
             **found,
@@ -89,6 +95,11 @@ class ClusterSize(NotebookView):
             "next_node_usd": self.next_node_usd,
             "curve": [asdict(point) for point in self.points],
             "notes": list(self.notes),
+            "vm_types": {
+                str(one.vm_type): None if one.answer is None else asdict(one.answer)
+                for one in (self, *self.others)
+                if self.others
+            },
         }
 
     def to_frame(self) -> DataFrame:
@@ -103,6 +114,22 @@ class ClusterSize(NotebookView):
         if self.answer is None:
             return f"<ClusterSize: none of {len(self.points)} sizes does>"
         return f"<ClusterSize: {self.answer.nodes} nodes, {self.answer.slots} slots>"
+
+
+def cheapest(sizes: Sequence[ClusterSize]) -> ClusterSize:
+    """The size that does for the least money; the others, too, the cheapest first.
+
+    sizes: one or more.  Without prices the fewest slots count. If none does, the first is returned.
+    """
+
+    def by_cost(one: ClusterSize) -> tuple[float, float]:
+        answer = one.answer
+        if answer is None:
+            return math.inf, math.inf
+        return (math.inf if answer.cost_usd is None else answer.cost_usd), answer.slots
+
+    best, *others = sorted(sizes, key=by_cost)
+    return replace(best, others=tuple(others))
 
 
 def wilson_interval(

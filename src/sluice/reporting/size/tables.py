@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import count, counted, duration, duration_tight, money, share
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    counted,
+    duration,
+    duration_tight,
+    money,
+    share,
+)
 from sluice.reporting.size.result import ClusterSize
-from sluice.reporting.table_style import framed, plain_table, plain_text
+from sluice.reporting.table_style import framed, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 
 def views(result: ClusterSize) -> Iterator[RenderableType]:
@@ -32,8 +41,30 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
         ]
         table.add_row(*map(plain_text, cells + ([money(point.cost_usd)] if has_cost else [])))
     yield table
+    if result.others:
+        yield _types_table([result, *result.others])
     for note in result.notes:
         yield plain_text(f"note: {note}")
+
+
+def _types_table(sizes: Sequence[ClusterSize]) -> Table:
+    """The smallest cluster of each type of VM, the cheapest first."""
+    table = plain_table("")
+    table.add_column("VM type", no_wrap=True)
+    for head in ("nodes", "slots", "deadlines met", "night takes", "cost"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in sizes:
+        answer, cells = one.answer, [NOTHING] * 5
+        if answer is not None:
+            cells = [
+                count(answer.nodes),
+                count(answer.slots),
+                share(answer.probability),
+                duration_tight(answer.span_s),
+                money(answer.cost_usd),
+            ]
+        table.add_row(name_cell(str(one.vm_type)), *map(plain_text, cells))
+    return table
 
 
 def _answer(result: ClusterSize) -> list[tuple[str, str]]:
@@ -52,6 +83,8 @@ def _answer(result: ClusterSize) -> list[tuple[str, str]]:
         ("deadlines met", met),
         ("a night takes", f"{duration(answer.span_s)} on average"),
     ]
+    if answer.reserved_vms:
+        rows.append(("rented", f"{answer.reserved_vms} reserved, {answer.on_demand_vms} on demand"))
     if answer.cost_usd is not None:
         rows.append(("a night costs", f"{money(answer.cost_usd)} on average"))
     if result.next_node_usd is not None:
