@@ -51,6 +51,8 @@ from sluice.reporting.capacity.result import CapacityResult as CapacityResult
 from sluice.reporting.capacity.result import UnreachableResult as UnreachableResult
 from sluice.reporting.charts.chart import Chart as Chart
 from sluice.reporting.compare.result import SchedulerComparison as SchedulerComparison
+from sluice.reporting.explain.answers import StoryAnswer as StoryAnswer
+from sluice.reporting.explain.answers import WhyAnswer as WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis as Diagnosis
 from sluice.reporting.exports.workload_text import write_workload as write_workload
 from sluice.reporting.extras import MissingExtra as MissingExtra
@@ -60,6 +62,8 @@ from sluice.reporting.history.result import StoredProfiles as StoredProfiles
 from sluice.reporting.order.result import OrderResult as OrderResult
 from sluice.reporting.plan.result import PlanResult as PlanResult
 from sluice.reporting.pools.choice import VmChoiceResult as VmChoiceResult
+from sluice.reporting.pools.grid import PoolsGrid as PoolsGrid
+from sluice.reporting.pools.optimum import OptimumResult as OptimumResult
 from sluice.reporting.pools.result import LeastServersResult as LeastServersResult
 from sluice.reporting.pools.result import PoolsResult as PoolsResult
 from sluice.reporting.prediction.result import PredictionReport as PredictionReport

@@ -32,6 +32,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job, SlotKind
 from sluice.model.machines import PriceList, Rent, VmOffer
+from sluice.model.name_types import LogFormatName, OneNightName, RentName, TaskPolicyName
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.reporting.size.result import ClusterSize, SizePoint, wilson_interval
@@ -76,17 +77,17 @@ def size(
     from_log: Sequence[str | Path] = (),
     deadline_s: float | None = None,
     probability: float = 0.95,
-    one_night: str = OneNight.NEWEST.value,
+    one_night: OneNightName | str = OneNight.NEWEST.value,
     vm_type: str | None = None,
     prices: str | PriceList | None = None,
-    rent: str = Rent.ON_DEMAND.value,
+    rent: RentName | str = Rent.ON_DEMAND.value,
     nodes_max: int = NODES_MAX,
     cut_gaps_days: float | None = None,
-    tasks: Spec = "fifo",
+    tasks: TaskPolicyName | Spec = "fifo",
     draws: int = DRAWS,
     seed: int = 0,
     store: str | None = None,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> ClusterSize:
