@@ -101,14 +101,15 @@ class Browser:
             )
         self._button("mouseReleased", *end)
 
-    def click(self, x: float, y: float) -> None:
-        """Click at a point."""
+    def click(self, x: float, y: float, *, times: int = 1) -> None:
+        """Click at a point. times: 2 for a double-click."""
         self.point_at(x, y)
-        self._button("mousePressed", x, y)
-        self._button("mouseReleased", x, y)
+        for number in range(1, times + 1):
+            self._button("mousePressed", x, y, number)
+            self._button("mouseReleased", x, y, number)
 
-    def _button(self, kind: str, x: float, y: float) -> None:
-        self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    def _button(self, kind: str, x: float, y: float, number: int = 1) -> None:
+        self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=number)
 
     def screenshot(self, *, whole: bool = False) -> bytes:
         """The page as a PNG. whole: also what is below the window."""

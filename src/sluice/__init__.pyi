@@ -51,6 +51,8 @@ from sluice.reporting.capacity.result import CapacityResult as CapacityResult
 from sluice.reporting.capacity.result import UnreachableResult as UnreachableResult
 from sluice.reporting.charts.chart import Chart as Chart
 from sluice.reporting.compare.result import SchedulerComparison as SchedulerComparison
+from sluice.reporting.explain.answers import StoryAnswer as StoryAnswer
+from sluice.reporting.explain.answers import WhyAnswer as WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis as Diagnosis
 from sluice.reporting.exports.workload_text import write_workload as write_workload
 from sluice.reporting.extras import MissingExtra as MissingExtra

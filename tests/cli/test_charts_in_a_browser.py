@@ -55,6 +55,20 @@ ENTRY_OF = """(() => {
     const box = entry.getBoundingClientRect();
     return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
+OVERVIEW = """(() => {
+    const place = document.querySelector('.overview');
+    const box = place.querySelector('.background').getBoundingClientRect();
+    return [box.x, box.y, box.width, box.height];
+})()"""
+BRUSH = "document.querySelector('.overview .brush_brush path').getBoundingClientRect()"
+BRUSHED = "document.querySelector('.overview').view.signal('brush_x')"
+# The first band of the busy slots, which has the values under the pointer.
+READING = """(() => {
+    const bands = [...document.querySelectorAll('#chart path[fill="transparent"]')];
+    const box = bands.find(path => path.__data__.datum['value 1'] !== undefined)
+        .getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 PLOT_WIDTH = "document.querySelector('#chart svg').getBoundingClientRect().width"
 
@@ -124,6 +138,52 @@ def test_a_reader_zooms_pans_follows_and_picks(chromium, page):
     chromium.wait_for(f"{OPACITY}['job-4'] < 0.5 && {OPACITY}['job-2'] === 1")
     keep(chromium, "run-picked")
     assert [] == [text for text in chromium.console if "uses Vega" not in text]
+
+
+def test_the_overview_sets_the_window_of_time_and_follows_it(chromium, page):
+    opened(chromium, page)
+    whole = domain(chromium, "view_1")
+    left, top, width, height = chromium.value(OVERVIEW)
+    middle = top + height / 2
+
+    # The brush chooses the middle half.
+    chromium.drag((left + width / 4, middle), (left + 3 * width / 4, middle))
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[0] > 0")
+    chosen = domain(chromium, "view_1")
+    quarter = (whole[1] - whole[0]) / 4
+    assert chosen == pytest.approx([quarter, 3 * quarter], rel=0.03)
+    assert chosen == domain(chromium, "view_4")
+    keep(chromium, "run-brushed")
+
+    # Dragged to the right, it shows a later time of the same length.
+    chromium.wait_for(f"{BRUSH}.width > {0.45 * width}")
+    chromium.drag((left + width / 2, middle), (left + 0.6 * width, middle))
+    chromium.wait_for(f"{DOMAIN.format(view='view_1')}[0] > {chosen[0]}")
+    later = domain(chromium, "view_1")
+    assert later[1] - later[0] == pytest.approx(chosen[1] - chosen[0])
+
+    # The wheel over the chart moves the edges of the brush, and a double-click removes it.
+    edges = chromium.value(BRUSHED)
+    at = chromium.value(BAR_OF.replace("JOB", "job-5"))
+    chromium.wheel(*at, -400)
+    chromium.wait_for(f"{BRUSHED}[1] - {BRUSHED}[0] < {edges[1] - edges[0]}")
+    chromium.click(*at, times=2)
+    chromium.wait_for(f"{BRUSHED}[1] === {BRUSHED}[0]")
+    assert whole == domain(chromium, "view_1")
+    assert [] == [text for text in chromium.console if "uses Vega" not in text]
+
+
+def test_an_area_shows_its_counts_under_the_pointer(chromium, page):
+    opened(chromium, page)
+    chromium.point_at(*chromium.value(READING))
+    chromium.wait_for("document.querySelector('.vg-tooltip.visible') !== null")
+    rows = chromium.value(
+        "[...document.querySelectorAll('.vg-tooltip tr')].map(row => row.textContent.trim())"
+    )
+
+    at, *counts = rows
+    assert at.startswith("time0:00 – "), at
+    assert ["map slots6", "reduce slots0"] == counts
 
 
 def test_a_chart_fits_a_phone_and_a_wide_screen(chromium, page):

@@ -71,3 +71,16 @@ def test_a_repr_is_one_short_line():
     assert len(text) < 200
     assert "\n" not in text
     assert "<table" in found._repr_html_()
+
+
+def test_why_and_story_are_shown_by_their_figures():
+    why = sluice.why("question-1", source="examples/two_pools.yaml", at_s=35.0)
+    story = sluice.story("question-1", source="examples/two_pools.yaml")
+
+    assert isinstance(why, sluice.Why)
+    assert isinstance(story, sluice.Story)
+    for answer in (why, story):
+        assert len(repr(answer)) < 250, repr(answer)
+        assert "question-1" in repr(answer)
+    assert "<td>map</td>" in why._repr_html_()
+    assert "<td>0:30</td>" in story._repr_html_().replace(' class="number"', "")

@@ -13,6 +13,7 @@ from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
+from sluice.model.name_types import LeaveOutName
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.store.fit_store import FitStore
 from sluice.store.profiles import Profiles
@@ -24,7 +25,7 @@ def calibrate(
     name: str | None = None,
     *,
     store: str | None = None,
-    leave_out: str = LeaveOut.RUN.value,
+    leave_out: LeaveOutName | str = LeaveOut.RUN.value,
     level: float = LEVEL,
     on_progress: Callable[[str], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
@@ -59,7 +60,7 @@ def calibrate_runs(
     histories: Mapping[str, Iterable[PastRun]],
     *,
     name: str | None = None,
-    leave_out: str = LeaveOut.RUN.value,
+    leave_out: LeaveOutName | str = LeaveOut.RUN.value,
     level: float = LEVEL,
     fits: FitRecords | None = None,
     on_progress: Callable[[str], None] | None = None,

@@ -7,6 +7,7 @@ from sluice.bootstrap.class_forecasts import class_forecasts
 from sluice.bootstrap.log_replays import log_replays
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import BoundName
 from sluice.model.workload import Workload
 from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
@@ -17,7 +18,7 @@ _BOUNDS = {bound.value: bound for bound in Bound}
 
 
 def capacity(
-    source: Source, *, bound: str = "up", integer: bool = False
+    source: Source, *, bound: BoundName | str = "up", integer: bool = False
 ) -> CapacityResult | UnreachableResult:
     """The cheapest jobs and VMs that meet every deadline, for the classes of a workload.
 

@@ -22,6 +22,7 @@ from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
 from sluice.model.history import DEADLINE, PastRun
+from sluice.model.name_types import LogFormatName
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis, WhatIf
 from sluice.reporting.history.past_runs import SOURCE
 from sluice.store.profiles import Profiles
@@ -37,7 +38,7 @@ def explain(
     subject: str,
     *,
     job: str | None = None,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
     store: str | None = None,
 ) -> Diagnosis:

@@ -7,10 +7,10 @@ from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
-from sluice.core.story import Story
 from sluice.core.story import story as story_of
-from sluice.core.why import Why
 from sluice.core.why import why as why_of
+from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
+from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 
 
 def why(
@@ -19,13 +19,13 @@ def why(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: Spec = "fifo",
-    release: Spec = "input",
-    admission: Spec = "all",
+    tasks: TaskPolicyName | Spec = "fifo",
+    release: ReleasePolicyName | Spec = "input",
+    admission: AdmissionPolicyName | Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
     on_message: OnMessage | None = None,
-) -> Why:
+) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
     run_id: a recorded run; by default the newest that can be read.
@@ -35,7 +35,7 @@ def why(
     """
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     scheduler = _scheduler_at(source, run_id, at_s, how)
-    return why_of(job_id, scheduler.state, scheduler.policies.tasks)
+    return WhyAnswer.of(why_of(job_id, scheduler.state, scheduler.policies.tasks))
 
 
 def story(
@@ -44,17 +44,17 @@ def story(
     source: Source | None = None,
     run_id: str | None = None,
     at_s: float | None = None,
-    tasks: Spec = "fifo",
-    release: Spec = "input",
-    admission: Spec = "all",
+    tasks: TaskPolicyName | Spec = "fifo",
+    release: ReleasePolicyName | Spec = "input",
+    admission: AdmissionPolicyName | Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
     on_message: OnMessage | None = None,
-) -> Story:
+) -> StoryAnswer:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     scheduler = _scheduler_at(source, run_id, at_s, how)
-    return story_of(subject, scheduler.state, scheduler.policies.tasks)
+    return StoryAnswer.of(story_of(subject, scheduler.state, scheduler.policies.tasks))
 
 
 def _scheduler_at(

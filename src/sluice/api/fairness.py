@@ -10,6 +10,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.policies.ltyarn.rounds import ShareRules
 from sluice.reporting.fairness.result import FairnessResult
@@ -26,9 +27,9 @@ def fairness(
     all_runs: bool = False,
     period_s: float | None = None,
     misreports: bool = False,
-    tasks: Spec = "ltyarn",
-    release: Spec = "input",
-    admission: Spec = "all",
+    tasks: TaskPolicyName | Spec = "ltyarn",
+    release: ReleasePolicyName | Spec = "input",
+    admission: AdmissionPolicyName | Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
     on_message: OnMessage | None = None,

@@ -20,6 +20,7 @@ from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import ObjectiveName, OrderingMethodName
 from sluice.model.workload import Workload
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderingProblem, problem_of
@@ -36,8 +37,8 @@ _Named = TypeVar("_Named", bound=Enum)
 def order(
     source: Source,
     *,
-    method: str = "auto",
-    objective: str = "makespan",
+    method: OrderingMethodName | str = "auto",
+    objective: ObjectiveName | str = "makespan",
     seconds: float | None = None,
     evaluations: int | None = None,
     seed: int = 0,

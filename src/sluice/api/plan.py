@@ -23,6 +23,13 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import PriceList, Rent, VmOffer
+from sluice.model.name_types import (
+    IoModelName,
+    PlanSearchName,
+    RentName,
+    SingleWaveName,
+    TuningName,
+)
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.planning.pareto.plan_search import PlanSearch, solve_plans
@@ -42,18 +49,19 @@ _BUFFERS = {
     "buffers-random": BufferTuning.RANDOM,
     "buffers-rrs": BufferTuning.RECURSIVE_RANDOM,
 }
+TUNINGS = (*_TASKS, *_BUFFERS)
 
 
 def plan(
     source: Source,
     *,
-    search: str = "exact",
-    tune: Collection[str] = (),
+    search: PlanSearchName | str = "exact",
+    tune: Collection[TuningName | str] = (),
     waves: bool = False,
     prices: str | PriceList | None = None,
-    rents: Sequence[str] = ("on-demand",),
-    single_wave: str = "estimated",
-    io_model: str = "paper",
+    rents: Sequence[RentName | str] = ("on-demand",),
+    single_wave: SingleWaveName | str = "estimated",
+    io_model: IoModelName | str = "paper",
     seed: int = 0,
     on_message: Callable[[str], None] = lambda _: None,
 ) -> PlanResult:
@@ -238,9 +246,8 @@ def _rents(names: Sequence[str]) -> tuple[Rent, ...]:
 
 def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
     """The options that the words of --tune select."""
-    known = [*_TASKS, *_BUFFERS]
     for word in words:
-        _known("--tune", word, known)
+        _known("--tune", word, TUNINGS)
     for kind in (_TASKS, _BUFFERS):
         both = [word for word in kind if word in words]
         if len(both) > 1:

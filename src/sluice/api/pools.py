@@ -9,6 +9,7 @@ from sluice.bootstrap.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.vm_grids import with_grids
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import VmPolicyName, VmServiceName
 from sluice.model.vm_pools import VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, cp_sat, online, slots
@@ -40,9 +41,9 @@ _WITHOUT_POOLS = ("per-job", "dedicated")
 def pools(
     source: Source,
     *,
-    policy: str = VM_AWARE,
+    policy: VmPolicyName | str = VM_AWARE,
     reconfigure: bool = False,
-    service: str = "delayed",
+    service: VmServiceName | str = "delayed",
     tick_s: float = 1.0,
 ) -> PoolsResult:
     """The schedule of a workload's jobs on its VM pools.

@@ -22,6 +22,7 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent, VmOffer
+from sluice.model.name_types import LogFormatName, RentName
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
@@ -67,11 +68,11 @@ def predict(
     vms: int | None = None,
     vm_type: str | None = None,
     prices: str | PriceList | None = None,
-    rent: str = Rent.ON_DEMAND.value,
+    rent: RentName | str = Rent.ON_DEMAND.value,
     input_bytes: int | None = None,
     level: float = LEVEL,
     store: str | None = None,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
 ) -> PredictionReport:
     """Predicted time, interval and cost of the next run of jobs, from their past runs.

@@ -13,6 +13,7 @@ from sluice.ingest.logs.formats import AUTO, check_options, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import LogFormatName
 from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
 from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
 
@@ -24,7 +25,7 @@ OnProgress = Callable[[str], None]
 def import_logs(
     paths: Sequence[str | Path],
     *,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
     store: str | None = None,
     on_progress: OnProgress | None = None,

@@ -20,6 +20,12 @@ from sluice.engines.progress import Watcher
 from sluice.ingest.reading import SourceText, read_text
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.model.name_types import (
+    AdmissionPolicyName,
+    EngineName,
+    ReleasePolicyName,
+    TaskPolicyName,
+)
 from sluice.model.workload import Workload
 from sluice.reporting.run.result import RunResult
 
@@ -27,13 +33,13 @@ from sluice.reporting.run.result import RunResult
 def run(
     source: str | Path | SourceText,
     *,
-    engine: str = "local",
+    engine: EngineName | str = "local",
     nodes: int | None = None,
     map_slots: int | None = None,
     reduce_slots: int | None = None,
-    tasks: str = "fifo",
-    release: str = "input",
-    admission: str = "all",
+    tasks: TaskPolicyName | str = "fifo",
+    release: ReleasePolicyName | str = "input",
+    admission: AdmissionPolicyName | str = "all",
     settings: Sequence[str] = (),
     seed: int = 0,
     resume: bool = False,

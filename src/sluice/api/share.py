@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sluice.api.sources import Source, read_workload
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import LeftoversName, SharingPolicyName
 from sluice.planning.sharing.fluid import share_out
 from sluice.planning.sharing.misreports import best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
 from sluice.reporting.share.result import ShareResult
 
-_LEFTOVERS = ("keep", "drop")
+LEFTOVERS = ("keep", "drop")
 # Which options a rule reads; any other that is given has no effect.
 _READ_BY = {
     "discount_price": ("mlrf", "ltrf"),
@@ -23,9 +24,9 @@ _READ_BY = {
 def share(
     source: Source,
     *,
-    policy: str = "ltrf",
+    policy: SharingPolicyName | str = "ltrf",
     discount_price: float | None = None,
-    leftovers: str = "keep",
+    leftovers: LeftoversName | str = "keep",
     alpha: float | None = None,
     initial_credits: float | None = None,
     half_life_steps: float | None = None,
@@ -53,7 +54,7 @@ def share(
     >>> result.fairness, result.benefit
     ({'A': 1.25, 'B': 1.0}, 0.25)
     """
-    if leftovers not in _LEFTOVERS:
+    if leftovers not in LEFTOVERS:
         raise InvalidInput(
             f"leftovers is {leftovers!r}", where="leftovers", hint="give keep or drop"
         )

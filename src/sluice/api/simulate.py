@@ -17,6 +17,7 @@ from sluice.bootstrap.simulation import simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
@@ -35,9 +36,9 @@ class Scheduling:
     on_message: called with a sentence about each setting that has no effect.
     """
 
-    tasks: Spec = "fifo"
-    release: Spec = "input"
-    admission: Spec = "all"
+    tasks: TaskPolicyName | Spec = "fifo"
+    release: ReleasePolicyName | Spec = "input"
+    admission: AdmissionPolicyName | Spec = "all"
     settings: GivenSettings = ()
     seed: int = 0
     on_message: OnMessage | None = None
@@ -54,9 +55,9 @@ class Scheduling:
 def simulate(
     source: Source,
     *,
-    tasks: Spec = "fifo",
-    release: Spec = "input",
-    admission: Spec = "all",
+    tasks: TaskPolicyName | Spec = "fifo",
+    release: ReleasePolicyName | Spec = "input",
+    admission: AdmissionPolicyName | Spec = "all",
     settings: GivenSettings = (),
     seed: int = 0,
     lengths_from: str | Path | None = None,
@@ -112,7 +113,7 @@ def simulated(
 
 def compare(
     source: Source,
-    schedulers: Sequence[Spec],
+    schedulers: Sequence[TaskPolicyName | Spec],
     *,
     seeds: int = 10,
     settings: GivenSettings = (),

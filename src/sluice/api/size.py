@@ -25,6 +25,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent
+from sluice.model.name_types import LogFormatName, OneNightName, RentName, TaskPolicyName
 from sluice.model.workload import Workload
 from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest, wilson_interval
 
@@ -53,18 +54,18 @@ def size(
     from_log: Sequence[str | Path] = (),
     deadline_s: float | None = None,
     probability: float = 0.95,
-    one_night: str = OneNight.NEWEST.value,
+    one_night: OneNightName | str = OneNight.NEWEST.value,
     vm_type: str | None = None,
     prices: str | PriceList | None = None,
-    rent: str = Rent.ON_DEMAND.value,
+    rent: RentName | str = Rent.ON_DEMAND.value,
     reserved_vms: int | None = None,
     nodes_max: int = NODES_MAX,
     cut_gaps_days: float | None = None,
-    tasks: Spec = "fifo",
+    tasks: TaskPolicyName | Spec = "fifo",
     draws: int = DRAWS,
     seed: int = 0,
     store: str | None = None,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> ClusterSize:

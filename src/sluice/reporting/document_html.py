@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from sluice.reporting.formatting import NOTHING, clock, count, money, size, visible
+from sluice.reporting.formatting import NOTHING, clock, count, money, shortened, size, visible
 
 ROWS_MAX = 20
 _SCALARS = (str, int, float, bool, type(None))
@@ -36,7 +36,10 @@ class NotebookView:
         raise TypeError(f"{type(self).__name__} has no document")
 
     def __repr__(self) -> str:
-        named = [f"{name}={text}" for name, text in figures(self.document())[:_FIGURES_MAX]]
+        named = [
+            f"{name}={shortened(visible(text), _TEXT_LETTERS)}"
+            for name, text in figures(self.document())[:_FIGURES_MAX]
+        ]
         tables = [f"{len(one.rows)} {one.title}" for one in tables_of(self.document())]
         return f"<{type(self).__name__}: {', '.join([*named, *tables[:_TABLES_MAX]])}>"
 
@@ -44,7 +47,7 @@ class NotebookView:
         return document_html(self.document())
 
 
-_FIGURES_MAX, _TABLES_MAX = 4, 3
+_FIGURES_MAX, _TABLES_MAX, _TEXT_LETTERS = 4, 3, 40
 
 
 def document_html(document: Mapping[str, object], *, rows_max: int = ROWS_MAX) -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import EvaluationName
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reproductions import REPRODUCTIONS
@@ -200,7 +201,7 @@ def evaluation_of(name: str) -> Evaluation:
 
 
 def reproduce(
-    name: str,
+    name: EvaluationName | str,
     *,
     experiments: Sequence[str] = (),
     seeds: int | None = None,

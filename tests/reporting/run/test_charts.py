@@ -13,10 +13,10 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.reporting.charts import chart as chart_module
 from sluice.reporting.charts.chart import MIME_TYPE, VEGALITE_VERSION, Chart
+from sluice.reporting.charts.step_counts import INSTANTS_MAX
 from sluice.reporting.extras import MissingExtra
 from sluice.reporting.run import slot_bars as bars_module
 from sluice.reporting.run.chart import KINDS
-from sluice.reporting.run.curves import INSTANTS_MAX
 from sluice.reporting.run.job_choice import JOBS_MAX
 from sluice.reporting.run.slot_bars import LANES_MAX, slot_bars
 from sluice.reporting.run.slots_gantt import slots_of
@@ -146,6 +146,29 @@ def test_means_keep_the_area_under_the_curve():
     assert sum(row["count"] for row in rows[:-1]) * width_s == pytest.approx(
         result.work.busy_s[SlotKind.MAP]
     )
+
+
+def test_the_pointer_on_an_area_reads_the_counts_of_that_time():
+    """A band for each step, with the counts that are drawn there."""
+    *_, bands = paper_result().plot("utilisation").spec["layer"]
+    first, *_ = bands["data"]["values"]
+
+    assert ("8", "0") == (first["value 0"], first["value 1"])
+    assert ["time", "map slots", "reduce slots"] == [
+        one["title"] for one in bands["encoding"]["tooltip"]
+    ]
+
+
+@pytest.mark.parametrize("kind", ["gantt", "slots", "waiting"])
+def test_the_overview_counts_the_jobs_in_the_system(kind):
+    result = paper_result()
+    overview = result.plot(kind).spec["usermeta"]["overview"]
+    rows = overview["view"]["data"]["values"]
+    first = [job for job in result.jobs if job.submitted_at_s == 0.0]
+
+    assert "zoom_1" == overview["zoom"]
+    assert {"start": 0.0, "count": len(first)} == rows[0]
+    assert 1000 * result.makespan_s == rows[-1]["start"]
 
 
 def test_an_odd_id_does_not_break_a_chart():

@@ -21,6 +21,7 @@ from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.name_types import LogFormatName
 from sluice.model.settings import Setting
 
 AUTO = "auto"
@@ -66,7 +67,7 @@ def _log_path(path: str | Path) -> Path:
 
 def read_log(
     path: str | Path,
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     options: Mapping[str, object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> LogRead:

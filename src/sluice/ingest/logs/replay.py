@@ -39,6 +39,7 @@ from sluice.model.history import PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.name_types import LogFormatName
 from sluice.model.settings import SettingKind, as_number, declared, number, setting, whole, word
 from sluice.model.workload import RecordedJob, Workload
 
@@ -92,7 +93,7 @@ class ReplayOptions:
 
 def workload_from_logs(
     paths: Iterable[str | Path],
-    format: str = AUTO,  # noqa: A002  # the users' word for it
+    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     options: Mapping[str, object] | None = None,
     limits: Limits = REPLAY_LIMITS,
 ) -> Workload:

@@ -16,7 +16,8 @@
     if (Array.isArray(text)) return text.flatMap((line) => wrapped(line, size, width));
     pen.font = `600 ${size}px Arial, sans-serif`;
     const lines = [""];
-    for (const word of String(text).split(" ")) {
+    // A unit stays with its number.
+    for (const word of String(text).replace(/(\d) (?=%|[hms]\b)/g, "$1\u00a0").split(" ")) {
       const last = lines[lines.length - 1];
       const longer = last ? `${last} ${word}` : word;
       if (!last || pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
@@ -62,6 +63,7 @@
       else if (key === "width" && typeof held === "number") copy.width = plotWidth(held, at);
       else if (key === "minExtent" || key === "maxExtent") copy[key] = Math.min(held, at.names);
       else if (key === "labelLimit") copy[key] = Math.min(held, at.names - 8);
+      else if (key === "labelFontSize" && at.narrow) copy[key] = held - 1;
       else if (key === "tickCount" && at.narrow) copy[key] = Math.min(held, 5);
       else if (key === "columns" && at.narrow) copy[key] = 2;
       else if (key === "hconcat" && at.narrow) copy.vconcat = fitted(held, at);
@@ -87,24 +89,62 @@
   function room(element) {
     const width = element.clientWidth;
     const narrow = width < NARROW;
-    const names = narrow ? 84 : 132;
+    const names = narrow ? 94 : 132;
     const margins = narrow ? 46 : 64; // around the plot and its names
     const plot = Math.max(120, Math.min(PLOT_MAX, Math.floor(width - names - margins)));
     return { narrow, names, plot, title: narrow ? width - 84 : plot, dark: prefersDark.matches };
+  }
+
+  async function embed(element, specification, at, actions) {
+    const drawn = await vegaEmbed(element, fitted(specification, at), {
+      ast: true,
+      renderer: "svg",
+      tooltip: { theme: at.dark ? "dark" : "light" },
+      actions,
+    });
+    if (element.view && element.view !== drawn.view) element.view.finalize();
+    element.view = drawn.view;
+  }
+
+  // The part of the overview that is chosen is the time that the chart shows, and the reverse.
+  function link(chart, overview, zoom) {
+    const shown = `${zoom}_start`;
+    let setting = false;
+    async function set(view, signal, value) {
+      setting = true;
+      await view.signal(signal, value).runAsync();
+      setting = false;
+    }
+    overview.addSignalListener("brush", (_, brushed) => {
+      if (!setting) set(chart, shown, brushed.start ? brushed.start.map(Number) : null);
+    });
+    chart.addSignalListener(shown, (_, domain) => {
+      if (setting) return;
+      const scale = overview.scale("x"), width = overview.width();
+      const edges = domain ? domain.map((at) => Math.max(0, Math.min(width, scale(at)))) : [0, 0];
+      set(overview, "brush_x", edges);
+    });
+  }
+
+  async function drawOverview(element, { zoom, view }, at) {
+    let place = element.parentElement.querySelector(".overview");
+    if (!place) {
+      place = document.createElement("div");
+      place.className = "overview";
+      element.after(place);
+    }
+    await embed(place, view, at, false);
+    link(element.view, place.view, zoom);
   }
 
   async function draw(element, specification) {
     const number = Number(element.dataset.drawing || 0) + 1;
     element.dataset.drawing = number;
     const at = room(element);
-    const drawn = await vegaEmbed(element, fitted(specification, at), {
-      ast: true,
-      renderer: "svg",
-      tooltip: { theme: at.dark ? "dark" : "light" },
-      actions: { export: true, source: false, compiled: false, editor: false },
-    });
-    if (element.view && element.view !== drawn.view) element.view.finalize();
-    element.view = drawn.view;
+    const { usermeta = {}, ...plain } = specification;
+    const actions = { export: true, source: false, compiled: false, editor: false };
+    await embed(element, plain, at, actions);
+    if (usermeta.overview) await drawOverview(element, usermeta.overview, at);
     if (Number(element.dataset.drawing) === number) element.dataset.drawn = at.plot;
   }
 

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sluice.reporting.charts.overview import OVERVIEW
 from sluice.reporting.charts.theme import BLUE, DARK_MODE, EDGE, FAINT, GRID, INK
 from sluice.reporting.formatting import visible
 
@@ -33,8 +34,9 @@ _ESCAPES = str.maketrans(
 )
 _HOW = (
     "{wheel}: zoom. Drag: pan. Double-click: reset. Point at a mark: follow it."
-    " Click the legend: pick."
+    " Click the legend: pick.{window}"
 )
+_WINDOW = " Drag in the overview: choose the window of time."
 _STYLE = f"""\
 :root {{ color-scheme: light dark; --back: {EDGE}; --ink: {INK}; --faint: {FAINT};
   --line: {GRID}; --link: {BLUE}; }}
@@ -45,6 +47,10 @@ body {{ margin: 0; padding: 4px 8px 16px; background: var(--back); color: var(--
 .chart.vega-embed, .chart {{ display: block; padding: 0 !important; overflow: hidden; }}
 .chart.vega-embed summary {{ right: 10px !important; }}
 .chart svg {{ touch-action: pan-y; }}
+.chart path[fill="transparent"]:hover {{ fill: var(--faint); fill-opacity: 0.16; }}
+section > .overview {{ display: block; position: sticky; bottom: 0; padding: 0 !important;
+  background: var(--back); border-top: 1px solid var(--line); overflow: hidden; }}
+section > .overview svg {{ touch-action: none; }}
 footer {{ margin: 8px 6px 0; padding-top: 8px; border-top: 1px solid var(--line);
   color: var(--faint); font-size: 12px; overflow-wrap: anywhere; }}
 footer p {{ margin: 2px 0; }}
@@ -81,7 +87,9 @@ _PAGE = """\
 </body>
 </html>
 """
-CHART = '<div id="chart" class="chart"></div>'
+# The overview of a chart stays at the lower edge of the window while its chart is in view.
+_PLACE = '<section><div{id} class="chart"></div></section>'
+CHART, MORE_CHARTS = _PLACE.format(id=' id="chart"'), _PLACE.format(id="")
 
 
 def chart_page(
@@ -109,7 +117,10 @@ def page(
     is_long: whether the wheel alone scrolls the page; with Ctrl, it zooms a chart.
     """
     draw = Path(__file__).with_name("drawing.js").read_text("utf-8")
-    how = _HOW.format(wheel="Ctrl and wheel" if is_long else "Wheel")
+    has_window = any(OVERVIEW in chart.get("usermeta", {}) for chart in charts)
+    how = _HOW.format(
+        wheel="Ctrl and wheel" if is_long else "Wheel", window=_WINDOW if has_window else ""
+    )
     notes = [*([how] if charts else []), *footer]
     return _PAGE.format(
         policy=_policy(library, draw),

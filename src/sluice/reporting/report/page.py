@@ -11,12 +11,11 @@ from typing import Any
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart, library
 from sluice.reporting.charts.names import drawable
-from sluice.reporting.charts.page import CHART, page
+from sluice.reporting.charts.page import CHART, MORE_CHARTS, page
 from sluice.reporting.document_html import document_html
 from sluice.reporting.formatting import visible
 
 ROWS_MAX = 1000  # of each table
-_MORE_CHARTS = '<div class="chart"></div>'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -33,7 +32,7 @@ class ResultReport:
 
     def html(self) -> str:
         """The page. Raises MissingExtra if there are charts and vl-convert is not installed."""
-        places = [CHART if number == 0 else _MORE_CHARTS for number in range(len(self.charts))]
+        places = [CHART if number == 0 else MORE_CHARTS for number in range(len(self.charts))]
         heading = f"<h1>{html.escape(visible(self.title))}</h1>"
         tables = f"<h2>Figures</h2>{document_html(self.result, rows_max=ROWS_MAX)}"
         return page(

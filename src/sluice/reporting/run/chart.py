@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import TimeAxis, finished, heading
 from sluice.reporting.formatting import counted, duration, share
 from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
 from sluice.reporting.run.curves import utilisation_chart, waiting_chart
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.jobs_gantt import jobs_gantt
+from sluice.reporting.run.outcomes import JobOutcome
 from sluice.reporting.run.placement_chart import has_placements, job_slots_chart, utility_chart
 from sluice.reporting.run.slots_gantt import slots_gantt
 
@@ -34,7 +36,7 @@ def chart_of(result: RunFigures, kind: str) -> Chart:
     """
     axis = _axis(result)
     if kind == "gantt":
-        return Chart(finished(_all_of_them(result, axis)))
+        return _finished(_all_of_them(result, axis), result.jobs, axis)
     kinds = kind.split(",")
     for one in kinds:
         if one not in KINDS or (one == "gantt" and len(kinds) > 1):
@@ -43,8 +45,23 @@ def chart_of(result: RunFigures, kind: str) -> Chart:
             )
     views = [_view(result, one) for one in kinds]
     if len(views) == 1:
-        return Chart(finished(views[0](result, axis)))
-    return Chart(finished(_stacked(result, axis, views)))
+        return _finished(views[0](result, axis), result.jobs, axis)
+    return _finished(_stacked(result, axis, views), result.jobs, axis)
+
+
+def run_overview(
+    spec: Mapping[str, Any], jobs: Iterable[JobOutcome], axis: TimeAxis
+) -> dict[str, Any]:
+    """The finished chart with an overview of the jobs in the system."""
+    spans = (
+        (job.submitted_at_s, axis.ends_at_s if job.finished_at_s is None else job.finished_at_s)
+        for job in jobs
+    )
+    return with_overview(spec, spans, axis, "jobs in the system")
+
+
+def _finished(spec: dict[str, Any], jobs: Iterable[JobOutcome], axis: TimeAxis) -> Chart:
+    return Chart(run_overview(finished(spec), jobs, axis))
 
 
 def _view(result: RunFigures, kind: str) -> View:

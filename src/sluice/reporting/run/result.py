@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sluice.model.name_types import ChartName
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import data_frame
 from sluice.reporting.notebook_html import result_html
@@ -32,7 +33,7 @@ class RunResult(RunFigures):
             row.pop("failure", None)  # not a single value
         return data_frame(rows)
 
-    def plot(self, kind: str = "gantt") -> Chart:
+    def plot(self, kind: ChartName | str = "gantt") -> Chart:
         """A chart: "gantt" (the next four in one), "jobs", "slots", "utilisation", "waiting", or
         "utility" for a policy that places job slots. Several with a common time axis are named
         as in "utility,slots".

@@ -1,0 +1,43 @@
+"""The names that public functions take, as types: editors offer them, type checkers know them.
+
+Functions take any other text as well: a name may be that of another package's policy, or
+FILE.py:Class, or come from a command line. What is not known is refused with the nearest name. A
+test compares each type with the names that are registered.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+TaskPolicyName = Literal[
+    "decay", "dynamicmr", "fair", "fifo", "karma", "ltrf", "ltyarn", "mlrf", "queue-tree", "ras",
+    "static", "vm-pools", "yarn-like",
+]  # fmt: skip
+ReleasePolicyName = Literal["input", "mrorder", "on-demand"]
+AdmissionPolicyName = Literal["all", "capacity"]
+VmPolicyName = Literal["vm-aware", "instant-opt", "per-job", "dedicated"]
+VmServiceName = Literal["delayed", "immediate"]
+SharingPolicyName = Literal["static", "mlrf", "ltrf", "karma", "decay"]
+LeftoversName = Literal["keep", "drop"]
+
+EngineName = Literal["local"]
+LogFormatName = Literal[
+    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "swf", "swim"
+]  # fmt: skip
+ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
+EvaluationName = Literal[
+    "capacity", "cura", "dynamicmr", "ltyarn", "ordering", "pareto", "ras"
+]  # fmt: skip
+
+BoundName = Literal["low", "avg", "up"]
+OrderingMethodName = Literal[
+    "input", "reverse", "mk-jr", "mk-tct-jr", "tct", "sweep", "exact", "search", "auto"
+]  # fmt: skip
+ObjectiveName = Literal["makespan", "tct", "both"]
+PlanSearchName = Literal["exact", "slots", "slots-printed", "vms"]
+TuningName = Literal["tasks", "tasks-hill", "buffers", "buffers-random", "buffers-rrs"]
+SingleWaveName = Literal["estimated", "exact"]
+IoModelName = Literal["paper", "merge"]
+RentName = Literal["reserved", "on-demand", "spot"]
+OneNightName = Literal["newest", "typical", "drawn"]
+LeaveOutName = Literal["run", "setting", "nothing"]

@@ -1,0 +1,42 @@
+"""The answers of `why` and `story` as results: short in a terminal, tables in a notebook.
+
+`core.why` and `core.story` find what they say, on a floor that knows no HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from sluice.core.story import Story
+from sluice.core.why import Why
+from sluice.reporting.document_html import NotebookView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WhyAnswer(Why, NotebookView):
+    """Why a job waits, or how it ended."""
+
+    @classmethod
+    def of(cls, found: Why) -> Self:
+        """The same answer, to show."""
+        return cls(**_values(found))
+
+    __repr__ = NotebookView.__repr__  # that of `Why` writes out all fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoryAnswer(Story, NotebookView):
+    """What happened to a job, a task or a node."""
+
+    @classmethod
+    def of(cls, found: Story) -> Self:
+        """The same answer, to show."""
+        return cls(**_values(found))
+
+    __repr__ = NotebookView.__repr__  # that of `Story` writes out all lines
+
+
+def _values(found: Why | Story) -> Mapping[str, Any]:
+    return {field.name: getattr(found, field.name) for field in fields(found)}
