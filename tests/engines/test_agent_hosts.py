@@ -127,3 +127,34 @@ def test_a_child_is_known_until_it_is_reaped():
     assert kernel.is_child(pid)
     os.waitpid(pid, 0)
     assert not kernel.is_child(pid)
+
+
+STARTS_A_THREAD = """
+import threading, time
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize(("module", "is_sibling"), [("", True), (STARTS_A_THREAD, False)])
+def test_an_attempt_is_a_sibling_unless_a_module_has_threads(
+    tmp_path, monkeypatch, module, is_sibling
+):
+    """A fork without the handlers of libraries must not copy a lock that a thread holds."""
+    (tmp_path / "made_module.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    key = ("made_module", None)
+    host = hosts.start_host(key, {"module": "made_module"}, tmp_path / "log")
+    try:
+        order = {"id": "a", "door": str(tmp_path / "missing")}  # so it exits at once
+        host.fork_attempt(SimpleNamespace(attempt_id="a"), order)
+        host.channel.flush()
+        (answer,) = answers(host, 1)
+        if is_sibling:
+            os.waitpid(answer["pid"], 0)
+    finally:
+        host.end()
+        os.waitpid(host.pid, 0)
+        host.channel.close()
+
+    assert is_sibling == answer.get("is_sibling", False)
+    assert answer["pid"] > 0
