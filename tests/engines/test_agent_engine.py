@@ -1,5 +1,6 @@
 """The engine over agents that are made up: what it believes, and which nodes it counts in."""
 
+import contextlib
 import math
 
 import pytest
@@ -57,6 +58,7 @@ class FakeLauncher:
 
     def __init__(self, nodes=NODES):
         self.nodes = nodes
+        self.lock = contextlib.nullcontext()
         self.next_at_s = math.inf
         self.agents = {}
         self.news = []

@@ -318,6 +318,20 @@ def test_a_driver_that_is_gone_or_frozen_leaves_nothing(cluster, tmp_path, numbe
     assert "no sign of the driver" in server.ended()
 
 
+def test_a_driver_that_is_busy_for_longer_than_its_lease_loses_no_node(cluster, tmp_path):
+    server = cluster.serve(driver_lease_s=3.0, closed_lease_s=0.5)
+    bench = cluster.connect(server.address, lease_s=30)
+    bench.wait_for(NodeJoined)
+    bench.launch(shell("while [ ! -e go ]; do sleep 0.01; done", cwd=str(tmp_path)))
+    bench.wait_for(TaskStarted)
+    time.sleep(4.5)  # the lease is the subject: the engine is not called for half as long again
+    (tmp_path / "go").touch()
+    bench.wait_for(TaskFinished)
+
+    assert server.ended() == ""
+    assert not [event for event in bench.told if isinstance(event, NodeLost)]
+
+
 def test_agents_are_kept_for_a_driver_that_may_come_back(cluster, tmp_path):
     proxy = cluster.proxy(cluster.serve(closed_lease_s=0.2, reattach_s=60).address)
     bench = cluster.connect(proxy.address, lease_s=60)

@@ -17,6 +17,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -92,6 +93,10 @@ class Launcher(Protocol):
     """Where the nodes are, and how their agents start. All calls come from the engine's thread."""
 
     @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held while the engine is at work; a thread of the launcher's own works without it."""
+
+    @property
     def nodes(self) -> Sequence[Node]:
         """The nodes that get an agent when the engine starts."""
 
@@ -146,8 +151,9 @@ class AgentEngine:
         """Start the agents. Raises EngineUnavailable."""
         self._launcher.open()
         try:
-            for node in self._launcher.nodes:
-                self._start_agent(node)
+            with self._launcher.lock:
+                for node in self._launcher.nodes:
+                    self._start_agent(node)
         except OSError as error:
             self.stop(kill_running=True)
             raise EngineUnavailable(f"no agent could be started: {error}") from error
@@ -165,31 +171,37 @@ class AgentEngine:
         else:
             self._open[attempt_id] = attempt
             self._ids[attempt.key] = attempt_id
-            agent.send(
-                {
-                    "do": "launch",
-                    "id": attempt_id,
-                    "work": dict(attempt.work),
-                    "limits": asdict(attempt.limits),
-                    "grace_s": attempt.kill_grace_s,
-                }
-            )
+            command = {
+                "do": "launch",
+                "id": attempt_id,
+                "work": dict(attempt.work),
+                "limits": asdict(attempt.limits),
+                "grace_s": attempt.kill_grace_s,
+            }
+            with self._launcher.lock:
+                agent.send(command)
 
     def kill(self, attempt: AttemptKey, reason: str) -> None:
         attempt_id = self._ids.get(attempt)
         if attempt_id is not None:
             agent = self._agents[self._open[attempt_id].node_id]
-            agent.send({"do": "kill", "id": attempt_id, "reason": reason})
+            with self._launcher.lock:
+                agent.send({"do": "kill", "id": attempt_id, "reason": reason})
 
     def events(self, timeout_s: float) -> list[Event]:
         if not self._is_stopped:
-            self._board.turn(0)
-            self._keep_time()
-            self._wait(lambda: bool(self._ready), timeout_s)
+            with self._launcher.lock:
+                self._board.turn(0)
+                self._keep_time()
+                self._wait(lambda: bool(self._ready), timeout_s)
         ready, self._ready = self._ready, []
         return ready
 
     def reconcile(self) -> Snapshot:
+        with self._launcher.lock:
+            return self._reconcile()
+
+    def _reconcile(self) -> Snapshot:
         self._lists.clear()
         asked = {node_id for node_id, agent in self._agents.items() if agent.is_up}
         for node_id in asked:
@@ -203,6 +215,10 @@ class AgentEngine:
 
     def stop(self, *, kill_running: bool) -> None:
         """End the agents. Running attempts are killed or awaited; `events` reports their ends."""
+        with self._launcher.lock:
+            self._stop(kill_running=kill_running)
+
+    def _stop(self, *, kill_running: bool) -> None:
         self._is_stopping = True
         grace_s = max((attempt.kill_grace_s for attempt in self._open.values()), default=0.0)
         for agent in self._agents.values():

@@ -41,6 +41,16 @@ def test_a_job_table_fits_eighty_columns_uncut():
     assert "done, late" in text
 
 
+def test_a_long_pool_leaves_room_for_the_figures():
+    job = replace(map_reduce("load", 30, 5000.0, pool="warehouse-" * 9), deadline_at_s=90_000.0)
+    rows = printed(job_table(result_of(totals(1, 1), [job]))).splitlines()
+    (row,) = (row for row in rows if "warehouse-wa…" in row)
+
+    assert max(map(len, rows)) <= 80
+    assert row.split()[-2:] == ["done,", "late"]
+    assert row.count("…") == 1
+
+
 def test_a_wide_terminal_shows_whole_ids():
     assert "nightly-wordcount-2024-05-10" in printed(job_table(late_result()), 120)
 

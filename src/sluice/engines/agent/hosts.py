@@ -1,10 +1,12 @@
 """Interpreter hosts: processes that have imported the user's code and fork an attempt at a time.
 
-A host is a fork of the agent that imports what the work asks for and then reads orders. For each
-it forks a middle child, which forks the attempt, announces its process id and exits at once, so
-that the attempt is handed to the agent (engines spec, section 1: usage of one attempt needs
-`wait4` on its own process). The announcement is written before the middle child ends: when
-the attempt is a child of the agent, its announcement is in the pipe.
+A host is a fork of the agent that imports what the work asks for and then reads orders. Each
+attempt becomes a child of the agent (engines spec, section 1: usage of one attempt needs `wait4`
+on its own process). The host forks it as its own sibling and announces its process id; the attempt
+begins once it is announced. Where that fork is not there, or a library of the user's module has
+threads, the host forks a middle child, which forks the attempt, announces it and exits, so that
+the attempt is handed to the agent. In both ways the announcement is in the pipe before an attempt
+can end, unless it is killed before it begins.
 
 The attempt opens its *door*, a named pipe that the agent reads: progress and result go through
 it. A launch is taken back by removing the door; an attempt that finds none exits at once.
@@ -138,23 +140,45 @@ def _keep_only(orders_fd: int, announcements_fd: int) -> None:
 
 
 def _serve(agent_pid: int) -> None:
+    fork = kernel.SiblingFork.found()
     with os.fdopen(ORDERS_FD, "rb", closefd=False) as orders:
         for line in orders:
             order = json.loads(line)
             try:
-                middle_pid = os.fork()
+                if fork is not None and fork.is_safe:
+                    _fork_sibling(order, agent_pid, fork)
+                else:
+                    _fork_grandchild(order, agent_pid)
             except OSError as error:
                 _announce(order, {"error": f"no room to fork: {error}"})
-                continue
-            if middle_pid == 0:
-                _hand_over(order, agent_pid)
-            with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
-                _, status = os.waitpid(middle_pid, 0)
-                if status:
-                    # Whatever ended it, its attempt has not begun. If it was announced all the
-                    # same, this second word is not heeded, and the attempt ends without a result.
-                    code = os.waitstatus_to_exitcode(status)
-                    _announce(order, {"error": f"its process was ended as it came to be ({code})"})
+
+
+def _fork_sibling(order: dict[str, Any], agent_pid: int, fork: kernel.SiblingFork) -> None:
+    host_pid = os.getpid()
+    gate = os.pipe()  # an attempt whose host dies before it is announced must not begin
+    try:
+        pid = fork()
+        if pid == 0:
+            _enter_attempt(order, agent_pid, host_pid, gate)
+        _announce(order, {"pid": pid, "is_sibling": True})
+        with contextlib.suppress(BrokenPipeError):  # it was killed, and its parent sees that
+            os.write(gate[1], b"\n")
+    finally:
+        for descriptor in gate:
+            os.close(descriptor)
+
+
+def _fork_grandchild(order: dict[str, Any], agent_pid: int) -> None:
+    middle_pid = os.fork()
+    if middle_pid == 0:
+        _hand_over(order, agent_pid)
+    with contextlib.suppress(ChildProcessError):  # user code may have ignored SIGCHLD
+        _, status = os.waitpid(middle_pid, 0)
+        if status:
+            # Whatever ended it, its attempt has not begun. If it was announced all the same,
+            # this second word is not heeded, and the attempt ends without a result.
+            code = os.waitstatus_to_exitcode(status)
+            _announce(order, {"error": f"its process was ended as it came to be ({code})"})
 
 
 def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
@@ -163,9 +187,7 @@ def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
         gate = os.pipe()  # an attempt whose middle parent dies unannounced must not begin
         pid = os.fork()
         if pid == 0:
-            for descriptor in (ORDERS_FD, ANNOUNCEMENTS_FD, gate[1]):
-                os.close(descriptor)
-            become_attempt(order, agent_pid, middle_pid, gate[0])
+            _enter_attempt(order, agent_pid, middle_pid, gate)
         _announce(order, {"pid": pid})
         os.write(gate[1], b"\n")
         code = 0
@@ -174,6 +196,17 @@ def _hand_over(order: dict[str, Any], agent_pid: int) -> NoReturn:
         code = 0
     finally:
         os._exit(code)
+
+
+def _enter_attempt(
+    order: dict[str, Any], agent_pid: int, forked_by: int, gate: tuple[int, int]
+) -> NoReturn:
+    try:
+        for descriptor in (ORDERS_FD, ANNOUNCEMENTS_FD, gate[1]):
+            os.close(descriptor)
+        become_attempt(order, agent_pid, forked_by, gate[0])
+    finally:
+        os._exit(1)
 
 
 def _announce(order: dict[str, Any], what: dict[str, Any]) -> None:

@@ -212,6 +212,9 @@ class NodeAgent:
                 continue  # it was taken back, finds no door, and goes
             if "error" in message:
                 self._close(attempt, Ending("node_fault", message["error"]))
+            elif "is_sibling" in message and not kernel.is_child(message["pid"]):
+                why = "its process was ended, and reaped, as it came to be"
+                self._close(attempt, Ending("node_fault", why))
             else:
                 self._begun(attempt, message["pid"], message["at"])
         if host.channel.is_at_end:

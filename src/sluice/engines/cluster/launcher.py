@@ -1,9 +1,16 @@
-"""The launcher that reaches node servers over the network."""
+"""The launcher that reaches node servers over the network.
+
+A node server ends what runs when its driver is silent for a lease. The driver's one thread may be
+busy for longer, with a placement or a large commit, so a second thread sends the heartbeats that
+are due then. It works only while the engine's own thread is elsewhere, which `lock` shows.
+"""
 
 from __future__ import annotations
 
 import math
 import secrets
+import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +19,8 @@ from sluice.engines.cluster.handshake import SessionName
 from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
+
+ALIVE_EVERY_S = 0.25  # a driver that is busy elsewhere looks for heartbeats that are due
 
 
 class NetworkLauncher:
@@ -36,9 +45,13 @@ class NetworkLauncher:
         self._generations: Counter[NodeId] = Counter()
         self._agents: dict[NodeId, RemoteAgent] = {}
         self._changes: list[NodeChange] = []
+        self.lock = threading.RLock()
+        self._is_closed = threading.Event()
+        self._alive = threading.Thread(target=self._stay_alive, name="heartbeats", daemon=True)
 
     def open(self) -> None:
-        """Nothing: agents connect when they are watched."""
+        """Agents connect when they are watched."""
+        self._alive.start()
 
     def start(self, node: Node) -> RemoteAgent:
         address = self._addresses.get(node.node_id)
@@ -74,7 +87,19 @@ class NetworkLauncher:
         return changes
 
     def close(self) -> None:
+        self._is_closed.set()
+        if self._alive.ident is not None:
+            self._alive.join()
         self._agents.clear()
+
+    def _stay_alive(self) -> None:
+        while not self._is_closed.wait(ALIVE_EVERY_S):
+            if self.lock.acquire(blocking=False):
+                try:
+                    for agent in self._agents.values():
+                        agent.stay_alive(time.monotonic())
+                finally:
+                    self.lock.release()
 
     def _wake(self, at_s: float) -> None:
         self.next_at_s = min(self.next_at_s, at_s)

@@ -161,6 +161,12 @@ class RemoteAgent:
             self._connect()
         return self._next_at_s
 
+    def stay_alive(self, now_s: float) -> None:
+        """Send the heartbeat that is due, while the engine's own thread is busy elsewhere."""
+        if self._is_open and now_s >= self._next_at_s:
+            self._send_empty(Kind.BEAT)
+            self._next_at_s = now_s + self._beat_s
+
     @property
     def _patience_s(self) -> float:
         """How long to go without a connection. With a lease, that decides once the agent is up."""

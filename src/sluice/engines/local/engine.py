@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from sluice.engines.agent_engine import AgentEngine, NodeChange
@@ -56,6 +57,7 @@ class LocalLauncher:
         node_limits: NodeLimits | None,
     ) -> None:
         self.nodes = nodes
+        self.lock = nullcontext()  # it has no other thread
         self._scratch = scratch.resolve()
         self._lease_s = lease_s
         self._node_limits = node_limits

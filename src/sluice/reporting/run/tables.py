@@ -14,8 +14,10 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     share,
+    shortened,
     signed,
     size,
+    visible,
 )
 from sluice.reporting.run.idleness import Idleness
 from sluice.reporting.run.outcomes import UNCOMMITTED
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 
     from sluice.reporting.run.outcomes import JobOutcome
     from sluice.reporting.run.result import RunResult
+    from sluice.reporting.table_style import NameCell
 
 JOBS_MAX = 50
+POOL_LETTERS_MAX = 24  # on a terminal, so that the figures beside it fit
 WIDTH = 80
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
@@ -53,10 +57,14 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
     if has_forecasts:
         table.add_column("may end", justify="right", no_wrap=True)
     for job in shown:
-        pool = [plain_text(job.pool)] if has_pools else []
+        pool = [_pool_cell(job.pool)] if has_pools else []
         likely = [plain_text(_may_end(job))] if has_forecasts else []
         table.add_row(name_cell(job.job_id), *pool, *_job_cells(job), *likely)
     return table
+
+
+def _pool_cell(pool: str) -> NameCell:
+    return name_cell(pool, "", shortened(visible(pool), POOL_LETTERS_MAX))
 
 
 def _may_end(job: JobOutcome) -> str:
