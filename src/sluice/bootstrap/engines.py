@@ -10,7 +10,14 @@ from sluice.bootstrap.run_options import RunOptions, settings_of
 from sluice.engines.base import Engine
 from sluice.engines.local.engine import LocalEngine
 from sluice.engines.local.node_limits import NodeLimits
-from sluice.engines.ray.bridge_process import RAY_FOLDER, RayPlace, check_ray, listed_nodes
+from sluice.engines.ray.bridge_process import (
+    RAY_FOLDER,
+    RayPlace,
+    check_ray,
+    end_remnants,
+    has_bridge,
+    listed_nodes,
+)
 from sluice.engines.ray.launcher import RayEngine, RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.settings import TaskLimitSettings
@@ -18,6 +25,8 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.workload import Workload
+from sluice.store.run_info import driver_of
+from sluice.store.runs import Runs
 
 LOCAL, RAY = "local", "ray"
 ENGINES = (LOCAL, RAY)
@@ -69,6 +78,19 @@ def on_ray_nodes(workload: Workload, options: RunOptions) -> Workload:
         raise EngineUnavailable(f"the Ray cluster at {options.address} has no node with processors")
     has_racks = len({node.rack for node in nodes}) > 1
     return replace(workload, cluster=Cluster(nodes=nodes, has_racks=has_racks))
+
+
+def end_cluster(run: Path) -> None:
+    """End the embedded cluster of a run that no process drives, if it has left one."""
+    end_remnants(run / RAY_FOLDER)
+
+
+def end_lost_clusters(runs: Runs) -> None:
+    """End what is left of embedded clusters whose driver and bridge were both killed."""
+    for run in runs.run_folders():
+        folder = run / RAY_FOLDER
+        if folder.is_dir() and driver_of(run) is None and not has_bridge(folder):
+            end_remnants(folder)
 
 
 def engine_of(

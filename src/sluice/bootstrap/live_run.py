@@ -15,7 +15,15 @@ from typing import Any
 
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
-from sluice.bootstrap.engines import LOCAL, NODES_S, check_engine, engine_of, on_ray_nodes
+from sluice.bootstrap.engines import (
+    LOCAL,
+    NODES_S,
+    RAY,
+    check_engine,
+    end_lost_clusters,
+    engine_of,
+    on_ray_nodes,
+)
 from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.output_names import names_run, with_run_id
@@ -195,6 +203,8 @@ def begin(
         on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
+    if options.engine == RAY:
+        end_lost_clusters(runs)
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)

@@ -26,10 +26,13 @@ from dataclasses import dataclass, field
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
 from sluice.core.events import (
+    AttemptKey,
     Event,
     JobSubmitted,
     NodeJoined,
     NodeLost,
+    TaskFailed,
+    TaskFinished,
     TaskProgress,
     TaskStarted,
     Tick,
@@ -37,7 +40,7 @@ from sluice.core.events import (
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
-from sluice.core.transitions import JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
@@ -157,8 +160,11 @@ class Driver:
         if self._journal.epoch > FIRST_EPOCH:
             self._check_unchanged()
         dispatcher = self._dispatcher()
-        self._source.sweep(self._journal.epoch)
+        left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
+        self._source.sweep(self._journal.epoch, {attempt.name for attempt in left})
         self._clock.continue_from(self._state.now_s)
+        if left:
+            self._engine.adopt(left)
         try:
             self._engine.start()
             self._take_stock(dispatcher)
@@ -220,15 +226,25 @@ class Driver:
         up = {node_id for node_id, entry in self._state.nodes.items() if entry.is_up}
         events = self._await_nodes(up)
         real = self._engine.reconcile()
+        events += self._engine.events(0.0)
         for key in real.attempts:
-            if key not in self._state.running:
-                self._engine.kill(key, "no task waits for it")
+            self._kill_if_unwanted(key)
         now_s = self._clock.now_s()
         # With a Tick whatever the facts: the last one of the former life may not have been carried
         # out, or not even been journaled.
-        batch = [*facts_since(self._state, real, now_s), *events, Tick(now_s)]
-        dispatcher.carry_out(self._decide(batch))
+        ended = {event.key for event in events if isinstance(event, TaskFinished | TaskFailed)}
+        facts = facts_since(self._state, real, now_s, ended)
+        dispatcher.carry_out(self._decide([*facts, *events, Tick(now_s)]))
         self._settle()
+
+    def _kill_if_unwanted(self, key: AttemptKey) -> None:
+        """Kill an attempt of a former life that no task waits for, or whose kill was decided."""
+        attempt = self._state.running.get(key)
+        if attempt is None:
+            self._engine.kill(key, "no task waits for it")
+        elif attempt.state is AttemptState.KILLING:
+            reason = attempt.kill_reason
+            self._engine.kill(key, "" if reason is None else reason.text())
 
     def _greet_nodes(self, dispatcher: Dispatcher) -> None:
         """Let the cluster come up before its first jobs do."""

@@ -36,6 +36,7 @@ from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.ray.agent_actor import AgentActor
 from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 
+BRIDGE_NAME = "sluice-ray"
 LOOK_S = 0.5  # between two looks at Ray's list of nodes
 TURN_S = 0.05  # answers of actors are looked for this often
 TRIES_MAX = 5  # of node servers that ended, on each node
@@ -310,7 +311,7 @@ def fault_of(error: BaseException) -> str:
 
 def main() -> None:
     """Serve as the JSON object in the first line of standard input says."""
-    kernel.name_process("sluice-ray")
+    kernel.name_process(BRIDGE_NAME)
     settings = BridgeSettings(**json.loads(sys.stdin.buffer.readline()))
     # Ray writes to both; what it writes to the output must not be taken for an answer.
     answer = os.fdopen(os.dup(1), "w")

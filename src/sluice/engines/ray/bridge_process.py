@@ -21,15 +21,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.cluster.handshake import new_token
 from sluice.engines.local.agents import NODE_MARK, sweep
-from sluice.engines.ray.bridge import BridgeSettings
+from sluice.engines.ray.bridge import BRIDGE_NAME, BridgeSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.private import make_private_folder, open_private_file
 
 RAY_FOLDER = "ray"  # in the folder of a run
+RECORD_NAME = "bridge.json"
 ROOT_PREFIX = "sluice-ray-"
 ROOT_CHARACTERS_MAX = 30  # Ray makes sockets in it, whose paths may have 107
 END_S = 30.0
@@ -71,16 +73,16 @@ class BridgeRecord:
 
     def write(self, folder: Path) -> None:
         """Put it into the folder, whole or not at all. Raises OSError."""
-        draft = folder / "bridge.json.new"
+        draft = folder / f"{RECORD_NAME}.new"
         with os.fdopen(open_private_file(draft, os.O_WRONLY | os.O_TRUNC), "w") as text:
             text.write(json.dumps(asdict(self)))
-        draft.rename(folder / "bridge.json")
+        draft.rename(folder / RECORD_NAME)
 
     @classmethod
     def read(cls, folder: Path) -> BridgeRecord | None:
         """The record in a folder; None if there is none that can be read."""
         try:
-            return cls(**json.loads((folder / "bridge.json").read_text("utf-8")))
+            return cls(**json.loads((folder / RECORD_NAME).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -135,6 +137,7 @@ class BridgeProcess:
         end_remnants(self._folder)
         if self._process is not None:
             self._process.wait()
+        (self._folder / RECORD_NAME).unlink(missing_ok=True)
 
     def _start(self, root: Path, place: RayPlace) -> socket.socket:
         path = str(root / "s")
@@ -212,6 +215,15 @@ def end_remnants(folder: Path) -> bool:
     if was_there:
         shutil.rmtree(root, ignore_errors=True)
     return was_there
+
+
+def has_bridge(folder: Path) -> bool:
+    """Whether a bridge serves the run with this folder. It ends by itself, after the grace time."""
+    mark = f"{NODE_MARK}={folder.resolve()}"
+    return any(
+        kernel.has_mark(pid, mark) and kernel.process_name(pid) == BRIDGE_NAME
+        for pid in kernel.all_pids()
+    )
 
 
 def _new_root() -> Path:

@@ -18,6 +18,7 @@ from sluice.engines.ray.nodes import NodeRule
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
+from sluice.store.journal import FIRST_EPOCH
 
 LOOK_S = 0.05
 
@@ -38,14 +39,16 @@ class RayLauncher(NetworkLauncher):
         epoch: int,
         lease_s: float | None,
     ) -> None:
-        super().__init__((), {}, Access(key=b"", lease_s=lease_s), epoch)
+        access = Access(key=b"", lease_s=lease_s)
+        super().__init__((), {}, access, epoch, adopts=epoch > FIRST_EPOCH)
         self._folder, self._scratch = folder, scratch.resolve()
         self._place, self._rule = place, rule
         self._bridge: BridgeProcess | None = None
         self._nodes: dict[str, Node] = {}  # by Ray's id
         self._cpus: dict[str, float] = {}
         self._unused: set[NodeId] = set()  # node servers that no agent has been started on
-        self._why = ""
+        self._has_failed = False
+        self.is_stopping = False
 
     @property
     def servers(self) -> Mapping[NodeId, Address]:
@@ -107,7 +110,13 @@ class RayLauncher(NetworkLauncher):
             case "unserved":
                 self._unserved(report)
             case "fault":
-                raise EngineUnavailable(f"Ray: {report['why']}")
+                self._fail(report["why"])
+
+    def _fail(self, why: str) -> None:
+        """End the run, but not the stopping of it."""
+        has_failed, self._has_failed = self._has_failed, True
+        if not (has_failed or self.is_stopping):
+            raise EngineUnavailable(f"Ray: {why.rstrip()}\nContinue with --resume.")
 
     def _serve(self, report: Mapping[str, Any]) -> None:
         node = self._rule.node(report)
@@ -153,6 +162,10 @@ class RayEngine(AgentEngine):
 
     def capabilities(self) -> frozenset[str]:
         return super().capabilities() | {"provision"}
+
+    def stop(self, *, kill_running: bool) -> None:
+        self._ray.is_stopping = True
+        super().stop(kill_running=kill_running)
 
     def provision(self, nodes: int) -> None:
         """Ask for so many nodes more; those that come are reported as NodeJoined."""
