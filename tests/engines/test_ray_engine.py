@@ -43,7 +43,7 @@ class Cluster:
         self.launcher = RayLauncher(
             self.bridge,
             folder / "scratch",
-            RayPlace(processors=(2, 2, 2)),
+            RayPlace(raylets=len(NODES)),
             NodeRule(embedded=NODES),
             epoch=1,
             lease_s=10.0,

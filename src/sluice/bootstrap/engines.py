@@ -110,10 +110,9 @@ def engine_of(
             cluster.nodes, scratch, epoch, clock, lease_s=lease_s, node_limits=node_limits
         )
     is_embedded = options.address is None
-    slots = [max(1, node.map_slots, node.reduce_slots) for node in cluster.nodes]
     place = RayPlace(
         address=options.address,
-        processors=tuple(slots) if is_embedded else (),
+        raylets=len(cluster.nodes) if is_embedded else 0,
         grace_s=settings.reattach_s,
     )
     rule = NodeRule.of(settings)

@@ -15,6 +15,7 @@ from typing import Any
 
 from sluice.core.commands import Command, Kill, Launch, Provision
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
+from sluice.core.transitions import AttemptState
 from sluice.engines.base import Attempt, Engine, Limits, Provisioner
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
@@ -67,6 +68,16 @@ class Dispatcher:
             self._attempt(attempt.launch, {"job_name": self._source.job_name(key.job_id)})
             for key, attempt in self._driver_state.state.running.items()
         ]
+
+    def kill_unwanted(self, keys: Iterable[AttemptKey]) -> None:
+        """Kill attempts of a former life that no task waits for, or whose kill was decided."""
+        for key in keys:
+            attempt = self._driver_state.state.running.get(key)
+            if attempt is None:
+                self._engine.kill(key, "no task waits for it")
+            elif attempt.state is AttemptState.KILLING:
+                reason = attempt.kill_reason
+                self._engine.kill(key, "" if reason is None else reason.text())
 
     def take_facts(self) -> list[Event]:
         """What is to go into the next batch."""

@@ -26,13 +26,10 @@ from dataclasses import dataclass, field
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
 from sluice.core.events import (
-    AttemptKey,
     Event,
     JobSubmitted,
     NodeJoined,
     NodeLost,
-    TaskFailed,
-    TaskFinished,
     TaskProgress,
     TaskStarted,
     Tick,
@@ -40,7 +37,7 @@ from sluice.core.events import (
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState, JobState
+from sluice.core.transitions import JobState
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
@@ -227,24 +224,13 @@ class Driver:
         events = self._await_nodes(up)
         real = self._engine.reconcile()
         events += self._engine.events(0.0)
-        for key in real.attempts:
-            self._kill_if_unwanted(key)
+        dispatcher.kill_unwanted(real.attempts)
         now_s = self._clock.now_s()
         # With a Tick whatever the facts: the last one of the former life may not have been carried
         # out, or not even been journaled.
-        ended = {event.key for event in events if isinstance(event, TaskFinished | TaskFailed)}
-        facts = facts_since(self._state, real, now_s, ended)
+        facts = facts_since(self._state, real, now_s, events)
         dispatcher.carry_out(self._decide([*facts, *events, Tick(now_s)]))
         self._settle()
-
-    def _kill_if_unwanted(self, key: AttemptKey) -> None:
-        """Kill an attempt of a former life that no task waits for, or whose kill was decided."""
-        attempt = self._state.running.get(key)
-        if attempt is None:
-            self._engine.kill(key, "no task waits for it")
-        elif attempt.state is AttemptState.KILLING:
-            reason = attempt.kill_reason
-            self._engine.kill(key, "" if reason is None else reason.text())
 
     def _greet_nodes(self, dispatcher: Dispatcher) -> None:
         """Let the cluster come up before its first jobs do."""

@@ -49,14 +49,14 @@ class BridgeSettings:
     """What a bridge needs to know.
 
     root: a private folder for it alone; removed at its end.  address: of a Ray cluster; None for an
-    embedded one with `processors` on its nodes.  namespace: of the run's actors.  import_path, env:
+    embedded one with so many `raylets`.  namespace: of the run's actors.  import_path, env:
     for node servers of an embedded cluster, which are on the driver's machine.
     listen_fd: a socket that listens for drivers; -1 to list the nodes once, on standard output.
     """
 
     root: str
     address: str | None
-    processors: list[int]
+    raylets: int
     namespace: str
     grace_s: float
     import_path: list[str]
@@ -99,7 +99,7 @@ class Bridge:
         try:
             if self._settings.address is None:
                 self._cluster = EmbeddedCluster(Path(self._settings.root))
-                self._cluster.add_nodes(self._settings.processors)
+                self._cluster.add_nodes(self._settings.raylets)
             connect(self._ray, self._settings, self._cluster)
             signal.signal(signal.SIGTERM, lambda *_: self._finish())
             while not self._is_over:
@@ -199,7 +199,7 @@ class Bridge:
             self._nodes[node_id] = seen[node_id]
             self._report("node", **seen[node_id])
         # All of an embedded cluster come up together; the first jobs are to see all of them.
-        if not self._is_listed and len(seen) >= len(self._settings.processors):
+        if not self._is_listed and len(seen) >= self._settings.raylets:
             self._is_listed = True
             self._report("listed")
 

@@ -56,11 +56,11 @@ FAILURE_DETECTION = {
 class RayPlace:
     """Where the nodes are. address: of a Ray cluster; None for an embedded one.
 
-    processors: of each node of an embedded cluster.  grace_s: how long all goes on without driver.
+    raylets: of an embedded cluster.  grace_s: how long all goes on without driver.
     """
 
     address: str | None = None
-    processors: tuple[int, ...] = ()
+    raylets: int = 0
     grace_s: float = 60.0
 
 
@@ -112,10 +112,7 @@ class BridgeProcess:
     def reports(self) -> list[dict[str, Any]]:
         """What the bridge has reported since the last call."""
         self._channel.flush()
-        try:
-            found = [parsed(line) for line in self._channel.lines()]
-        except ConnectionResetError:  # it ended before it had read all commands
-            self._channel.is_at_end, found = True, []
+        found = [parsed(line) for line in self._channel.lines()]
         if self._channel.is_at_end and self._channel.read_fd is not None:
             self._channel.close()
             found.append({"report": "fault", "why": f"its bridge ended\n{tail(self._errors)}"})
@@ -161,7 +158,7 @@ def bridge_settings(place: RayPlace, root: Path, namespace: str) -> BridgeSettin
     return BridgeSettings(
         root=str(root),
         address=place.address,
-        processors=list(place.processors),
+        raylets=place.raylets,
         namespace=namespace,
         grace_s=place.grace_s,
         import_path=[entry for entry in sys.path if entry] if is_here else [],

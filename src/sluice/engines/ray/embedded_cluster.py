@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,15 @@ class EmbeddedCluster:
         """Where its head is."""
         return str(self._cluster.address)
 
-    def add_nodes(self, processors: Sequence[int]) -> None:
-        """Start a raylet for each node, with so many processors."""
-        for number, cpus in enumerate(processors):
+    def add_nodes(self, nodes: int) -> None:
+        """Start a raylet for each node.
+
+        Each has one processor, for its agent actor: Ray starts a worker for each beforehand.
+        """
+        for number in range(nodes):
             self._cluster.add_node(
                 wait=False,
-                num_cpus=cpus,
+                num_cpus=1,
                 object_store_memory=OBJECT_STORE_BYTES,
                 labels={NODE_LABEL: str(number)},
             )
