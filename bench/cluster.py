@@ -3,7 +3,7 @@
 Question: commands that do nothing (`true`), on 1 node and on 3, 4 in flight per node: attempts a
 second; one at a time: seconds from `launch` to its TaskFinished, median and p95; CPU seconds of an
 attempt in the engine's process. Each through pipes (the local engine) and through node servers on
-this machine, in turns, in the same run.
+this machine, in turns, in the same run; with --ray also on raylets of an embedded Ray cluster.
 Budgets: over the network 800 attempts/s on 3 nodes, median under 4 ms; on a busy machine, where the
 local engine makes less than 1,600/s: half of the local engine's rate, and twice its median.
 Machine: 2 cores, 24 GiB, Python 3.11.
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from bench._figures import quantile, verdict
@@ -28,6 +29,9 @@ from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
+from sluice.engines.ray.bridge_process import RayPlace
+from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.nodes import NodeRule
 from sluice.model.cluster import Node
 
 LEASE_S = 10.0
@@ -48,17 +52,30 @@ def network(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
     return made
 
 
-def measured(nodes: int, rounds: int) -> bool:
-    """Print what both engines do; whether the network is within the budget."""
-    bursts: dict[str, list[tuple[float, float]]] = {"pipes": [], "network": []}
-    alone_s: dict[str, list[list[float]]] = {"pipes": [], "network": []}
-    with (
-        tempfile.TemporaryDirectory() as one,
-        tempfile.TemporaryDirectory() as two,
-        Bench(nodes, local(Path(one))) as pipes,
-        Bench(nodes, network(Path(two))) as remote,
-    ):
-        benches = {"pipes": pipes, "network": remote}
+def raylets(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
+    """Makes an engine over an embedded Ray cluster."""
+
+    def made(nodes: tuple[Node, ...]) -> Engine:
+        place = RayPlace(raylets=len(nodes))
+        rule = NodeRule(embedded=nodes)
+        launcher = RayLauncher(
+            scratch / "ray", scratch / "scratch", place, rule, epoch=1, lease_s=LEASE_S
+        )
+        return RayEngine(launcher, 1, time.monotonic)
+
+    return made
+
+
+def measured(nodes: int, rounds: int, *, with_ray: bool) -> bool:
+    """Print what the engines do; whether those over the network are within the budget."""
+    made = {"pipes": local, "network": network} | ({"ray": raylets} if with_ray else {})
+    bursts: dict[str, list[tuple[float, float]]] = {name: [] for name in made}
+    alone_s: dict[str, list[list[float]]] = {name: [] for name in made}
+    with ExitStack() as open_ones:
+        benches = {}
+        for name, make in made.items():
+            scratch = open_ones.enter_context(tempfile.TemporaryDirectory())
+            benches[name] = open_ones.enter_context(Bench(nodes, make(Path(scratch))))
         for bench in benches.values():
             bench.burst(100, IN_FLIGHT)
         for _ in range(rounds):
@@ -79,24 +96,25 @@ def measured(nodes: int, rounds: int) -> bool:
             flush=True,
         )
     is_busy = rates["pipes"] < BUSY_LOCAL_RATE
-    fits = (
-        rates["network"] >= RATE_MIN
-        or (is_busy and rates["network"] >= BUSY_SHARE_MIN * rates["pipes"])
-    ) and (
-        medians_s["network"] < MEDIAN_S_MAX
-        or (is_busy and medians_s["network"] < BUSY_MEDIAN_MAX * medians_s["pipes"])
-    )
-    print(f"{nodes} node(s): the network{verdict(fits=fits)}")
-    return fits
+    answers = []
+    for name in benches.keys() - {"pipes"}:
+        rate, median_s = rates[name], medians_s[name]
+        fits = (rate >= RATE_MIN or (is_busy and rate >= BUSY_SHARE_MIN * rates["pipes"])) and (
+            median_s < MEDIAN_S_MAX or (is_busy and median_s < BUSY_MEDIAN_MAX * medians_s["pipes"])
+        )
+        print(f"{nodes} node(s): {name}{verdict(fits=fits)}")
+        answers.append(fits)
+    return all(answers)
 
 
 def main() -> int:
     """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--ray", action="store_true", help="also on an embedded Ray cluster")
+    given = parser.parse_args()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-    answers = [measured(nodes, rounds) for nodes in (1, 3)]
+    answers = [measured(nodes, given.rounds, with_ray=given.ray) for nodes in (1, 3)]
     return 0 if all(answers) else 1
 
 

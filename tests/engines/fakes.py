@@ -159,7 +159,10 @@ class FakeSource:
     def check_unchanged(self, job_id):
         """Nothing of made-up work changes."""
 
-    def sweep(self, epoch):
+    def job_name(self, job_id):
+        return job_name(job_id)
+
+    def sweep(self, epoch, kept=()):
         self.swept.append(epoch)
 
     def locations(self, job):

@@ -34,6 +34,7 @@ def run(
     source: str | Path | SourceText,
     *,
     engine: EngineName | str = "local",
+    address: str | None = None,
     nodes: int | None = None,
     map_slots: int | None = None,
     reduce_slots: int | None = None,
@@ -49,7 +50,9 @@ def run(
     """Run the workload's jobs for real, and measure them.
 
     source: a workload file, or a text that was read, such as `python_job` makes.
-    nodes, map_slots, reduce_slots: virtual nodes on this machine instead of the file's cluster.
+    engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
+    starts a cluster on this machine, and removes it.
+    nodes, map_slots, reduce_slots: nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
     runs of the file finished, report the newest one again; if there is none, start one.
     overwrite: replace outputs of earlier runs, once their jobs succeed again. A resumed run
@@ -69,8 +72,9 @@ def run(
         )
     workload, identity = workload_in(text), live_run.identity_of(text)
     plan = RunOptions(
-        tasks=tasks, release=release, admission=admission, engine=engine, nodes=nodes,
-        map_slots=map_slots, reduce_slots=reduce_slots, settings=tuple(settings), seed=seed,
+        tasks=tasks, release=release, admission=admission, engine=engine, address=address,
+        nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
+        settings=tuple(settings), seed=seed,
     )  # fmt: skip
     left = live_run.resumable(identity, watcher) if resume else None
     if left is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from sluice.bootstrap.engines import end_cluster, end_lost_clusters
 from sluice.bootstrap.recorded_runs import described, detailed
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.reporting.recorded_runs.result import CleanedRuns, RecordedRuns
@@ -66,6 +67,7 @@ def _clean_runs(chosen: Iterable[RunInfo | UnreadableRun], *, dry_run: bool) -> 
         if about.process is not None:
             why = f"process {about.process} drives it"
         elif not dry_run:
+            end_cluster(run.folder)
             why = _failure(partial(remove_run, run))
         if why is None:
             removed.append(about)
@@ -82,6 +84,8 @@ def _clean_runs(chosen: Iterable[RunInfo | UnreadableRun], *, dry_run: bool) -> 
 
 def _clean_leftovers(found: Runs, *, dry_run: bool) -> CleanedRuns:
     removed, kept, total_bytes = [], [], 0
+    if not dry_run:
+        end_lost_clusters(found)
     for one in leftovers(found):
         document, size_bytes = one.document(), one.bytes
         why = None if dry_run else _failure(partial(remove_leftover, found, one))

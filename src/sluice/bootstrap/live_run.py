@@ -15,6 +15,15 @@ from typing import Any
 
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
+from sluice.bootstrap.engines import (
+    LOCAL,
+    NODES_S,
+    RAY,
+    check_engine,
+    end_lost_clusters,
+    engine_of,
+    on_ray_nodes,
+)
 from sluice.bootstrap.input_locations import nodes_of_files
 from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.output_names import names_run, with_run_id
@@ -32,10 +41,8 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
-from sluice.engines.base import Engine
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
-from sluice.engines.local.engine import LocalEngine
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
@@ -58,7 +65,6 @@ from sluice.store.run_info import RunInfo, cannot_resume
 from sluice.store.run_record import RunIdentity
 from sluice.store.runs import Runs
 
-ENGINES = ("local",)
 _SCRATCH = "scratch"
 
 
@@ -100,12 +106,14 @@ class LiveSetup:
         make_private_folder(scratch)
         limits = self.settings.of(TaskLimitSettings)
         node_limits = self._node_limits(limits)
-        engine: Engine = LocalEngine(
-            self.cluster.nodes,
+        options = RunOptions.of(self.header)
+        engine = engine_of(
+            options,
+            limits,
+            self.cluster,
             scratch,
-            self.journal.epoch,
-            clock.now_s,
-            lease_s=limits.node_lease_s,
+            epoch=self.journal.epoch,
+            clock=clock.now_s,
             node_limits=node_limits,
         )
         driver = Driver(
@@ -119,6 +127,7 @@ class LiveSetup:
             settings=LiveSettings(
                 limits=limits.limits(),
                 nodes=tuple(node.node_id for node in self.cluster.nodes),
+                nodes_s=NODES_S[options.engine],
             ),
         )
         try:
@@ -134,7 +143,9 @@ class LiveSetup:
     def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
         """What holds the nodes to their cpu and memory. Reports whether anything does."""
         nodes = self.cluster.nodes
-        if not any(node.capacity.cpu or node.capacity.memory for node in nodes):
+        if RunOptions.of(self.header).engine != LOCAL or not any(
+            node.capacity.cpu or node.capacity.memory for node in nodes
+        ):
             return None
         on_message = (self.watcher or Unwatched()).on_message
         why = "node_limits=off"
@@ -183,14 +194,17 @@ def begin(
 
     home: the state folder, by default the account's own.
     """
-    _check_engine(options)
+    check_engine(options)
     on_message = _on_message(watcher)
+    workload = on_ray_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"Note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
+    if options.engine == RAY:
+        end_lost_clusters(runs)
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
@@ -248,6 +262,8 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     options = RunOptions.of(run.header)
     workload = with_run_id(recorded_queues(workload, run), run.run_id)
     check_policy_files(run.header, options, run.run_id)
+    check_engine(options)
+    workload = on_ray_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, _on_message(watcher))
     settings = settings_of(workload, options)
     records = _records(run)
@@ -288,13 +304,6 @@ def _on_message(watcher: Watcher | None) -> OnMessage:
 
 def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
     return dict(e.prepared() for e in entries(run.folder) if e.kind is EntryKind.PREPARED)
-
-
-def _check_engine(options: RunOptions) -> None:
-    if options.engine not in ENGINES:
-        raise InvalidInput(
-            f"unknown engine {options.engine!r}", where="--engine", hint=f"use {ENGINES[0]}"
-        )
 
 
 def _prepared(workload: Workload) -> list[PreparedJob]:

@@ -33,6 +33,7 @@ class RunOptions:
     """The options of a live run. A resumed run keeps those that it started with.
 
     nodes, map_slots, reduce_slots: virtual nodes instead of the file's cluster.
+    address: of a Ray cluster; None for nodes on this machine.
     settings: as given to `--set`.
     """
 
@@ -40,6 +41,7 @@ class RunOptions:
     release: str = "input"
     admission: str = "all"
     engine: str = "local"
+    address: str | None = None
     nodes: int | None = None
     map_slots: int | None = None
     reduce_slots: int | None = None
@@ -56,6 +58,7 @@ class RunOptions:
             policies={kind: absolute_spec(getattr(self, kind)) for kind in KINDS},
             settings={
                 "engine": self.engine,
+                **({} if self.address is None else {"address": self.address}),
                 "nodes": self.nodes,
                 "map_slots": self.map_slots,
                 "reduce_slots": self.reduce_slots,

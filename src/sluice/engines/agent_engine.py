@@ -16,9 +16,9 @@ import contextlib
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from sluice.core.events import (
@@ -101,6 +101,10 @@ class Launcher(Protocol):
         """The nodes that get an agent when the engine starts."""
 
     @property
+    def adopts(self) -> bool:
+        """Whether agents of a former life of the driver may still be there, and are taken over."""
+
+    @property
     def next_at_s(self) -> float:
         """When `tend` is to be called next, by `time.monotonic`; infinity for never."""
 
@@ -140,15 +144,21 @@ class AgentEngine:
         self._ids: dict[AttemptKey, str] = {}
         self._closed: dict[str, None] = {}
         self._lists: dict[NodeId, list[str]] = {}
+        self._to_adopt: dict[str, Attempt] = {}  # of a former life, by name; it may still run
+        self._began_at_s = 0.0
         self._ready: list[Event] = []
         self._is_stopping = False
         self._is_stopped = False
 
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"kill", "rusage"})
+        return frozenset({"kill", "rusage"} | ({"adopt"} if self._launcher.adopts else set()))
+
+    def adopt(self, attempts: Iterable[Attempt]) -> None:
+        self._to_adopt = {attempt.name: attempt for attempt in attempts}
 
     def start(self) -> None:
         """Start the agents. Raises EngineUnavailable."""
+        self._began_at_s = self._clock()
         self._launcher.open()
         try:
             with self._launcher.lock:
@@ -208,6 +218,7 @@ class AgentEngine:
             self._agents[node_id].send({"do": "list"})
         self._wait(lambda: asked & self._agents.keys() <= self._lists.keys(), LIST_PATIENCE_S)
         running = [attempt_id for ids in self._lists.values() for attempt_id in ids]
+        self._to_adopt.clear()  # those that no agent has named are gone
         return Snapshot(
             nodes=tuple(self._nodes[node_id] for node_id in self._nodes if node_id in self._lists),
             attempts=tuple(self._open[one].key for one in running if one in self._open),
@@ -261,18 +272,38 @@ class AgentEngine:
                 pass
             case "list":
                 self._lists[agent.node.node_id] = report["ids"]
+                for attempt_id in report["ids"]:
+                    if self._attempt(attempt_id, agent) is None:
+                        why = "no task waits for it"
+                        agent.send({"do": "kill", "id": attempt_id, "reason": why})
             case _:
                 self._take_in_attempt(report, agent)
 
     def _take_in_attempt(self, report: dict[str, Any], agent: AgentHandle) -> None:
-        attempt = self._open.get(report.get("id", ""))
-        # An attempt of another node is none of this agent's business, whatever its name.
-        if attempt is None or attempt.node_id != agent.node.node_id:
+        attempt = self._attempt(report.get("id", ""), agent)
+        if attempt is None:
             return
         at_s = self._clock()
-        self._ready.append(translation.event(report, attempt.key, at_s, agent.ahead_s(at_s)))
+        ahead_s = agent.ahead_s(at_s)
+        if attempt.epoch != self._epoch and "at" in report:
+            # What ended while there was no driver ended, for the run, when the driver was back.
+            report["at"] = max(report["at"], self._began_at_s + ahead_s)
+        self._ready.append(translation.event(report, attempt.key, at_s, ahead_s))
         if report["report"] in translation.ENDS:
             self._close(attempt)
+
+    def _attempt(self, attempt_id: str, agent: AgentHandle) -> Attempt | None:
+        """The open attempt that an agent names. One of a former life is open from now on."""
+        name, _, epoch = attempt_id.rpartition("-e")
+        if name in self._to_adopt and epoch.isdigit() and attempt_id not in self._open:
+            attempt = replace(self._to_adopt[name], epoch=int(epoch))
+            if attempt.node_id == agent.node.node_id and attempt_id not in self._closed:
+                del self._to_adopt[name]
+                self._open[attempt_id] = attempt
+                self._ids[attempt.key] = attempt_id
+        found = self._open.get(attempt_id)
+        # An attempt of another node is none of this agent's business, whatever its name.
+        return found if found is not None and found.node_id == agent.node.node_id else None
 
     def _keep_time(self) -> None:
         """Do what is due. Call it when all that has arrived was read."""

@@ -13,9 +13,9 @@ reports. All policy stays in the core. Source: engines spec, section 8; its six 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sluice.core.events import AttemptKey, Event
 from sluice.model.cluster import Node
@@ -55,8 +55,13 @@ class Attempt:
     @property
     def attempt_id(self) -> str:
         """Unique over the lives of the core; fit for a file name whatever the job is called."""
+        return f"{self.name}-e{self.epoch}"
+
+    @property
+    def name(self) -> str:
+        """Its id without the epoch: no two attempts of a run share it."""
         _, phase, task, attempt = self.key
-        return f"{self.work['job_name']}-{phase}-{task}-{attempt}-e{self.epoch}"
+        return f"{self.work['job_name']}-{phase}-{task}-{attempt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,14 @@ class Snapshot:
     attempts: tuple[AttemptKey, ...]
 
 
+@runtime_checkable
+class Provisioner(Protocol):
+    """An engine with capability `provision`: more nodes can be asked for."""
+
+    def provision(self, nodes: int) -> None:
+        """Ask for so many nodes more; those that come are reported as NodeJoined."""
+
+
 class Engine(Protocol):
     """One way of running attempts. All calls come from one thread."""
 
@@ -74,7 +87,13 @@ class Engine(Protocol):
         """Connect or boot; NodeJoined follows for every node already there."""
 
     def capabilities(self) -> frozenset[str]:
-        """Out of: kill, rusage, provision, cordon, steer-only."""
+        """Out of: kill, rusage, adopt, provision, cordon, steer-only."""
+
+    def adopt(self, attempts: Iterable[Attempt]) -> None:
+        """Before `start`, with capability `adopt`: take these over, as far as they still exist.
+
+        They are of former lives of the core, and their epoch does not count.
+        """
 
     def launch(self, attempt: Attempt) -> None:
         """Start an attempt; asynchronous, idempotent by attempt id."""

@@ -10,11 +10,13 @@ begun) is a fact like any other: it waits in `facts` for the next batch.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from sluice.core.commands import Command, Kill, Launch
+from sluice.core.commands import Command, Kill, Launch, Provision
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
-from sluice.engines.base import Attempt, Engine, Limits
+from sluice.core.transitions import AttemptState
+from sluice.engines.base import Attempt, Engine, Limits, Provisioner
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
@@ -47,16 +49,35 @@ class Dispatcher:
         self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
 
     def carry_out(self, commands: Iterable[Command]) -> None:
-        """Launch and kill. Wakes are the driver_state's; machines are rented elsewhere."""
+        """Launch, kill, ask for nodes. Wakes are the driver_state's."""
         for command in commands:
             match command:
                 case Launch():
                     self._parked[command.key] = command
                 case Kill():
                     self._kill(command)
+                case Provision() if isinstance(self._engine, Provisioner):
+                    self._engine.provision(command.nodes)
                 case _:
                     pass
         self._unpark()
+
+    def left_running(self) -> list[Attempt]:
+        """The attempts that run as far as the scheduler knows. Those before may have run them."""
+        return [
+            self._attempt(attempt.launch, {"job_name": self._source.job_name(key.job_id)})
+            for key, attempt in self._driver_state.state.running.items()
+        ]
+
+    def kill_unwanted(self, keys: Iterable[AttemptKey]) -> None:
+        """Kill attempts of a former life that no task waits for, or whose kill was decided."""
+        for key in keys:
+            attempt = self._driver_state.state.running.get(key)
+            if attempt is None:
+                self._engine.kill(key, "no task waits for it")
+            elif attempt.state is AttemptState.KILLING:
+                reason = attempt.kill_reason
+                self._engine.kill(key, "" if reason is None else reason.text())
 
     def take_facts(self) -> list[Event]:
         """What is to go into the next batch."""
@@ -82,15 +103,16 @@ class Dispatcher:
             kind = FailureKind.NODE_FAULT if _is_machine_fault(error) else FailureKind.REJECTED
             self._fail(key, kind, str(error))
             return
-        self._engine.launch(
-            Attempt(
-                key=key,
-                epoch=self._epoch,
-                node_id=launch.node_id,
-                slot=launch.slots[0][0],
-                work=work,
-                limits=self._limits,
-            )
+        self._engine.launch(self._attempt(launch, work))
+
+    def _attempt(self, launch: Launch, work: Mapping[str, Any]) -> Attempt:
+        return Attempt(
+            key=launch.key,
+            epoch=self._epoch,
+            node_id=launch.node_id,
+            slot=launch.slots[0][0],
+            work=work,
+            limits=self._limits,
         )
 
     def _kill(self, command: Kill) -> None:

@@ -157,8 +157,11 @@ class Driver:
         if self._journal.epoch > FIRST_EPOCH:
             self._check_unchanged()
         dispatcher = self._dispatcher()
-        self._source.sweep(self._journal.epoch)
+        left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
+        self._source.sweep(self._journal.epoch, {attempt.name for attempt in left})
         self._clock.continue_from(self._state.now_s)
+        if left:
+            self._engine.adopt(left)
         try:
             self._engine.start()
             self._take_stock(dispatcher)
@@ -220,14 +223,13 @@ class Driver:
         up = {node_id for node_id, entry in self._state.nodes.items() if entry.is_up}
         events = self._await_nodes(up)
         real = self._engine.reconcile()
-        for key in real.attempts:
-            if key not in self._state.running:
-                self._engine.kill(key, "no task waits for it")
+        events += self._engine.events(0.0)
+        dispatcher.kill_unwanted(real.attempts)
         now_s = self._clock.now_s()
         # With a Tick whatever the facts: the last one of the former life may not have been carried
         # out, or not even been journaled.
-        batch = [*facts_since(self._state, real, now_s), *events, Tick(now_s)]
-        dispatcher.carry_out(self._decide(batch))
+        facts = facts_since(self._state, real, now_s, events)
+        dispatcher.carry_out(self._decide([*facts, *events, Tick(now_s)]))
         self._settle()
 
     def _greet_nodes(self, dispatcher: Dispatcher) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.run_record import mark
 
-_EPOCH_OF = re.compile(r".*-e(\d+)\.(tmp|writing)")
+_EPOCH_OF = re.compile(r"(.*)-e(\d+)\.(tmp|writing)")
 
 
 class JobRunner:
@@ -81,13 +81,16 @@ class JobRunner:
             hint="restore it with its modification time, or run without --resume to start again",
         )
 
-    def sweep(self, epoch: int) -> None:
+    def job_name(self, job_id: JobId) -> str:
+        return self._prepared[job_id].name
+
+    def sweep(self, epoch: int, kept: Collection[str] = ()) -> None:
         folders = [each.staging.attempts for each in self._prepared.values()]
         folders += self._scratch.glob("*/data")
         for folder in folders:
             for path in folder.glob("*.*"):
                 found = _EPOCH_OF.fullmatch(path.name)
-                if found and int(found[1]) < epoch:
+                if found and int(found[2]) < epoch and found[1] not in kept:
                     _remove(path)
 
     def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:

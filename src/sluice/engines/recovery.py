@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sluice.core.commands import Command
-from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed
+from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
@@ -53,13 +53,17 @@ def _check_decision(entry: Entry, decided: list[Command]) -> None:
         )
 
 
-def facts_since(state: ClusterState, real: Snapshot, at_s: float) -> list[Event]:
+def facts_since(
+    state: ClusterState, real: Snapshot, at_s: float, reported: Iterable[Event] = ()
+) -> list[Event]:
     """What happened during the pause: attempts and nodes that are gone, and nodes that are new.
 
-    at_s: now. An attempt counts as ended when it was last heard of, which is the present time of
+    at_s: now.  reported: events since; an attempt whose end is among them is not gone.
+    An attempt that is gone counts as ended when it was last heard of, which is the present time of
     the scheduler's own clock. Nodes that are still there keep what was left on their disks.
     """
-    alive = frozenset(real.attempts)
+    ended = {event.key for event in reported if isinstance(event, TaskFinished | TaskFailed)}
+    alive = ended.union(real.attempts)
     here = {node.node_id: node for node in real.nodes}
     up = {node_id: entry.node for node_id, entry in state.nodes.items() if entry.is_up}
     # One that came back in another shape is another node: its slots cannot be matched.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sluice.core.settings import TimeoutSettings
 from sluice.engines.base import Limits
-from sluice.model.settings import number, whole, word
+from sluice.model.settings import SettingKind, declared, number, whole, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,22 @@ class TaskLimitSettings(TimeoutSettings):
         " it, or never",
         "auto",
         "off",
+    )
+
+    reattach_s: float = number(
+        60.0, "seconds that the nodes of a Ray cluster go on without a driver, for --resume"
+    )
+    ray_map_slots_per_cpu: float = number(1.0, "map slots of a Ray node for each of its processors")
+    ray_reduce_slots_per_cpu: float = number(
+        1.0, "reduce slots of a Ray node for each of its processors"
+    )
+    ray_rack_label: str = declared(
+        SettingKind.TEXT, "rack", "label of a Ray node that names its rack"
+    )
+    ray_type_label: str = declared(
+        SettingKind.TEXT,
+        "",
+        "label of a Ray node that names its VM type; without it nodes have none",
     )
 
     def limits(self) -> Limits:

@@ -6,7 +6,7 @@ asked at each launch, and called when a job has ended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from sluice.core.commands import Launch
@@ -35,8 +35,14 @@ class WorkSource(Protocol):
         Called when a run is resumed, before anything else, for every job that is not over.
         """
 
-    def sweep(self, epoch: int) -> None:
-        """Remove what attempts of epochs before this one left unfinished. Called once, first."""
+    def job_name(self, job_id: JobId) -> str:
+        """The `job_name` in the work of a job's attempts."""
+
+    def sweep(self, epoch: int, kept: Collection[str] = ()) -> None:
+        """Remove what attempts of epochs before this one left unfinished. Called once, first.
+
+        kept: names of attempts that may still run.
+        """
 
     def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:
         """Per phase, per task, the nodes that hold its input; phases left out: anywhere."""

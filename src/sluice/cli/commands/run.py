@@ -64,10 +64,18 @@ def run(
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=completion.one_of("local"),
-            help="Engine that runs the tasks.",
+            autocompletion=completion.one_of("local", "ray"),
+            help="Engine that runs the tasks: local, or ray.",
         ),
     ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            show_default=False,
+            help="Ray cluster to use, or auto; without it, one is started for this run.",
+        ),
+    ] = None,
     nodes: given.Nodes = None,
     map_slots: given.MapSlots = None,
     reduce_slots: given.ReduceSlots = None,
@@ -86,7 +94,7 @@ def run(
     plot: given.RunPlot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Run a workload's jobs on this machine, with the same policies as simulate.
+    """Run a workload's jobs on this machine or a cluster, with the same policies as simulate.
 
     Example: sluice run wordcount.yaml --nodes 2
 
@@ -102,6 +110,7 @@ def run(
         result = api.run(
             source,
             engine=engine,
+            address=address,
             nodes=nodes,
             map_slots=map_slots,
             reduce_slots=reduce_slots,

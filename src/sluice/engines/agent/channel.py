@@ -78,6 +78,9 @@ class Channel:
             chunk = os.read(self.read_fd, CHUNK_BYTES)
         except BlockingIOError:
             return False
+        except ConnectionResetError:  # a socket whose other side was killed
+            self.is_at_end = True
+            return False
         self._arrived += chunk
         self.is_at_end = not chunk or len(self._arrived) > LINE_BYTES_MAX
         # A full chunk may have more behind it; a short one is worth handing on first.

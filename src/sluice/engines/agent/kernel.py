@@ -100,6 +100,14 @@ def name_process(name: str) -> None:
     _prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 
+def process_name(pid: int) -> str:
+    """The name of a process, as `name_process` gave it; "" if it is gone."""
+    try:
+        return (PROC / str(pid) / "comm").read_text("utf-8", "replace").rstrip("\n")
+    except OSError:
+        return ""
+
+
 class Process(NamedTuple):
     """A process as /proc shows it; `started_s` is in seconds since the machine booted."""
 

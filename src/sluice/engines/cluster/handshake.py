@@ -75,11 +75,15 @@ class SessionName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Introduction:
-    """What a driver says of itself. is_new: it has not been connected in this session before."""
+    """What a driver says of itself. is_new: it has not been connected in this session before.
+
+    adopts: it wants the agent of the session before, with what runs there, if there is one.
+    """
 
     session: SessionName
     is_new: bool
     received: int
+    adopts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +123,7 @@ class NodeHandshake:
                 ),
                 is_new=bool(said["is_new"]),
                 received=int(said["received"]),
+                adopts=bool(said.get("adopts")),
             )
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise Refused("the driver's introduction is incomplete") from error
@@ -167,6 +172,7 @@ class DriverHandshake:
             label=session.label,
             is_new=said.is_new,
             received=said.received,
+            adopts=said.adopts,
         )
         frame = _proved(self._key, "driver", hello, text)
         self._before = hello + frame

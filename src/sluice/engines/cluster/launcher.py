@@ -27,7 +27,7 @@ class NetworkLauncher:
     """Connects to node servers that others have started; a `Launcher`.
 
     addresses: of the node servers, by node.  epoch: the life of the driver; it must be above those
-    of all drivers before.
+    of all drivers before.  adopts: whether to take over the agents of the driver before.
     """
 
     def __init__(
@@ -36,7 +36,10 @@ class NetworkLauncher:
         addresses: Mapping[NodeId, Address],
         access: Access,
         epoch: int,
+        *,
+        adopts: bool = False,
     ) -> None:
+        self.adopts = adopts
         self.nodes = tuple(nodes)
         self.next_at_s = math.inf
         self._addresses = dict(addresses)
@@ -63,7 +66,8 @@ class NetworkLauncher:
             generation=self._generations[node.node_id],
             label=secrets.token_hex(8),
         )
-        agent = RemoteAgent(node, address, self._access, session, self._wake)
+        adopts = self.adopts and session.generation == 1
+        agent = RemoteAgent(node, address, self._access, session, self._wake, adopts=adopts)
         self._agents[node.node_id] = agent
         return agent
 

@@ -24,6 +24,7 @@ import os
 import socket
 import sys
 import time
+from collections import deque
 from pathlib import Path
 
 from sluice.engines.agent import kernel
@@ -54,7 +55,10 @@ from sluice.model.ids import NodeId
 TURN_S_MAX = 0.5  # leases are looked at this often
 STRANGERS_MAX = 32  # connections whose handshake is not over
 KEPT_BYTES_MAX = 1 << 28
+ENDS_KEPT = 10_000  # a driver that crashed may have acknowledged some that it had not journaled
 BEAT = encoded({"report": "beat"})
+UP = encoded({"report": "up"})
+ENDS = (b'{"report":"finished"', b'{"report":"failed"')
 
 
 class Stranger:
@@ -86,6 +90,7 @@ class NodeServer:
         self._name: SessionName | None = None
         self._session = Session()
         self._agent: LocalAgent | None = None
+        self._ends: deque[bytes] = deque(maxlen=ENDS_KEPT)
         self._lease = Lease(settings.first_contact_s)
         self._looked_at_s = self._heard_at_s = time.monotonic()
         self._over = ""  # why it ends
@@ -175,7 +180,7 @@ class NodeServer:
             self._check(introduction)
             self._close_driver()
             if introduction.session != self._name:
-                self._begin(introduction.session)
+                self._begin(introduction)
             self._session.resume(introduction.received)
         except BrokenConnection as error:
             _log(f"refuses session {introduction.session.rank}: {error}")
@@ -221,10 +226,17 @@ class NodeServer:
 
     # --- the session ------------------------------------------------------------------------------
 
-    def _begin(self, name: SessionName) -> None:
-        """Start the agent of a session; the one before is over."""
+    def _begin(self, introduction: Introduction) -> None:
+        """Start the agent of a session, or adopt that of the one before, which is over."""
+        if introduction.adopts and self._agent is not None:
+            kept, self._session = self._session.kept, Session()
+            self._name = introduction.session
+            for line in (UP, *self._ends, *kept):  # what is known already does no harm
+                self._session.put(line)
+            return
         self._end_agent()
-        self._name, self._session = name, Session()
+        self._ends.clear()
+        self._name, self._session = introduction.session, Session()
         try:
             self._agent = LocalAgent(self._node, self._scratch, None)
         except OSError as error:
@@ -261,6 +273,8 @@ class NodeServer:
             for line in agent.channel.lines():
                 if line != BEAT:
                     self._session.put(line)
+                    if line.startswith(ENDS):
+                        self._ends.append(line)
                 elif self._driver is not None:
                     self._driver.send(self._session.empty(Kind.BEAT))
             if agent.channel.is_at_end:

@@ -16,7 +16,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -40,15 +40,16 @@ BOOT = (
 
 
 class NodeServerProcess:
-    """A node server that this process has started. It listens on a port of 127.0.0.1."""
+    """A node server that this process has started. It listens as its settings say."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, env: Mapping[str, str] | None = None) -> None:
+        self._env = env  # None for that of this process
         scratch = Path(settings.scratch)
         make_private_folder(scratch)
         self._errors = scratch / "node-server.log"
         self._errors.unlink(missing_ok=True)
         self._folder = node_folder(Node(node_id=NodeId(settings.node_id)), scratch)
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_server((settings.host, settings.port)) as listener:
             host, port = listener.getsockname()
             self.address: Address = (host, port)
             self._process = self._start(replace(settings, listen_fd=listener.fileno()))
@@ -57,6 +58,11 @@ class NodeServerProcess:
     def pid(self) -> int:
         """The process id of the node server."""
         return self._process.pid
+
+    def wait(self) -> str:
+        """Wait for its end; returns how it ended."""
+        self._process.wait()
+        return self.ended()
 
     def ended(self) -> str:
         """How it ended; "" if it has not."""
@@ -96,6 +102,7 @@ class NodeServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
+                env=self._env,
                 pass_fds=(settings.listen_fd,),
                 start_new_session=True,  # Ctrl-C at the terminal does not reach it
             )

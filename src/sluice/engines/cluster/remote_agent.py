@@ -60,6 +60,7 @@ class RemoteAgent:
     """A session with the node server at `address`.
 
     wake: is called with the instant, by `time.monotonic`, at which `tend` has something to do.
+    adopts: take over the agent of the session before, with all that runs there.
     """
 
     def __init__(
@@ -69,7 +70,10 @@ class RemoteAgent:
         access: Access,
         session: SessionName,
         wake: Callable[[float], None],
+        *,
+        adopts: bool = False,
     ) -> None:
+        self._adopts = adopts
         self.node = node
         self.lease = Lease(access.lease_s)
         self.is_up = False
@@ -195,7 +199,12 @@ class RemoteAgent:
         self._connection = Connection(stream)
         self._handshake = DriverHandshake(
             self._access.key,
-            Introduction(session=self._name, is_new=self._is_new, received=self._session.received),
+            Introduction(
+                session=self._name,
+                is_new=self._is_new,
+                received=self._session.received,
+                adopts=self._adopts,
+            ),
         )
         self._due(time.monotonic() + HANDSHAKE_S)
         self._board.watch(stream, self._hear)

@@ -72,6 +72,11 @@ class Session:
         self._kept.append(payload)
         self.kept_bytes += len(payload)
 
+    @property
+    def kept(self) -> tuple[bytes, ...]:
+        """The messages that the other side may not have, oldest first."""
+        return tuple(self._kept)
+
     def resume(self, received: int) -> None:
         """Begin with a new connection, to a side that has `received` so many messages.
 

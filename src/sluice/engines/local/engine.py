@@ -47,6 +47,7 @@ class LocalEngine(AgentEngine):
 class LocalLauncher:
     """Starts agents as children of this process; a `Launcher`. The nodes never change."""
 
+    adopts = False  # its agents end with their engine
     next_at_s = math.inf
 
     def __init__(

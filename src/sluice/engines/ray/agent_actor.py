@@ -1,0 +1,51 @@
+"""The agent actor of a Ray node: it starts a node server there, and waits for its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sluice.engines.cluster.node_servers import NodeServerProcess
+from sluice.engines.cluster.server_settings import ServerSettings
+
+
+class AgentActor:
+    """What runs in the actor. `wait` occupies one of its threads, so it needs more than one.
+
+    settings: of the node server; without `scratch` it gets a temporary folder of this machine.
+    import_path, env: of the driver, if it is on this machine; else empty.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], import_path: list[str], env: Mapping[str, str]
+    ) -> None:
+        sys.path[:0] = [entry for entry in import_path if entry not in sys.path]
+        made = ServerSettings(**settings)
+        self._temporary = "" if made.scratch else tempfile.mkdtemp(prefix="sluice-node-")
+        made = replace(made, scratch=made.scratch or self._temporary)
+        self._server = NodeServerProcess(made, env or _own_env())
+
+    def address(self) -> tuple[str, int]:
+        """Where the node server listens."""
+        return self._server.address
+
+    def wait(self) -> str:
+        """Wait for the end of the node server; returns how it ended."""
+        ended = self._server.wait()
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        return ended
+
+    def end(self) -> None:
+        """End the node server, with all that runs there. `wait` returns then."""
+        self._server.ask_to_end()
+
+
+def _own_env() -> dict[str, str]:
+    """The environment of the node, without what Ray sets for its workers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

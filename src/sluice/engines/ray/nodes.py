@@ -1,0 +1,54 @@
+"""From Ray's nodes to ours: the rule that the settings of a run give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.engines.ray.embedded_cluster import NODE_LABEL
+from sluice.engines.settings import TaskLimitSettings
+from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
+
+ID_CHARACTERS = 6  # of Ray's id; enough to tell the lives of one host apart
+DEFAULT_RACK = "rack-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRule:
+    """What a node of Ray is to the scheduler.
+
+    embedded: the nodes of an embedded cluster, by their number; () for a cluster with an address.
+    """
+
+    map_slots_per_cpu: float = 1.0
+    reduce_slots_per_cpu: float = 1.0
+    rack_label: str = "rack"
+    type_label: str = ""
+    embedded: tuple[Node, ...] = ()
+
+    @classmethod
+    def of(cls, settings: TaskLimitSettings) -> NodeRule:
+        """The rule for a cluster with an address."""
+        return cls(
+            map_slots_per_cpu=settings.ray_map_slots_per_cpu,
+            reduce_slots_per_cpu=settings.ray_reduce_slots_per_cpu,
+            rack_label=settings.ray_rack_label,
+            type_label=settings.ray_type_label,
+        )
+
+    def node(self, found: Mapping[str, Any]) -> Node:
+        """The node that the bridge found. Its id names the host, and which life of it."""
+        labels: Mapping[str, str] = found["labels"]
+        number = labels.get(NODE_LABEL, "")
+        if number.isdigit() and int(number) < len(self.embedded):
+            return self.embedded[int(number)]
+        cpus = float(found["resources"].get("CPU", 0))
+        return Node(
+            node_id=NodeId(f"{found['host']}-{found['id'][:ID_CHARACTERS]}"),
+            rack=labels.get(self.rack_label) or DEFAULT_RACK,
+            map_slots=int(cpus * self.map_slots_per_cpu),
+            reduce_slots=int(cpus * self.reduce_slots_per_cpu),
+            vm_type=labels.get(self.type_label, "") if self.type_label else "",
+        )

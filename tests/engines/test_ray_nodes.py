@@ -1,0 +1,125 @@
+"""From Ray's nodes to ours, and what a missing or strange Ray cluster is answered with."""
+
+import importlib.util
+import signal
+import subprocess
+
+import pytest
+from tests.engines.fakes import HEADER, FakeSource
+
+from sluice.bootstrap.engines import check_engine, end_lost_clusters
+from sluice.bootstrap.run_options import RunOptions
+from sluice.core.commands import Provision
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.engines.base import Limits
+from sluice.engines.cluster.handshake import new_token
+from sluice.engines.dispatch import Dispatcher
+from sluice.engines.ray.bridge_process import BridgeRecord, check_ray, end_remnants
+from sluice.engines.ray.nodes import NodeRule
+from sluice.engines.run_clock import RunClock
+from sluice.model.cluster import Node
+from sluice.model.errors import InvalidInput
+from sluice.store.runs import Runs
+
+FOUND = {
+    "id": "abcdef0123456789",
+    "host": "worker-3",
+    "address": "10.0.0.3",
+    "resources": {"CPU": 4.0},
+    "labels": {"rack": "r7", "kind": "m5"},
+}
+
+
+def test_processors_and_labels_become_slots_and_racks():
+    rule = NodeRule(map_slots_per_cpu=1.5, reduce_slots_per_cpu=0.5, type_label="kind")
+
+    assert rule.node(FOUND) == Node(
+        node_id="worker-3-abcdef", rack="r7", map_slots=6, reduce_slots=2, vm_type="m5"
+    )
+
+
+def test_a_node_without_labels_is_in_the_usual_rack():
+    assert NodeRule().node(FOUND | {"labels": {}}) == Node(
+        node_id="worker-3-abcdef", map_slots=4, reduce_slots=4
+    )
+
+
+def test_a_node_of_an_embedded_cluster_is_the_one_it_was_started_for():
+    nodes = (Node(node_id="a", map_slots=1), Node(node_id="b", map_slots=9))
+
+    assert NodeRule(embedded=nodes).node(FOUND | {"labels": {"sluice-node": "1"}}) == nodes[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "words"),
+    [
+        ({"engine": "rey"}, "--engine", "did you mean ray?"),
+        ({"address": "auto"}, "--address", "use --engine ray"),
+        ({"engine": "ray", "address": "auto", "nodes": 2}, "--nodes", "leave it out"),
+    ],
+)
+def test_options_that_do_not_fit_are_explained(options, where, words):
+    with pytest.raises(InvalidInput) as refused:
+        check_engine(RunOptions(**options))
+
+    assert refused.value.where == where
+    assert words in refused.value.hint
+
+
+def test_a_missing_extra_is_one_clear_message(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InvalidInput, match="needs Ray, which is not installed"):
+        check_ray()
+
+
+def test_only_an_engine_that_can_is_asked_for_nodes():
+    class Renting:
+        def __init__(self):
+            self.asked = []
+
+        def provision(self, nodes):
+            self.asked.append(nodes)
+
+    command = Provision("m5", 3, Reason(ReasonCode.NOT_RELEASED))
+    engine = Renting()
+    for one in (engine, object()):
+        Dispatcher(
+            engine=one,
+            source=FakeSource([]),
+            driver_state=None,
+            clock=RunClock(),
+            limits=Limits(),
+            epoch=1,
+        ).carry_out([command])
+
+    assert engine.asked == [3]
+
+
+def test_what_a_killed_bridge_left_is_ended_by_the_next_clean(tmp_path):
+    runs = Runs(tmp_path)
+    journal = runs.create(HEADER)
+    folder, root = journal.folder / "ray", tmp_path / "sluice-ray-1"
+    journal.close()
+    folder.mkdir()
+    root.mkdir()
+    BridgeRecord(token=new_token(), root=str(root)).write(folder)
+    left = subprocess.Popen(["sleep", "600"], env={"SLUICE_NODE": str(folder), "PATH": "/bin"})
+    try:
+        end_lost_clusters(runs)
+        assert left.wait(10) == -signal.SIGKILL
+    finally:
+        left.kill()
+        left.wait()
+    assert not root.exists()
+
+
+def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
+    root, other = tmp_path / "sluice-ray-1", tmp_path / "precious"
+    for path in (root, other):
+        path.mkdir()
+        BridgeRecord(token=new_token(), root=str(path)).write(tmp_path)
+        end_remnants(tmp_path)
+
+    assert not root.exists()
+    assert other.exists()
+    assert not end_remnants(tmp_path / "none")
