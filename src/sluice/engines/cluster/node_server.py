@@ -44,6 +44,7 @@ from sluice.engines.cluster.server_settings import ServerSettings, read_settings
 from sluice.engines.cluster.session import Kind, Session
 from sluice.engines.cluster.stream import Stream
 from sluice.engines.cluster.wire import BrokenConnection
+from sluice.engines.data_plane.node_data import NodeData
 from sluice.engines.lease import Lease
 from sluice.engines.local.agents import LocalAgent, node_folder, sweep
 from sluice.engines.local.scratch_lock import ScratchLock
@@ -58,10 +59,14 @@ BEAT = encoded({"report": "beat"})
 
 
 class Stranger:
-    """A connection whose other side has not proved anything yet."""
+    """A connection whose other side has not proved anything yet.
 
-    def __init__(self, stream: Stream, key: bytes) -> None:
+    hosts: the addresses of this side and of the other one, as the connection has them.
+    """
+
+    def __init__(self, stream: Stream, key: bytes, hosts: tuple[str, str]) -> None:
         self.connection = Connection(stream)
+        self.hosts = hosts
         self.handshake = NodeHandshake(key)
         self.give_up_at_s = time.monotonic() + HANDSHAKE_S
         self.connection.send(self.handshake.hello)
@@ -81,6 +86,8 @@ class NodeServer:
         self._lock = ScratchLock(self._scratch)
         self._board = Poller()
         self._signals = Signals()
+        folder = node_folder(self._node, self._scratch)
+        self._data = NodeData(settings.node_id, folder, self._key, settings.data_host)
         self._strangers: list[Stranger] = []
         self._driver: Connection | None = None
         self._name: SessionName | None = None
@@ -94,6 +101,7 @@ class NodeServer:
         """Serve until the end; then nothing that was started here is left."""
         self._lock.take()
         sweep(node_folder(self._node, self._scratch))
+        self._data.start()
         self._board.watch_fd(self._listener.fileno(), self._accept)
         self._board.watch_fd(self._signals.fd, self._woken)
         try:
@@ -104,6 +112,7 @@ class NodeServer:
             if self._agent is not None:
                 self._end_agent(f"its node server ended: {self._over or 'it failed'}")
                 self._send_reports()
+            self._data.end()
             self._lock.release()
 
     def end_with(self, descriptor: int) -> None:
@@ -131,7 +140,9 @@ class NodeServer:
         if self._driver is not None and silent_s > self._settings.driver_lease_s / 2:
             _log(f"lost the driver: nothing arrived for {silent_s:.1f} s")
             self._close_driver()  # it may do better with another connection
-        if self._lease.pass_time(elapsed_s):
+        if data_ended := self._data.ended():
+            self._finish(data_ended)
+        elif self._lease.pass_time(elapsed_s):
             self._finish("no sign of the driver")
         elif self._session.kept_bytes > KEPT_BYTES_MAX:
             self._finish(f"the driver has not taken {self._session.kept_bytes} bytes of reports")
@@ -144,10 +155,11 @@ class NodeServer:
 
     def _accept(self) -> None:
         try:
-            accepted, _ = self._listener.accept()
+            accepted, peer = self._listener.accept()
+            hosts = accepted.getsockname()[0], peer[0]
         except OSError:  # it went away in the meantime
             return
-        stranger = Stranger(Stream(accepted, self._tls), self._key)
+        stranger = Stranger(Stream(accepted, self._tls), self._key, hosts)
         self._strangers.append(stranger)
         self._board.watch(stranger.connection.stream, lambda: self._listen_to(stranger))
         if len(self._strangers) > STRANGERS_MAX:
@@ -175,7 +187,7 @@ class NodeServer:
             self._check(introduction)
             self._close_driver()
             if introduction.session != self._name:
-                self._begin(introduction.session)
+                self._begin(introduction.session, stranger.hosts)
             self._session.resume(introduction.received)
         except BrokenConnection as error:
             _log(f"refuses session {introduction.session.rank}: {error}")
@@ -221,11 +233,12 @@ class NodeServer:
 
     # --- the session ------------------------------------------------------------------------------
 
-    def _begin(self, name: SessionName) -> None:
+    def _begin(self, name: SessionName, hosts: tuple[str, str]) -> None:
         """Start the agent of a session; the one before is over."""
         self._end_agent()
         self._name, self._session = name, Session()
         try:
+            self._data.grant(*hosts)
             self._agent = LocalAgent(self._node, self._scratch, None)
         except OSError as error:
             self._report_end(f"its agent could not be started: {error}")

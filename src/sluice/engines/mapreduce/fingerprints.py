@@ -27,6 +27,14 @@ class FileChanged(Exception):
     """A file is not what it was when the run started; the text names the file and the change."""
 
 
+class FoundVersion(NamedTuple):
+    """A file as it is now, where it is not on this machine; named as `os.stat` names it."""
+
+    st_size: int
+    st_mtime_ns: int
+    st_ino: int
+
+
 class InputVersion(NamedTuple):
     """An input file as it was when the run started."""
 
@@ -36,8 +44,8 @@ class InputVersion(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, path: str, found: os.stat_result) -> InputVersion:
-        """The version that `os.stat` found."""
+    def of(cls, path: str, found: os.stat_result | FoundVersion) -> InputVersion:
+        """The version that was found."""
         return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
 
 
@@ -50,7 +58,7 @@ class CodeVersion(NamedTuple):
     sha256: str | None
 
 
-def check_input(known: InputVersion, found: os.stat_result) -> None:
+def check_input(known: InputVersion, found: os.stat_result | FoundVersion) -> None:
     """Raise FileChanged if an input file is not the version that the run started with."""
     if found.st_size != known.size_bytes:
         change = _resized(known.size_bytes, found.st_size)
