@@ -28,7 +28,7 @@ from sluice.engines.data_plane.access import (
 )
 from sluice.engines.data_plane.compression import decompressor
 from sluice.engines.data_plane.server import CRC, LENGTH, NODE, RECORDS, VERSION
-from sluice.engines.mapreduce.fingerprints import FoundVersion
+from sluice.engines.data_plane.stores import FoundVersion
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
 
 T = TypeVar("T")

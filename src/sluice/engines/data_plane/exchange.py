@@ -14,7 +14,7 @@ from sluice.engines.data_plane.client import Client
 from sluice.engines.data_plane.ranged_file import RangedFile
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
-from sluice.engines.mapreduce.splits import Split
+from sluice.engines.mapreduce.splits import Split, SplitFile, open_here
 from sluice.engines.mapreduce.task_spec import Plane, Source
 
 DATA = "data"  # the name under which a node serves its map output
@@ -82,15 +82,21 @@ class Exchange:
                 self.close()
 
     @contextmanager
-    def open_served(self, split: Split) -> Iterator[RangedFile]:
-        """The file of a split, which the driver serves."""
-        assert split.served is not None
-        yield self.file_of_driver(split.served)
+    def open_served(self, split: Split) -> Iterator[SplitFile]:
+        """The file of a split, which the driver serves, or a store."""
+        if split.served is None:
+            with open_here(split) as file:
+                yield file
+        else:
+            yield self.file_of_driver(split.served)
 
     def file_of_driver(self, name: str) -> RangedFile:
         """A file that the driver serves under this name."""
         place, client = self._at_driver(name), self._client()
-        return RangedFile(lambda start, end: client.read_range(place, start, end))
+        return RangedFile(
+            lambda start, end: client.read_range(place, start, end)[0],
+            lambda: client.read_range(place, 0, 1)[1],
+        )
 
     def close(self) -> None:
         """Close all connections."""

@@ -17,6 +17,7 @@ from sluice.engines.data_plane.code_copies import CODE
 from sluice.engines.data_plane.server import Served
 from sluice.engines.data_plane.server_process import DataServerProcess
 from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.fingerprints import CodeVersion
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.mapreduce.task_spec import CodeFile, Plane
@@ -71,7 +72,7 @@ class DataPlane:
         """The work of an attempt, for a node that shares nothing with the driver."""
         plain = {**work, "plane": self._planes[work["job_name"]].to_json()}
         split = work["split"]
-        if split:
+        if split and not is_url(split["path"]):
             plain["split"] = {**split, "served": _served_name(work["job_name"], split)}
         return plain
 
@@ -93,7 +94,8 @@ class DataPlane:
 
     def _served(self, code: Mapping[str, tuple[CodeFile, ...]]) -> Served:
         jobs = self._prepared.values()
-        inputs = {f"{INPUT}/{_digest(one.path)}": one.path for each in jobs for one in each.inputs}
+        paths = {one.path for each in jobs for one in each.inputs if not is_url(one.path)}
+        inputs = {f"{INPUT}/{_digest(path)}": path for path in paths}
         files = {f"{CODE}/{one.sha256}": one.path for found in code.values() for one in found}
         return Served(
             key=self._key,

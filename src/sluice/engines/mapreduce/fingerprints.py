@@ -19,20 +19,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
+
 DIGEST_BYTES_MAX = 64 << 20
 _SHELL_PUNCTUATION = re.compile(r"[\s;|&<()'\"`]+")
 
 
 class FileChanged(Exception):
     """A file is not what it was when the run started; the text names the file and the change."""
-
-
-class FoundVersion(NamedTuple):
-    """A file as it is now, where it is not on this machine; named as `os.stat` names it."""
-
-    st_size: int
-    st_mtime_ns: int
-    st_ino: int
 
 
 class InputVersion(NamedTuple):
@@ -75,11 +69,15 @@ def input_changes(inputs: Iterable[InputVersion]) -> Iterator[str]:
     """One message for each input file that has changed."""
     for known in inputs:
         try:
-            check_input(known, Path(known.path).stat())
+            check_input(known, _found(known.path))
         except FileChanged as change:
             yield str(change)
         except OSError as error:
             yield gone("input", known.path, error)
+
+
+def _found(path: str) -> os.stat_result | FoundVersion:
+    return Store(path).version() if is_url(path) else Path(path).stat()
 
 
 def code_version(path: str, folder: str) -> CodeVersion:

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import FileIO
 from typing import Any, Protocol
 
+from sluice.engines.data_plane.ranged_file import RangedFile
+from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
 from sluice.engines.mapreduce.fingerprints import (
     FileChanged,
-    FoundVersion,
     InputVersion,
     check_input,
 )
@@ -100,7 +101,10 @@ class FileHere(FileIO):
 
 
 def open_here(split: Split) -> AbstractContextManager[SplitFile]:
-    """The file of a split that is on this machine. Raises OSError."""
+    """The file of a split that is on this machine, or at a URL. Raises OSError."""
+    if is_url(split.path):
+        store = Store(split.path)
+        return nullcontext(RangedFile(store.read_range, store.version))
     return FileHere(split.path)
 
 
