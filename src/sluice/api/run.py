@@ -27,6 +27,7 @@ from sluice.model.name_types import (
     TaskPolicyName,
 )
 from sluice.model.workload import Workload
+from sluice.reporting.run.links import links
 from sluice.reporting.run.result import RunResult
 
 
@@ -59,7 +60,8 @@ def run(
     goes on to replace what the interrupted one would have replaced.
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
-    missing_outputs and uncommitted; the last three are by job. An output of a finished run is
+    missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
+    without a shared disk moved. An output of a finished run is
     missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
@@ -108,6 +110,9 @@ def run(
         "uncommitted": dict(done.uncommitted),
         **bootstrap.reports(assembly.scheduler.policies),
     }
+    moved = links(result.attempts, assembly.cluster)
+    if moved:
+        extra["links"] = [link.document() for link in moved]
     return replace(result, extra=extra)
 
 

@@ -31,7 +31,10 @@ class AttemptKey(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Measured use of one attempt: seconds, bytes, records. Profiles are computed from it."""
+    """Measured use of one attempt: seconds, bytes, records. Profiles are computed from it.
+
+    fetched: bytes that it moved over the network, by the node, or "driver", at the other end.
+    """
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -41,6 +44,7 @@ class Usage(NamedTuple):
     shuffle_bytes: int = 0
     input_records: int = 0
     output_records: int = 0
+    fetched: tuple[tuple[str, int], ...] = ()
 
 
 class FailureKind(Enum):

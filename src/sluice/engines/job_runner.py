@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.core.commands import Launch
+from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
 from sluice.engines.work_source import JobOutputs
 from sluice.model.errors import EngineUnavailable, InvalidInput
@@ -43,6 +44,7 @@ class JobRunner:
         self._prepared = {each.job.job_id: each for each in prepared}
         self._scratch = scratch
         self._writers = writers or {}
+        self._data_plane: DataPlane | None = None
         self._begun: set[JobId] = set()
 
     @classmethod
@@ -64,6 +66,15 @@ class JobRunner:
             job_id: sum(one.end - one.start for one in each.splits if one.end is not None)
             for job_id, each in self._prepared.items()
         }
+
+    @property
+    def prepared(self) -> tuple[PreparedJob, ...]:
+        """The prepared jobs, for the data plane."""
+        return tuple(self._prepared.values())
+
+    def move_data_by(self, data_plane: DataPlane) -> None:
+        """The nodes share no disk: their tasks get all data by this data plane."""
+        self._data_plane = data_plane
 
     def records(self) -> dict[JobId, Mapping[str, Any]]:
         """The journal's record of each job."""
@@ -109,6 +120,8 @@ class JobRunner:
                 mark(prepared.staging.folder, self._scratch.parent)
             self._begun.add(key.job_id)
         work = prepared.work(key.phase, key.task, _ByTask(outputs))
+        if self._data_plane is not None:
+            work = self._data_plane.added_to(work)
         # Python is loaded once for a job and node, and each attempt is forked from there.
         return {**work, "host": prepared.name if work["step"]["python"] else None}
 
@@ -116,6 +129,11 @@ class JobRunner:
         with _disk_faults(job_id):
             commit_job(self._prepared[job_id], _ByTask(outputs))
         self._drop_spills(job_id)
+        if self._data_plane is not None:
+            done = (one for tasks in outputs.values() for one in tasks.values())
+            self._data_plane.drop(
+                self._prepared[job_id].name, (file for one in done for file in one.files)
+            )
 
     def abort(self, job_id: JobId) -> None:
         abort_job(self._prepared[job_id])

@@ -57,4 +57,6 @@ def _minus(instant_s: float | None, ahead_s: float) -> float | None:
 
 def _usage(measured: dict[str, Any]) -> Usage | None:
     known = {name: measured[name] for name in Usage._fields if name in measured}
+    if "fetched" in known:
+        known["fetched"] = tuple(sorted(known["fetched"].items()))
     return Usage(**known) if known else None

@@ -45,6 +45,7 @@ from sluice.engines.cluster.server_settings import ServerSettings, read_settings
 from sluice.engines.cluster.session import Kind, Session
 from sluice.engines.cluster.stream import Stream
 from sluice.engines.cluster.wire import BrokenConnection
+from sluice.engines.data_plane.node_data import NodeData
 from sluice.engines.lease import Lease
 from sluice.engines.local.agents import LocalAgent, node_folder, sweep
 from sluice.engines.local.scratch_lock import ScratchLock
@@ -62,10 +63,14 @@ ENDS = (b'{"report":"finished"', b'{"report":"failed"')
 
 
 class Stranger:
-    """A connection whose other side has not proved anything yet."""
+    """A connection whose other side has not proved anything yet.
 
-    def __init__(self, stream: Stream, key: bytes) -> None:
+    hosts: the addresses of this side and of the other one, as the connection has them.
+    """
+
+    def __init__(self, stream: Stream, key: bytes, hosts: tuple[str, str]) -> None:
         self.connection = Connection(stream)
+        self.hosts = hosts
         self.handshake = NodeHandshake(key)
         self.give_up_at_s = time.monotonic() + HANDSHAKE_S
         self.connection.send(self.handshake.hello)
@@ -85,6 +90,8 @@ class NodeServer:
         self._lock = ScratchLock(self._scratch)
         self._board = Poller()
         self._signals = Signals()
+        folder = node_folder(self._node, self._scratch)
+        self._data = NodeData(settings.node_id, folder, self._key, settings.data_host)
         self._strangers: list[Stranger] = []
         self._driver: Connection | None = None
         self._name: SessionName | None = None
@@ -99,6 +106,7 @@ class NodeServer:
         """Serve until the end; then nothing that was started here is left."""
         self._lock.take()
         sweep(node_folder(self._node, self._scratch))
+        self._data.start()
         self._board.watch_fd(self._listener.fileno(), self._accept)
         self._board.watch_fd(self._signals.fd, self._woken)
         try:
@@ -109,6 +117,7 @@ class NodeServer:
             if self._agent is not None:
                 self._end_agent(f"its node server ended: {self._over or 'it failed'}")
                 self._send_reports()
+            self._data.end()
             self._lock.release()
 
     def end_with(self, descriptor: int) -> None:
@@ -136,7 +145,9 @@ class NodeServer:
         if self._driver is not None and silent_s > self._settings.driver_lease_s / 2:
             _log(f"lost the driver: nothing arrived for {silent_s:.1f} s")
             self._close_driver()  # it may do better with another connection
-        if self._lease.pass_time(elapsed_s):
+        if data_ended := self._data.ended():
+            self._finish(data_ended)
+        elif self._lease.pass_time(elapsed_s):
             self._finish("no sign of the driver")
         elif self._session.kept_bytes > KEPT_BYTES_MAX:
             self._finish(f"the driver has not taken {self._session.kept_bytes} bytes of reports")
@@ -149,10 +160,11 @@ class NodeServer:
 
     def _accept(self) -> None:
         try:
-            accepted, _ = self._listener.accept()
+            accepted, peer = self._listener.accept()
+            hosts = accepted.getsockname()[0], peer[0]
         except OSError:  # it went away in the meantime
             return
-        stranger = Stranger(Stream(accepted, self._tls), self._key)
+        stranger = Stranger(Stream(accepted, self._tls), self._key, hosts)
         self._strangers.append(stranger)
         self._board.watch(stranger.connection.stream, lambda: self._listen_to(stranger))
         if len(self._strangers) > STRANGERS_MAX:
@@ -180,7 +192,7 @@ class NodeServer:
             self._check(introduction)
             self._close_driver()
             if introduction.session != self._name:
-                self._begin(introduction)
+                self._begin(introduction, stranger.hosts)
             self._session.resume(introduction.received)
         except BrokenConnection as error:
             _log(f"refuses session {introduction.session.rank}: {error}")
@@ -226,18 +238,20 @@ class NodeServer:
 
     # --- the session ------------------------------------------------------------------------------
 
-    def _begin(self, introduction: Introduction) -> None:
+    def _begin(self, introduction: Introduction, hosts: tuple[str, str]) -> None:
         """Start the agent of a session, or adopt that of the one before, which is over."""
-        if introduction.adopts and self._agent is not None:
-            kept, self._session = self._session.kept, Session()
-            self._name = introduction.session
-            for line in (UP, *self._ends, *kept):  # what is known already does no harm
-                self._session.put(line)
-            return
-        self._end_agent()
-        self._ends.clear()
-        self._name, self._session = introduction.session, Session()
+        is_adopted = introduction.adopts and self._agent is not None
+        if not is_adopted:
+            self._end_agent()
+            self._ends.clear()
+        kept, self._session = self._session.kept, Session()
+        self._name = introduction.session
         try:
+            self._data.grant(*hosts)
+            if is_adopted:
+                for line in (UP, *self._ends, *kept):  # what is known already does no harm
+                    self._session.put(line)
+                return
             self._agent = LocalAgent(self._node, self._scratch, None)
         except OSError as error:
             self._report_end(f"its agent could not be started: {error}")

@@ -18,7 +18,8 @@ class ServerSettings:
     """The settings of one node server. Lengths are in seconds; `node_server` says what they do.
 
     scratch: a folder for this server alone.  listen_fd: a socket that listens; without it the
-    server listens at `host` and `port`, where 0 is any free port.  certificate, key: PEM files;
+    server listens at `host` and `port`, where 0 is any free port.  data_host: where its data server
+    listens, at a free port.  certificate, key: PEM files;
     with them the server takes TLS connections only.
     """
 
@@ -28,6 +29,7 @@ class ServerSettings:
     listen_fd: int | None = None
     host: str = "127.0.0.1"
     port: int = 0
+    data_host: str = "127.0.0.1"
     certificate: str | None = None
     key: str | None = None
     driver_lease_s: float = 30.0
@@ -80,7 +82,7 @@ def read_settings(line: bytes) -> ServerSettings:
 
 def _problem(name: str, value: object) -> str:
     """What is wrong with a setting; "" if nothing is."""
-    if name in {"token", "node_id", "scratch", "host"}:
+    if name in {"token", "node_id", "scratch", "host", "data_host"}:
         is_good, wanted = isinstance(value, str) and value != "", "a text that is not empty"
     elif name in {"certificate", "key"}:
         is_good, wanted = value is None or isinstance(value, str), "the path of a file"

@@ -39,7 +39,7 @@ def preload(work: Mapping[str, Any]) -> None:
     It takes over the job's working folder and environment. Commands need no import. An exception
     of the user's module goes through: every attempt would raise it too.
     """
-    order = TaskSpec.from_json(work)
+    order = _on_this_node(TaskSpec.from_json(work))
     if order.step.python is not None:
         enter(order.folder, dict(order.env), inherits_env=order.inherits_env)
         # A change of the module is reported by each attempt, not by the interpreter's end.
@@ -56,7 +56,7 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
     Returns outputs (paths), counters, and shuffled_at_s (seconds since the start, or None).
     Raises WorkFailed. No process, thread or unfinished file of the attempt is left in any case.
     """
-    order = TaskSpec.from_json(work)
+    order = _on_this_node(TaskSpec.from_json(work))
     context = TaskContext(order, place)
     try:
         with context.at_work():
@@ -70,6 +70,15 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
     except (Exception, SystemExit) as error:
         raise _failure(error, context) from error
     return context.result()
+
+
+def _on_this_node(order: TaskSpec) -> TaskSpec:
+    """The task with its code on this node's disk. Raises WorkFailed."""
+    if order.plane is None:
+        return order
+    from sluice.engines.data_plane.code_copies import with_own_code
+
+    return with_own_code(order)
 
 
 def _run(context: TaskContext) -> None:

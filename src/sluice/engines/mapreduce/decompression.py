@@ -7,13 +7,12 @@ offset: every attempt would meet it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sluice.engines.mapreduce import splits
 from sluice.engines.mapreduce.errors import PermanentFailure
-from sluice.engines.mapreduce.splits import BLOCK_BYTES, Split
+from sluice.engines.mapreduce.splits import BLOCK_BYTES, Open, Split, open_here
 from sluice.ingest import decompression
 from sluice.ingest.decompression import Codec, Damaged
 from sluice.ingest.decompression import Piece as Block
@@ -43,7 +42,7 @@ def is_compressed(path: str) -> bool:
     return Path(path).suffix.lower() in _CODECS
 
 
-def blocks(split: Split) -> Iterator[Block]:
+def blocks(split: Split, open_file: Open = open_here) -> Iterator[Block]:
     """The bytes of a split, decompressed if its file is compressed.
 
     Raises OSError if the file cannot be read, FileChanged if it is not the version that was cut,
@@ -52,12 +51,11 @@ def blocks(split: Split) -> Iterator[Block]:
     # Only input files of the user may be compressed; a task writes plain part files.
     codec = None if split.made_by else codec_of(split.path)
     if codec is None:
-        yield from (Block(data, len(data)) for data in splits.blocks(split))
+        yield from (Block(data, len(data)) for data in splits.blocks(split, open_file))
         return
-    with splits.opened(split) as file:
-        number = file.fileno()
+    with splits.opened(split, open_file) as file:
         try:
-            yield from _gathered(decompression.pieces(lambda size: os.read(number, size), codec))
+            yield from _gathered(decompression.pieces(file.read, codec))
         except Damaged as error:
             raise PermanentFailure(
                 f"cannot read {split.path!r} as {codec.name}: damaged {error}"

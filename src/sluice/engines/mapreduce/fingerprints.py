@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
+
 DIGEST_BYTES_MAX = 64 << 20
 _SHELL_PUNCTUATION = re.compile(r"[\s;|&<()'\"`]+")
 
@@ -36,8 +38,8 @@ class InputVersion(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, path: str, found: os.stat_result) -> InputVersion:
-        """The version that `os.stat` found."""
+    def of(cls, path: str, found: os.stat_result | FoundVersion) -> InputVersion:
+        """The version that was found."""
         return cls(path, found.st_size, found.st_mtime_ns, found.st_ino)
 
 
@@ -50,7 +52,7 @@ class CodeVersion(NamedTuple):
     sha256: str | None
 
 
-def check_input(known: InputVersion, found: os.stat_result) -> None:
+def check_input(known: InputVersion, found: os.stat_result | FoundVersion) -> None:
     """Raise FileChanged if an input file is not the version that the run started with."""
     if found.st_size != known.size_bytes:
         change = _resized(known.size_bytes, found.st_size)
@@ -67,11 +69,15 @@ def input_changes(inputs: Iterable[InputVersion]) -> Iterator[str]:
     """One message for each input file that has changed."""
     for known in inputs:
         try:
-            check_input(known, Path(known.path).stat())
+            check_input(known, _found(known.path))
         except FileChanged as change:
             yield str(change)
         except OSError as error:
             yield gone("input", known.path, error)
+
+
+def _found(path: str) -> os.stat_result | FoundVersion:
+    return Store(path).version() if is_url(path) else Path(path).stat()
 
 
 def code_version(path: str, folder: str) -> CodeVersion:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from sluice.engines.data_plane.stores import HIDDEN, Store, is_url
 from sluice.engines.mapreduce.fingerprints import InputVersion
 from sluice.model.errors import InvalidInput
-
-HIDDEN = (".", "_")  # as in Hadoop: the `_SUCCESS` of an earlier job is not data
 
 
 def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[InputVersion]:
     """The version of every input file, in the order of the patterns, each file once.
 
     A pattern names a file, a folder (its regular files by name, without hidden ones), or is a glob
-    for such; it is relative to `folder`. Raises InvalidInput naming a pattern that matches nothing.
+    for such; it is relative to `folder`, or a URL. Raises InvalidInput naming a pattern that
+    matches nothing.
     """
     found: dict[str, InputVersion] = {}
-    for pattern in patterns:
+    for given in patterns:
+        pattern = given.removeprefix("file://")
+        if is_url(pattern):
+            found |= {one.path: one for one in _versions_at(pattern, where)}
+            continue
         paths = list(_matches(str(Path(folder, pattern).absolute())))
         if not paths:
             raise InvalidInput(
@@ -33,6 +38,18 @@ def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[Inp
             for file in _files_in(path) if path.is_dir() else [str(path)]:
                 found[file] = _version(file, where)
     return list(found.values())
+
+
+def _versions_at(pattern: str, where: str) -> list[InputVersion]:
+    """The versions of the files that a URL names."""
+    try:
+        found = Store(pattern).versions()
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, f"{pattern!r} matches no file")
+        return [InputVersion.of(url, version) for url, version in found.items()]
+    except OSError as error:
+        hint = getattr(error, "hint", "") or "give the URL of a file, of a folder, or a glob"
+        raise InvalidInput(f"input {error.strerror}", where=where, hint=hint) from error
 
 
 def _matches(pattern: str) -> Iterator[Path]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.core.codec import as_plain, from_plain
+from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.commit import ATTEMPTS, Staging, output_exists
 from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.fingerprints import (
@@ -223,6 +224,12 @@ def _run_of(job: Job) -> RunSpec:
 
 
 def _check_folder(run: RunSpec, where: str) -> None:
+    if is_url(run.output):
+        raise InvalidInput(
+            f"output {run.output!r} is a URL, and output is written to folders only",
+            where=where,
+            hint="name a folder, and copy it to the store afterwards",
+        )
     name = Path(run.output).name
     if not name or name == "..":
         raise InvalidInput(

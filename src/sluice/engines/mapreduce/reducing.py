@@ -33,15 +33,16 @@ def fetch(context: TaskContext) -> list[Path]:
     """
     fetched: list[Path] = []
     lost: list[tuple[Source, Exception]] = []
-    for number, source in enumerate(context.spec.sources):
-        target = context.folder / f"segment-{number:06}"
-        try:
-            if _fetch_one(context, source, target):
-                fetched.append(target)
-        except (OSError, SpillBroken, ValueError) as error:
-            if isinstance(error, OSError) and error.errno in OUR_DISK:
-                raise
-            lost.append((source, error))
+    for number, (source, target, segment) in enumerate(_segments(context)):
+        if isinstance(segment, Exception):
+            if isinstance(segment, OSError) and segment.errno in OUR_DISK:
+                raise segment
+            lost.append((source, segment))
+        elif segment.length:
+            fetched.append(target)
+            context.counters["shuffle_bytes"] += segment.length
+            context.counters["input_bytes"] += segment.length
+            context.counters["input_records"] += segment.records
         context.watch.fraction = FETCH_SHARE * (number + 1) / len(context.spec.sources)
     if lost:
         first, reason = lost[0]
@@ -54,19 +55,42 @@ def fetch(context: TaskContext) -> list[Path]:
     return fetched
 
 
-def _fetch_one(context: TaskContext, source: Source, target: Path) -> bool:
-    with Path(source.path).open("rb") as file:
+def _segments(context: TaskContext) -> Iterator[tuple[Source, Path, Segment | Exception]]:
+    """For each map: the file for its segment, and what was copied there, or why it cannot be."""
+    wanted = [
+        (source, context.folder / f"segment-{number:06}")
+        for number, source in enumerate(context.spec.sources)
+    ]
+    if context.exchange is None:
+        for source, target in wanted:
+            yield source, target, copied_segment(context, source.path, target)
+        return
+
+    def copied(path: str, target: Path) -> Segment | Exception:
+        return copied_segment(context, path, target)
+
+    found = context.exchange.segments(context.spec.task, wanted, copied, context.count_moved)
+    yield from ((*pair, segment) for pair, segment in zip(wanted, found, strict=True))
+
+
+def copied_segment(context: TaskContext, path: str, target: Path) -> Segment | Exception:
+    """The segment of this reduce in a spill file of this machine, copied; or why it cannot be."""
+    try:
+        return _copied(context, Path(path), target)
+    except (OSError, SpillBroken, ValueError) as error:
+        return error
+
+
+def _copied(context: TaskContext, path: Path, target: Path) -> Segment:
+    with path.open("rb") as file:
         segment = read_index(file)[context.spec.task]
         if not segment.length:
-            return False
+            return segment
         with target.open("wb") as copy:
             _copy(context, file, segment, copy)
     if file_crc(target) != segment.crc:
         raise SpillBroken("its bytes do not have the checksum that its index gives")
-    context.counters["shuffle_bytes"] += segment.length
-    context.counters["input_bytes"] += segment.length
-    context.counters["input_records"] += segment.records
-    return True
+    return segment
 
 
 def _copy(context: TaskContext, file: BinaryIO, segment: Segment, copy: BinaryIO) -> None:

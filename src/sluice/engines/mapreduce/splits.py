@@ -13,14 +13,19 @@ that was cut, both when it is opened and when the last byte has been read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import FileIO
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sluice.engines.mapreduce.fingerprints import FileChanged, InputVersion, check_input
+from sluice.engines.data_plane.ranged_file import RangedFile
+from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
+from sluice.engines.mapreduce.fingerprints import (
+    FileChanged,
+    InputVersion,
+    check_input,
+)
 
 BLOCK_BYTES = 1 << 20
 SCAN_BYTES = 1 << 16
@@ -32,6 +37,7 @@ class Split:
 
     made_by: (phase position, task) that wrote the file, if it is not an input of the user's.
     version: the file as it was when it was cut; None for files that a task wrote.
+    served: its name at the driver's data server, for a node that does not share the driver's disk.
     """
 
     path: str
@@ -39,6 +45,7 @@ class Split:
     end: int | None
     made_by: tuple[int, int] | None = None
     version: InputVersion | None = None
+    served: str | None = None
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Split:
@@ -50,6 +57,7 @@ class Split:
             end=record["end"],
             made_by=made_by and (made_by[0], made_by[1]),
             version=version and InputVersion(*version),
+            served=record.get("served"),
         )
 
 
@@ -65,24 +73,60 @@ def cut(file: InputVersion, split_bytes: int) -> Iterator[Split]:
         yield Split(path=file.path, start=start, end=end, version=file)
 
 
+class SplitFile(Protocol):
+    """The file of a split, wherever it is. All calls raise OSError."""
+
+    def seek(self, position: int, /) -> int:
+        """Go on from this byte."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
+    def version(self) -> os.stat_result | FoundVersion:
+        """The version that the file has now."""
+
+
+Open = Callable[[Split], AbstractContextManager[SplitFile]]
+
+
+class FileHere(FileIO):
+    """A file of this machine."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As of `FileIO`, which gives None for streams only."""
+        return super().read(size) or b""
+
+    def version(self) -> os.stat_result:
+        return os.fstat(self.fileno())
+
+
+def open_here(split: Split) -> AbstractContextManager[SplitFile]:
+    """The file of a split that is on this machine, or at a URL. Raises OSError."""
+    if is_url(split.path):
+        store = Store(split.path)
+        return nullcontext(RangedFile(store.read_range, store.version))
+    return FileHere(split.path)
+
+
 @contextmanager
-def opened(split: Split) -> Iterator[FileIO]:
+def opened(split: Split, open_file: Open = open_here) -> Iterator[SplitFile]:
     """The file of a split, to be read to the split's end.
 
+    open_file: opens it, wherever it is.
     Raises FileChanged if the file is not the version that was cut, before or after it was read.
     """
-    with Path(split.path).open("rb", buffering=0) as file:
+    with open_file(split) as file:
         _check(split, file)
         yield file
         _check(split, file)
 
 
-def _check(split: Split, file: FileIO) -> None:
+def _check(split: Split, file: SplitFile) -> None:
     if split.version is not None:
-        check_input(split.version, os.fstat(file.fileno()))
+        check_input(split.version, file.version())
 
 
-def owned_range(file: FileIO, start: int, end: int) -> tuple[int, int]:
+def owned_range(file: SplitFile, start: int, end: int) -> tuple[int, int]:
     """First byte of the first line that starts in the range, and the end of the last such line."""
     # Looking for the first start stops at the range's end: a line that is longer than many splits
     # is then read by its owner and its direct successors only, not by all that it covers.
@@ -92,7 +136,7 @@ def owned_range(file: FileIO, start: int, end: int) -> tuple[int, int]:
     return first, _line_start(file, end, None)
 
 
-def _line_start(file: FileIO, offset: int, limit: int | None) -> int:
+def _line_start(file: SplitFile, offset: int, limit: int | None) -> int:
     """The first line start at or after `offset`; `limit` or the file's end if none is before it."""
     if offset == 0:
         return 0
@@ -109,17 +153,17 @@ def _line_start(file: FileIO, offset: int, limit: int | None) -> int:
     return position
 
 
-def blocks(split: Split) -> Iterator[bytes]:
+def blocks(split: Split, open_file: Open = open_here) -> Iterator[bytes]:
     """The bytes that the split owns, unchanged, in blocks of any size.
 
     Raises OSError if the file cannot be read, and FileChanged if it is not what it was.
     """
-    with opened(split) as file:
-        planned_end = os.fstat(file.fileno()).st_size if split.end is None else split.end
+    with opened(split, open_file) as file:
+        planned_end = file.version().st_size if split.end is None else split.end
         position, end = owned_range(file, split.start, planned_end)
         file.seek(position)
         while position < end:
-            block = os.read(file.fileno(), min(BLOCK_BYTES, end - position))
+            block = file.read(min(BLOCK_BYTES, end - position))
             if not block:
                 _check(split, file)
                 raise FileChanged(f"file {split.path!r} became shorter while it was read")

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from subprocess import Popen
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from zlib import crc32
 
 from sluice.engines.mapreduce import decompression
@@ -26,9 +26,12 @@ from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFai
 from sluice.engines.mapreduce.fingerprints import FileChanged, check_code, gone
 from sluice.engines.mapreduce.process_group import ProcessGroup, Stream
 from sluice.engines.mapreduce.spill import Segment, checked_lines, write_index
-from sluice.engines.mapreduce.splits import Split
+from sluice.engines.mapreduce.splits import Open, Split, open_here
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.watch import Watch
+
+if TYPE_CHECKING:  # most runs need no network
+    from sluice.engines.data_plane.exchange import Exchange
 
 WORK_SHARE = 0.9  # progress of an attempt whose input is consumed; its output is still to come
 SORT_BYTES = 256 << 20
@@ -47,6 +50,7 @@ class TaskContext:
         self.watch = Watch(place, self._folder_path)
         self.processes = ProcessGroup(self.watch)
         self.outputs: list[str] = []
+        self.exchange = self._exchange()
         self.counters = dict.fromkeys(
             ("input_bytes", "output_bytes", "shuffle_bytes", "input_records", "output_records"), 0
         )
@@ -93,11 +97,20 @@ class TaskContext:
 
     def result(self) -> dict[str, Any]:
         """The result of an attempt that succeeded, for the engine."""
+        fetched = {} if self.exchange is None else {"fetched": self.exchange.fetched()}
         return {
             "outputs": self.outputs,
-            "counters": self.counters,
+            "counters": {**self.counters, **fetched},
             "shuffled_at_s": self.shuffled_at_s,
         }
+
+    def _exchange(self) -> Exchange | None:
+        """What moves data between nodes; None where all of them share a disk."""
+        if self.spec.plane is None:
+            return None
+        from sluice.engines.data_plane.exchange import Exchange
+
+        return Exchange(self.spec.plane, self.scratch)
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -114,8 +127,8 @@ class TaskContext:
         blames = [split.made_by] if split.made_by else []
         last, crc = b"\n", 0
         try:
-            end = Path(split.path).stat().st_size if split.end is None else split.end
-            for block, read_bytes in decompression.blocks(split):
+            end = self._end_of(split)
+            for block, read_bytes in decompression.blocks(split, self._open):
                 self._count_input(block, read_bytes, end - split.start)
                 last = block[-1:]
                 crc = crc32(block, crc) if blames else 0
@@ -133,12 +146,28 @@ class TaskContext:
             raise WorkFailed(f"cannot read {split.path!r}: {error.strerror}", blames) from error
         self.counters["input_records"] += last != b"\n"
 
+    @property
+    def _open(self) -> Open:
+        """How to open the file of a split."""
+        return open_here if self.exchange is None else self.exchange.open_served
+
+    def _end_of(self, split: Split) -> int:
+        if split.end is not None:
+            return split.end
+        with self._open(split) as file:
+            return file.version().st_size
+
     def _count_input(self, block: bytes, read_bytes: int, total_bytes: int) -> None:
         self.counters["input_bytes"] += read_bytes  # of the file, which may be compressed
         self.counters["input_records"] += block.count(b"\n")
         self.watch.moved_bytes += len(block)
         self._read_bytes += len(block)
         self._read_share = min(1.0, self.counters["input_bytes"] / total_bytes)
+        self.watch.check()
+
+    def count_moved(self, moved_bytes: int) -> None:
+        """Bytes that arrived from another node are a sign of life. Raises as `Watch.check`."""
+        self.watch.moved_bytes += moved_bytes
         self.watch.check()
 
     def measure_input(self, meter: Meter) -> None:
@@ -223,7 +252,7 @@ class TaskContext:
         os.replace(file.name, target)  # noqa: PTH105  # a rename that may overwrite
         self.counters["output_bytes"] = sum(segment.length for segment in segments)
         self.counters["output_records"] = sum(segment.records for segment in segments)
-        self.outputs = [str(target)]
+        self.outputs = [str(target) if self.exchange is None else self.exchange.place_of(target)]
 
     def open_spill(self) -> BinaryIO:
         """The map's output, to be written and then handed over."""
@@ -243,7 +272,8 @@ class TaskContext:
 
         Its final name holds its CRC32, for a map of a later step that reads it.
         """
-        writing = Path(self.spec.staging, f"{self.attempt_id}.writing")
+        folder = self.spec.staging if self.exchange is None else self.scratch
+        writing = Path(folder, f"{self.attempt_id}.writing")
         self.watch.add_file(writing)
         try:
             with _opened(writing) as file:
@@ -255,8 +285,11 @@ class TaskContext:
             self.counters["output_bytes"] = writing.stat().st_size
             lines = checked_lines(writing)
             self.counters["output_records"] = lines.total
-            part = writing.with_name(f"{self.attempt_id}-{lines.crc:08x}.part")
-            writing.rename(part)
+            part = Path(self.spec.staging, f"{self.attempt_id}-{lines.crc:08x}.part")
+            if self.exchange is None:
+                writing.rename(part)
+            else:
+                self.exchange.send_part(writing, self.spec.job_name, part.name)
         finally:
             writing.unlink(missing_ok=True)
         self.outputs = [str(part)]

@@ -24,6 +24,42 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFile:
+    """A file of the user's code: its path on the driver's machine, its digest, and its mode."""
+
+    path: str
+    sha256: str
+    mode: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """How a task on a node without the driver's disk gets its data: see `engines/data_plane`.
+
+    driver_port: of the driver's data server.  code: what the job's folder holds on the node.
+    folders: further folders that must exist there.  fetches, tries, compression: as in
+    `DataPlaneSettings`.
+    """
+
+    driver_port: int
+    code: tuple[CodeFile, ...] = ()
+    folders: tuple[str, ...] = ()
+    fetches: int = 4
+    tries: int = 5
+    compression: str = "auto"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Plane:
+        """What `to_json` and JSON made `record` of."""
+        code = tuple(CodeFile(**file) for file in record["code"])
+        return cls(**{**record, "code": code, "folders": tuple(record["folders"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """The user's code of one map and reduce pair, in one of three styles.
 
@@ -76,6 +112,7 @@ class TaskSpec:
     sources: for a reduce, the outputs of all maps, in task order.
     folder: the working folder of user code.  staging: where part files are written.
     env: names and values of the file.  inherits_env: whether they add to the whole environment.
+    plane: how to reach the data if the node does not share the driver's disk, else None.
     """
 
     job_id: str
@@ -93,6 +130,7 @@ class TaskSpec:
     split: Split | None = None
     sources: tuple[Source, ...] = ()
     code: tuple[CodeVersion, ...] = ()
+    plane: Plane | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `kind` names the runner for an agent."""
@@ -100,13 +138,14 @@ class TaskSpec:
         plain["step"] = _plain_step(self.step)
         plain["split"] = self.split and _shallow(self.split)
         plain["sources"] = [_shallow(source) for source in self.sources]
+        plain["plane"] = self.plane and self.plane.to_json()
         return {"kind": "mapreduce", **plain}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
         """The task that `to_json` made `record` of; other keys belong to the engine."""
         known = {name: record[name] for name in cls.__slots__}
-        split = known["split"]
+        split, plane = known["split"], known["plane"]
         return cls(
             **{
                 **known,
@@ -114,6 +153,7 @@ class TaskSpec:
                 "split": split and Split.from_json(split),
                 "sources": tuple(Source(**source) for source in known["sources"]),
                 "code": tuple(CodeVersion(*version) for version in known["code"]),
+                "plane": plane and Plane.from_json(plane),
             }
         )
 

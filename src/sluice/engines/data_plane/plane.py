@@ -1,0 +1,152 @@
+"""The driver's side of the data plane: what its data server serves, and what tasks learn of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sluice.engines.data_plane.access import DRIVER, Place, data_key
+from sluice.engines.data_plane.client import Client
+from sluice.engines.data_plane.code_copies import CODE
+from sluice.engines.data_plane.server import Served
+from sluice.engines.data_plane.server_process import DataServerProcess
+from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.data_plane.stores import is_url
+from sluice.engines.mapreduce.fingerprints import CodeVersion
+from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.engines.mapreduce.task_spec import CodeFile, Plane
+from sluice.model.errors import EngineUnavailable
+
+INPUT = "input"
+
+
+class DataPlane:
+    """Serves the driver's files to nodes that do not share its disk. Use it as a context.
+
+    prepared: all jobs of the run.  key: of the run's token.  host: the address at which the nodes
+    reach the driver; "" for all addresses of this machine.
+    """
+
+    def __init__(
+        self,
+        prepared: Iterable[PreparedJob],
+        key: bytes,
+        settings: DataPlaneSettings,
+        host: str = "127.0.0.1",
+    ) -> None:
+        self._prepared = {each.name: each for each in prepared}
+        self._key = data_key(key)
+        self._settings = settings
+        self._host = host
+        self._server: DataServerProcess | None = None
+        self._planes: dict[str, Plane] = {}
+
+    def __enter__(self) -> Self:
+        """Start the data server. Raises EngineUnavailable."""
+        try:
+            code = {name: _code_files(each) for name, each in self._prepared.items()}
+            self._server = DataServerProcess(self._served(code), self._host)
+        except OSError as error:
+            raise EngineUnavailable(
+                f"the data server of the driver cannot start: {error.strerror or error}"
+            ) from error
+        self._planes = {name: self._plane(name, files) for name, files in code.items()}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._server is not None:
+            self._server.end()
+
+    def added_to(self, work: Mapping[str, Any]) -> dict[str, Any]:
+        """The work of an attempt, for a node that shares nothing with the driver."""
+        plain = {**work, "plane": self._planes[work["job_name"]].to_json()}
+        split = work["split"]
+        if split and not is_url(split["path"]):
+            plain["split"] = {**split, "served": _served_name(work["job_name"], split)}
+        return plain
+
+    def drop(self, job_name: str, outputs: Iterable[str]) -> None:
+        """Remove the map output of a job that is over from the nodes, without waiting for them."""
+        places = {Place.of(output)[:2] for output in outputs if "://" in output}
+
+        def remove() -> None:
+            client = Client(self._key, tries=1)
+            for host, port in places:
+                try:
+                    client.remove(Place(host, port, f"data/{job_name}-"))
+                except OSError:
+                    continue  # the node is gone, with what it kept
+            client.close()
+
+        if places:
+            threading.Thread(target=remove, daemon=True).start()
+
+    def _served(self, code: Mapping[str, tuple[CodeFile, ...]]) -> Served:
+        jobs = self._prepared.values()
+        paths = {one.path for each in jobs for one in each.inputs if not is_url(one.path)}
+        inputs = {f"{INPUT}/{_digest(path)}": path for path in paths}
+        files = {f"{CODE}/{one.sha256}": one.path for found in code.values() for one in found}
+        return Served(
+            key=self._key,
+            node_id=DRIVER,
+            folders={each.name: str(each.staging.attempts) for each in jobs},
+            files={**inputs, **files},
+            taking=tuple(self._prepared),
+        )
+
+    def _plane(self, name: str, code: tuple[CodeFile, ...]) -> Plane:
+        assert self._server is not None
+        run = self._prepared[name].job.run
+        assert run is not None
+        return Plane(
+            driver_port=self._server.port,
+            code=code,
+            folders=(str(Path(run.folder).absolute()),),
+            fetches=self._settings.fetches_max,
+            tries=self._settings.fetch_tries,
+            compression=self._settings.fetch_compression,
+        )
+
+
+def _served_name(job_name: str, split: Mapping[str, Any]) -> str:
+    """Where the driver serves the file of a split."""
+    path: str = split["path"]
+    if split["made_by"]:
+        return f"{job_name}/{os.path.basename(path)}"  # noqa: PTH119  # for each task
+    return f"{INPUT}/{_digest(path)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()
+
+
+def _code_files(prepared: PreparedJob) -> tuple[CodeFile, ...]:
+    """The files of code that go to the nodes: those of the user, not installed programs."""
+    run = prepared.job.run
+    assert run is not None
+    folder = Path(run.folder).absolute()
+    return tuple(
+        _code_file(one)
+        for one in prepared.code
+        if one.sha256 is not None or Path(one.path).is_relative_to(folder)
+    )
+
+
+def _code_file(version: CodeVersion) -> CodeFile:
+    path, digest = Path(version.path), version.sha256
+    with path.open("rb") as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if digest is None:  # it was too large to be hashed for each comparison
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return CodeFile(path=str(path.absolute()), sha256=digest, mode=mode | stat.S_IWUSR)

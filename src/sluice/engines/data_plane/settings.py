@@ -1,0 +1,31 @@
+"""Settings of the data plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.model.settings import SettingsGroup, whole, word
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPlaneSettings(SettingsGroup):
+    """How nodes without a shared disk read from each other."""
+
+    fetches_max: int = whole(
+        4,
+        "the most map outputs that one reduce of a real run fetches at once from other nodes",
+        low=1,
+        high=64,
+    )
+    fetch_tries: int = whole(
+        5, "tries to fetch from another node before its map output counts as lost", low=1, high=100
+    )
+    fetch_compression: str = word(
+        "auto",
+        "compress map output between nodes of a real run: lz4 between machines (auto), always"
+        " lz4 or zstd, or never",
+        "auto",
+        "lz4",
+        "zstd",
+        "off",
+    )

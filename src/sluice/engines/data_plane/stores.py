@@ -1,0 +1,170 @@
+"""Files at URLs, through fsspec: s3, gs, hdfs, http and what else is installed for it.
+
+A file is known by its size, its time and its ETag, where the store gives them. It is read by
+ranges, each by one request. Credentials and endpoints are those of the environment, as the store's
+own library looks for them, and never part of a URL.
+
+No listing is cached, and each use has an object of its own: an attempt is forked, and the loops of
+the libraries do not survive a fork.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http"}
+HIDDEN = (".", "_")  # as in Hadoop: the `_SUCCESS` of an earlier job is not data
+
+
+class FoundVersion(NamedTuple):
+    """A file as it is now, where it is not on this machine; named as `os.stat` names it."""
+
+    st_size: int
+    st_mtime_ns: int
+    st_ino: int
+
+
+class StoreFailed(OSError):
+    """A store cannot be used, or not in this way; `hint` says what to do."""
+
+    def __init__(self, why: str, hint: str = "") -> None:
+        super().__init__(errno.EREMOTEIO, why)
+        self.hint = hint
+
+
+def is_url(path: str) -> bool:
+    """Whether it is not a plain path.
+
+    >>> is_url("s3://b/a"), is_url("a/b:c"), is_url("://")
+    (True, False, False)
+    """
+    return path.find("://") > 0
+
+
+class Store:
+    """The store of a URL. All calls raise OSError; FileNotFoundError if there is no such file."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._size_bytes: int | None = None
+        with _as_os_errors(url):
+            import fsspec
+
+            options = {"use_listings_cache": False, "skip_instance_cache": True}
+            self._files, self._path = fsspec.core.url_to_fs(url, **options)
+
+    def versions(self) -> dict[str, FoundVersion]:
+        """The present versions of all files that the URL names, by URL, in order.
+
+        It names a file, a folder (its files without hidden ones), or is a glob.
+        """
+        with _as_os_errors(self.url):
+            return {self._url(path): self._version(path) for path in self._matches()}
+
+    def version(self) -> FoundVersion:
+        """The present version of the file."""
+        with _as_os_errors(self.url):
+            found = self._version(self._path)
+        self._size_bytes = found.st_size
+        return found
+
+    def read_range(self, start: int, end: int) -> bytes:
+        """Bytes `start` up to `end`; fewer at the end of the file."""
+        size_bytes = self._size_bytes if self._size_bytes is not None else self.version().st_size
+        if start >= size_bytes:
+            return b""  # a range that is not there is an error for some stores
+        with _as_os_errors(self.url):
+            data: bytes = self._files.cat_file(self._path, start=start, end=min(end, size_bytes))
+            if len(data) > end - start:
+                raise _no_ranges(self.url)
+        return data
+
+    def _version(self, path: str) -> FoundVersion:
+        about = self._files.info(path)
+        if about.get("type") == "directory":
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if about.get("size") is None or not self._serves_ranges(path, about):
+            raise _no_ranges(self._url(path))
+        return FoundVersion(int(about["size"]), _mtime_ns(about), _etag_number(about))
+
+    def _serves_ranges(self, path: str, about: dict[str, Any]) -> bool:
+        if "http" not in self._files.protocol or about.get("partial") is True:
+            return True
+        # A server need not say so. One that cannot sends everything.
+        return about["size"] == 0 or len(self._files.cat_file(path, start=0, end=1)) == 1
+
+    def _matches(self) -> list[str]:
+        if not any(mark in self._path for mark in "*?["):
+            return self._in_folder() or [self._path]
+        found = self._files.glob(self._path, detail=True).items()
+        return [path for path, about in sorted(found) if about["type"] == "file"]
+
+    def _in_folder(self) -> list[str]:
+        """The files of the folder that the URL names, without hidden ones."""
+        if "http" in self._files.protocol:
+            return []  # a page with links is not a folder
+        if not self._files.isdir(self._path):
+            return []
+        found = self._files.ls(self._path, detail=True)
+        paths = [about["name"] for about in found if about["type"] == "file"]
+        return sorted(path for path in paths if not path.rpartition("/")[2].startswith(HIDDEN))
+
+    def _url(self, path: str) -> str:
+        return str(self._files.unstrip_protocol(path))
+
+
+@contextmanager
+def _as_os_errors(url: str) -> Iterator[None]:
+    """Inside, all that a store's library raises becomes an OSError with one clear line."""
+    scheme = url.partition("://")[0]
+    try:
+        yield
+    except StoreFailed:
+        raise
+    except ImportError as error:
+        extra = EXTRAS.get(scheme)
+        hint = f"pip install 'sluice[{extra}]'" if extra else f"install what {scheme} needs"
+        raise StoreFailed(f"{scheme}:// needs a package that is not installed", hint) from error
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, f"{url!r} is not there") from error
+    except PermissionError as error:
+        raise StoreFailed(f"{url!r} may not be read: {error}", _CREDENTIALS) from error
+    except OSError as error:
+        raise StoreFailed(f"{url!r}: {error.strerror or error}") from error
+    except Exception as error:  # the libraries have classes of their own, for each fault another
+        name = type(error).__name__
+        if "Credentials" in name:
+            raise StoreFailed(f"{url!r}: no credentials were found", _CREDENTIALS) from error
+        if isinstance(error, ValueError) and "rotocol not known" in str(error):
+            known = "use a path, or s3://, gs://, hdfs://, http://"
+            raise StoreFailed(f"{scheme}:// is not a known kind of store", known) from error
+        raise StoreFailed(f"{url!r}: {name}: {error}") from error
+
+
+def _no_ranges(url: str) -> StoreFailed:
+    return StoreFailed(f"the server of {url!r} does not serve parts of it", "download it first")
+
+
+_CREDENTIALS = "give credentials as the store's own tools take them, such as AWS_ACCESS_KEY_ID"
+
+
+def _mtime_ns(about: dict[str, Any]) -> int:
+    """When the file was written, as far as the store knows."""
+    for name in ("LastModified", "mtime", "updated", "modified", "created"):
+        value = about.get(name)
+        if isinstance(value, datetime):
+            return int(value.timestamp() * 1e9)
+        if isinstance(value, int | float):
+            return int(value * 1e9)
+    return 0
+
+
+def _etag_number(about: dict[str, Any]) -> int:
+    """A number for the content, where the store gives an ETag: it takes the place of an inode."""
+    tag = about.get("ETag") or about.get("etag") or about.get("ino") or ""
+    return int.from_bytes(hashlib.sha256(str(tag).encode()).digest()[:7]) if tag else 0

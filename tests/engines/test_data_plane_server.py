@@ -1,0 +1,228 @@
+"""Data servers and their clients: ranges, segments, checks, and what breaks on the way."""
+
+import contextlib
+import random
+import socket
+import threading
+from http.client import HTTPConnection
+
+import pytest
+
+from sluice.engines.data_plane.access import SIGNATURE, Place, data_key, signature
+from sluice.engines.data_plane.client import Client, Unanswered
+from sluice.engines.data_plane.server import Served
+from sluice.engines.data_plane.server_process import DataServerProcess
+from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, write_index
+
+KEY = data_key(b"k" * 32)
+WORDS = b"".join(b"word%d\t1\n" % (number % 50) for number in range(60_000))
+NOISE = random.Random(3).randbytes(400_000)
+
+
+class Breaking:
+    """Passes connections on to a port; each one of the first `breaks` ends after `limit` bytes
+    of the answer, or has the byte there changed.
+    """
+
+    def __init__(self, port, *, breaks, limit, flips=False):
+        self._port, self._limit, self._flips = port, limit, flips
+        self.connections, self._breaks = 0, breaks
+        self._open, self._threads = [], []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._run(self._accept)
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for end in self._open:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(10)
+        for end in self._open:
+            end.close()
+
+    def _run(self, target, *args):
+        self._threads.append(threading.Thread(target=target, args=args, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.connections += 1
+                server = socket.create_connection(("127.0.0.1", self._port))
+                self._open += [client, server]
+                self._run(self._pass, client, server)
+                is_broken = self.connections <= self._breaks
+                self._run(self._pass, server, client, self._limit if is_broken else None)
+
+    def _pass(self, source, target, limit=None):
+        passed = 0
+        with contextlib.suppress(OSError):
+            while data := bytearray(source.recv(1 << 16)):
+                if limit is not None and passed + len(data) > limit:
+                    if not self._flips:
+                        break
+                    data[limit - passed] ^= 1
+                    limit = None
+                target.sendall(data)
+                passed += len(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "data").mkdir()
+    (folder / "parts").mkdir()
+    with (folder / "data" / "a.spill").open("w+b") as file:
+        segments = []
+        for content, records in ((WORDS, 60_000), (b"", 0), (NOISE, 1)):
+            start = file.tell()
+            file.write(content)
+            (folder / "copy").write_bytes(content)
+            segments.append(Segment(start, len(content), records, file_crc(folder / "copy")))
+        write_index(file, segments)
+    (folder / "lines").write_bytes(b"one\ntwo\n")
+    process = DataServerProcess(
+        Served(
+            key=KEY,
+            node_id="n7",
+            folders={"data": str(folder / "data"), "job": str(folder / "parts")},
+            files={"input/x": str(folder / "lines")},
+            taking=("job",),
+        ),
+        "127.0.0.1",
+    )
+    yield folder, process.port
+    process.end()
+
+
+@pytest.fixture
+def client():
+    made = Client(KEY, tries=3)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def broken(served):
+    made = []
+
+    def start(**faults):
+        made.append(Breaking(served[1], **faults))
+        return made[-1]
+
+    yield start
+    for proxy in made:
+        proxy.close()
+
+
+def at(port, path):
+    return Place("127.0.0.1", port, path)
+
+
+def test_a_file_is_read_by_ranges_with_its_version(served, client):
+    folder, port = served
+    found = (folder / "lines").stat()
+
+    for start, end, wanted in ((0, 3, b"one"), (4, 100, b"two\n"), (8, 9, b""), (50, 60, b"")):
+        data, version = client.read_range(at(port, "input/x"), start, end)
+        assert data == wanted
+        assert version == (found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+def test_segments_arrive_whole_in_each_encoding(served, client, tmp_path, codec):
+    _, port = served
+    for number, content in enumerate((WORDS, b"", NOISE)):
+        segment = client.copy_segment(at(port, "data/a.spill"), number, tmp_path / "s", codec)
+        assert (tmp_path / "s").read_bytes() == content
+        assert segment.length == len(content)
+
+    # Words are sent compressed, noise is not.
+    moved = client.fetched["n7"]
+    everything = len(WORDS) + len(NOISE)
+    assert moved == everything if codec is None else len(NOISE) < moved < everything / 2 + 99_999
+
+
+def test_a_transfer_that_breaks_goes_on_where_it_was(served, client, broken, tmp_path):
+    proxy = broken(breaks=2, limit=300_000)
+    client.copy_segment(at(proxy.port, "data/a.spill"), 0, tmp_path / "s")
+
+    assert (tmp_path / "s").read_bytes() == WORDS
+    assert proxy.connections == 2  # the second connection had less than its limit to bring
+    assert client.fetched["n7"] == len(WORDS)
+
+
+def test_a_byte_that_changes_on_the_way_is_found(served, client, broken, tmp_path):
+    proxy = broken(breaks=1, limit=200_000, flips=True)
+    client.copy_segment(at(proxy.port, "data/a.spill"), 2, tmp_path / "s")
+
+    assert (tmp_path / "s").read_bytes() == NOISE
+    assert proxy.connections == 2
+
+
+def test_a_server_that_does_not_answer_is_given_up(served, client, broken, tmp_path):
+    proxy = broken(breaks=99, limit=10)
+    with pytest.raises(Unanswered, match=f"127.0.0.1:{proxy.port}: "):
+        client.copy_segment(at(proxy.port, "data/a.spill"), 0, tmp_path / "s")
+
+    assert proxy.connections == 3
+
+
+def test_what_is_gone_or_damaged_is_not_asked_for_again(served, client, tmp_path):
+    folder, port = served
+    with pytest.raises(FileNotFoundError):
+        client.copy_segment(at(port, "data/b.spill"), 0, tmp_path / "s")
+    (folder / "data" / "c.spill").write_bytes(b"not a spill")
+    with pytest.raises(SpillBroken, match="not map output"):
+        client.copy_segment(at(port, "data/c.spill"), 0, tmp_path / "s")
+
+
+@pytest.mark.parametrize("path", ["data/../lines", "data/%2e%2e/lines", "other/x", "lines", "data"])
+def test_nothing_else_is_served(served, client, path):
+    with pytest.raises(FileNotFoundError):
+        client.read_range(at(served[1], path), 0, 1)
+
+
+def test_a_request_without_the_token_is_refused(served):
+    with pytest.raises(PermissionError, match="token"):
+        Client(data_key(b"x" * 32), tries=1).read_range(at(served[1], "input/x"), 0, 1)
+    connection = HTTPConnection("127.0.0.1", served[1], timeout=10)
+    # The signature of one range is of no use for another.
+    signed = signature(KEY, "GET", "/input/x", {"Range": "bytes=0-1"})
+    headers = {SIGNATURE: signed, "Range": "bytes=0-7"}
+    connection.request("GET", "/input/x", headers=headers)
+    assert connection.getresponse().status == 403
+    connection.close()
+
+
+def test_a_part_file_is_taken_once_whole(served, client, broken, tmp_path):
+    folder, port = served
+    (tmp_path / "part").write_bytes(NOISE)
+    name = "job-1-0-1-e1-0123abcd.part"
+    client.send_file(at(port, f"job/{name}"), tmp_path / "part")
+    client.send_file(at(port, f"job/{name}"), tmp_path / "part")
+
+    assert (folder / "parts" / name).read_bytes() == NOISE
+    assert [path.name for path in (folder / "parts").iterdir()] == [name]
+    for path in ("data/x-0123abcd.part", "job/plain"):
+        with pytest.raises(PermissionError):
+            client.send_file(at(port, path), tmp_path / "part")
+
+
+def test_files_of_a_job_that_is_over_are_removed(served, client):
+    folder, port = served
+    for name in ("j1-0-0.spill", "j1-0-1.spill", "j2-0-0.spill"):
+        (folder / "data" / name).write_bytes(b"")
+    client.remove(at(port, "data/j1-"))
+
+    assert {path.name for path in (folder / "data").glob("j*")} == {"j2-0-0.spill"}
+    with pytest.raises(PermissionError):
+        client.remove(at(port, "job/j1-"))

@@ -1,0 +1,161 @@
+"""Inputs at URLs: a real S3 server and a web server on this machine."""
+
+import http.server
+import threading
+
+import pytest
+from tests.engines.work_runs import SPLIT_WORDS, SUM, counted, job_in, run_job, write_input
+
+from sluice.engines.data_plane.stores import Store, is_url
+from sluice.engines.mapreduce.layout import prepare
+from sluice.engines.mapreduce.splits import blocks
+from sluice.model.errors import InvalidInput
+
+LINES = "".join(f"the line {number % 7} of\n" for number in range(500))
+
+
+@pytest.fixture(scope="module")
+def server():
+    from moto.server import ThreadedMotoServer
+
+    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    made.start()
+    yield "http://{}:{}".format(*made.get_host_and_port())
+    made.stop()
+
+
+@pytest.fixture
+def bucket(server, monkeypatch):
+    """Puts objects into an S3 bucket of this machine."""
+    import botocore.session
+
+    for name, value in (
+        ("ENDPOINT_URL", server),
+        ("ACCESS_KEY_ID", "test"),
+        ("SECRET_ACCESS_KEY", "test"),
+        ("DEFAULT_REGION", "us-east-1"),
+        ("EC2_METADATA_DISABLED", "true"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    client = botocore.session.get_session().create_client("s3")
+    client.create_bucket(Bucket="box")
+
+    def put(name, text):
+        client.put_object(Bucket="box", Key=name, Body=text.encode())
+
+    yield put
+    for one in client.list_objects_v2(Bucket="box").get("Contents", ()):
+        client.delete_object(Bucket="box", Key=one["Key"])
+    client.close()
+
+
+def words(folder, *patterns, **more):
+    return job_in(folder, input=patterns, mapper=SPLIT_WORDS, reducer=SUM, split_bytes=3000, **more)
+
+
+@pytest.mark.slow
+def test_words_of_a_bucket_are_counted_as_those_of_a_folder(bucket, tmp_path):
+    texts = [LINES, LINES[:1234], "a last line"]
+    for number, text in enumerate(texts):
+        bucket(f"in/file-{number}", text)
+    bucket("in/_SUCCESS", "")
+    (tmp_path / "here").mkdir()
+    write_input(tmp_path / "here", *texts)
+    (tmp_path / "there").mkdir()
+    wanted = run_job(words(tmp_path / "here", "in"), tmp_path / "here")
+
+    there = run_job(words(tmp_path / "there", "s3://box/in"), tmp_path / "there")
+    assert there == wanted
+    assert counted(there)["line"] == 500 + LINES[:1234].count("line") + 1
+
+
+def test_folders_globs_and_files_of_a_bucket_give_the_same_splits(bucket, tmp_path):
+    for name in ("in/a.txt", "in/b.txt", "in/.hidden", "in/more/c.txt"):
+        bucket(name, LINES)
+
+    def found(pattern):
+        return [one.path for one in prepare(words(tmp_path, pattern)).inputs]
+
+    assert found("s3://box/in") == ["s3://box/in/a.txt", "s3://box/in/b.txt"]
+    assert found("s3://box/in/*.txt") == ["s3://box/in/a.txt", "s3://box/in/b.txt"]
+    assert found("s3://box/in/more/c.txt") == ["s3://box/in/more/c.txt"]
+    prepared = prepare(words(tmp_path, "s3://box/in"))
+    assert len(prepared.splits) == 2 * -(-len(LINES) // 3000)
+    assert b"".join(b for one in prepared.splits for b in blocks(one)).decode() == 2 * LINES
+
+
+def test_an_object_that_changes_is_found_before_and_while_it_is_read(bucket, tmp_path):
+    bucket("in", LINES)
+    prepared = prepare(words(tmp_path, "s3://box/in"))
+    assert prepared.changes() == []
+    bucket("in", LINES.replace("line", "LINE"))  # the same size
+
+    assert [message for message in prepared.changes() if "s3://box/in" in message]
+    with pytest.raises(Exception, match="has changed since the run started"):
+        list(blocks(prepared.splits[0]))
+
+
+def refusal(tmp_path, url):
+    with pytest.raises(InvalidInput) as refused:
+        prepare(words(tmp_path, url))
+    return str(refused.value)
+
+
+def test_what_is_not_there_or_not_known_is_one_message(bucket, tmp_path):
+    assert "'s3://box/none' is not there" in refusal(tmp_path, "s3://box/none")
+    assert "'s3://box/*.none' matches no file" in refusal(tmp_path, "s3://box/*.none")
+    assert "'s3://other/x' is not there" in refusal(tmp_path, "s3://other/x")
+    assert "s4:// is not a known kind of store" in refusal(tmp_path, "s4://b/x")
+    assert "needs a package that is not installed" in refusal(tmp_path, "abfs://b/x")
+
+
+def test_missing_credentials_are_one_message(bucket, tmp_path, monkeypatch):
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(f"AWS_{name}")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+
+    message = refusal(tmp_path, "s3://box/in")
+    assert "no credentials were found" in message
+    assert "AWS_ACCESS_KEY_ID" in message
+
+
+def test_a_web_server_without_ranges_is_refused(tmp_path):
+    class Plain(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(tmp_path))
+
+        def log_message(self, *args):
+            """Requests are not logged."""
+
+    (tmp_path / "lines").write_text(LINES)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Plain) as web:
+        thread = threading.Thread(target=web.serve_forever)
+        thread.start()
+        try:
+            message = refusal(tmp_path, f"http://127.0.0.1:{web.server_address[1]}/lines")
+        finally:
+            web.shutdown()
+            thread.join()
+    assert "does not serve parts of it" in message
+
+
+def test_a_file_url_is_a_plain_path(tmp_path):
+    write_input(tmp_path, LINES)
+    (version,) = prepare(words(tmp_path, f"file://{tmp_path}/in/file-0")).inputs
+    assert version.path == str(tmp_path / "in" / "file-0")
+
+
+def test_an_output_at_a_url_is_refused(tmp_path):
+    write_input(tmp_path, LINES)
+    with pytest.raises(InvalidInput, match="output 's3://box/out' is a URL"):
+        prepare(words(tmp_path, "in", output="s3://box/out"))
+
+
+def test_a_file_of_this_machine_is_read_as_a_store_reads_it(tmp_path):
+    (tmp_path / "a").write_text(LINES)
+    store = Store(f"file://{tmp_path}/a")
+
+    assert store.read_range(4, 8) == b"line"
+    assert store.read_range(len(LINES) - 2, len(LINES) + 9) == b"f\n"
+    assert store.version().st_size == len(LINES)
+    assert not is_url(str(tmp_path))
