@@ -100,10 +100,11 @@ def test_long_term_drf_in_the_scheduler_gives_back_what_was_lent():
       ]}"""
     load = sluice.parse_workload(file)
 
-    def tasks(policy):
-        result = sluice.simulate(load, tasks=policy, settings={"shared": "dominant"})
+    def tasks(policy, **options):
+        result = sluice.simulate(load, tasks=policy, settings={"shared": "dominant", **options})
         started = starts(result)
         return tuple(sum(at_s < 20 for at_s in started[name]) for name in "AB")
 
     assert (45, 45) == tasks("mlrf")
-    assert (54, 36) == tasks("ltrf")
+    assert (54, 36) == tasks("ltrf") == tasks("karma")
+    assert (45, 45) == tasks("karma", alpha=0), "a guaranteed half of the dominant shares"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sluice.api.sources import Source, read_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LeftoversName, SharingPolicyName
@@ -15,6 +17,7 @@ LEFTOVERS = ("keep", "drop")
 _READ_BY = {
     "discount_price": ("mlrf", "ltrf"),
     "par": ("ltrf",),
+    "round_steps": ("ltrf",),
     "alpha": ("karma",),
     "initial_credits": ("karma",),
     "half_life_steps": ("decay",),
@@ -31,6 +34,7 @@ def share(
     initial_credits: float | None = None,
     half_life_steps: float | None = None,
     par: bool = False,
+    round_steps: int | None = None,
     whole_units: bool = False,
     misreports: bool = False,
 ) -> ShareResult:
@@ -42,6 +46,7 @@ def share(
     initial_credits: karma's credits for each unit of weight (default: enough for all steps).
     half_life_steps: steps after which decay counts use half (default 4).
     par: charge a member that becomes active late (ltrf).  whole_units: one unit at a time.
+    round_steps: steps after which ltrf forgets use (default: never).
     misreports: also search for what each member could gain by reporting other demands.
     Raises InvalidInput naming field and member.
 
@@ -63,8 +68,9 @@ def share(
         "alpha": alpha,
         "initial_credits": initial_credits,
         "half_life_steps": half_life_steps,
+        "round_steps": round_steps,
     }
-    numbers = {name: value for name, value in given.items() if value is not None}
+    numbers: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
     options = SharingOptions(
         policy=policy,
         keeps_leftovers=leftovers == "keep",
@@ -72,10 +78,11 @@ def share(
         is_whole=whole_units,
         **numbers,
     )
-    if par and whole_units:
-        raise InvalidInput(
-            "par is given together with whole_units", where="par", hint="give one of the two"
-        )
+    for name in ("par", "round_steps"):
+        if whole_units and (numbers | {"par": par}).get(name):
+            raise InvalidInput(
+                f"{name} is given together with whole_units", where=name, hint="give one of the two"
+            )
     workload = read_workload(source)
     if workload.capacity is None:
         raise InvalidInput(

@@ -104,6 +104,24 @@ def test_the_first_step_of_the_long_term_rule_is_the_memoryless_one():
         assert first[0] == first[1]
 
 
+def test_each_round_divides_as_a_trace_of_its_own():
+    """S-LTMM: use and charges are forgotten; one endless round is F-LTMM."""
+    for seed in range(50):
+        capacity, demands = random_demands(seed)
+        steps = len(demands[0])
+        in_rounds = problem(capacity, demands, round_steps=2, charges_late=True)
+        apart = [
+            divided
+            for k in range(0, steps, 2)
+            for divided in allocations(
+                problem(capacity, [row[k : k + 2] for row in demands], charges_late=True)
+            )
+        ]
+        assert allocations(in_rounds) == apart, f"seed {seed}"
+        endless = problem(capacity, demands, round_steps=steps)
+        assert allocations(endless) == allocations(problem(capacity, demands))
+
+
 def test_floating_point_follows_the_exact_rule():
     """Beyond some size numbers are floats; they must divide as the fractions do."""
     for seed in range(50):

@@ -37,6 +37,14 @@ def test_bunching_pays_under_a_discount_only(busy, price, best):
         assert (4.0, best) == (row["honest"], row["best"])
 
 
+def test_rounds_of_one_step_leave_nothing_to_bunch_for(busy):
+    """Use is forgotten at each step, so that nothing lent is ever returned."""
+    rules = ShareRules(price=0.5, round_s=STEP_S)
+    found = FairnessResult.of(busy, "ltyarn", period_s=STEP_S, misreports=True, rules=rules)
+
+    assert [0.0] * 3 == [row["gain"] for row in found.document()["misreports"].values()]
+
+
 def test_without_a_shared_part_karma_leaves_nothing_to_gain(busy):
     found = FairnessResult.of(
         busy, "karma", period_s=STEP_S, misreports=True, rules=ShareRules(alpha=0.0)

@@ -45,6 +45,15 @@ def share(
         bool,
         typer.Option("--par", help="Charge a member that becomes active late (ltrf)."),
     ] = False,
+    round_steps: Annotated[
+        int | None,
+        typer.Option(
+            "--round-steps",
+            metavar="N",
+            show_default=False,
+            help="Steps after which use is forgotten (ltrf; default: never).",
+        ),
+    ] = None,
     alpha: Annotated[
         float | None,
         _number_option(
@@ -93,6 +102,7 @@ def share(
         initial_credits=initial_credits,
         half_life_steps=half_life_steps,
         par=par,
+        round_steps=round_steps,
         whole_units=whole_units,
         misreports=misreports,
     )

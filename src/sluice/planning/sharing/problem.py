@@ -32,6 +32,7 @@ class SharingOptions:
     half_life_steps: steps after which `decay` counts use half.
     charges_late: a member that becomes active late starts with the most that an active member has
     used for its weight (PAR, equation 10).
+    round_steps: steps after which `ltrf` forgets use and charges (S-LTMM); None for never (F-LTMM).
     is_whole: hand out whole units, one at a time.
     """
 
@@ -42,6 +43,7 @@ class SharingOptions:
     initial_credits: float | None = None
     half_life_steps: float = 4.0
     charges_late: bool = False
+    round_steps: int | None = None
     is_whole: bool = False
 
     def __post_init__(self) -> None:
@@ -54,6 +56,9 @@ class SharingOptions:
         _check("alpha", self.alpha, 0 <= self.alpha <= 1, "give a number from 0 to 1")
         _check("half_life_steps", self.half_life_steps, 0 < self.half_life_steps < math.inf,
                "give a number above 0")  # fmt: skip
+        steps = self.round_steps
+        if steps is not None:
+            _check("round_steps", steps, steps >= 1, "give a whole number of 1 or more")
         credits_given = self.initial_credits
         if credits_given is not None:
             _check("initial_credits", credits_given, 0 <= credits_given < math.inf,

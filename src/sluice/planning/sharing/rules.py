@@ -57,17 +57,25 @@ class LongTermRule:
 
     A borrowed unit counts `discount_price`. With `charges_late` a member that is active for the
     first time after others starts at the greatest use by weight among the active ones (PAR).
+    With `round_steps` a new round begins from nothing after that many steps.
     """
 
     def __init__(self, problem: SharingProblem) -> None:
         self._problem = problem
         self._shares = problem.shares
-        zero = problem.capacity * 0
         self._price = problem.number(problem.options.discount_price)
-        self._used: list[Number] = [zero] * len(problem.names)
-        self._charges: list[Number | None] = [None] * len(problem.names)
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        zero, members = self._problem.capacity * 0, len(self._problem.names)
+        self._steps = 0  # of this round
+        self._used: list[Number] = [zero] * members
+        self._charges: list[Number | None] = [None] * members
 
     def divide(self, demands: Sequence[Number]) -> list[Number]:
+        if self._steps == self._problem.options.round_steps:
+            self._begin_round()
+        self._steps += 1
         if self._problem.options.charges_late:
             self._charge_newcomers(demands)
         rows = zip(demands, self._problem.weights, self._used, self._shares, strict=True)

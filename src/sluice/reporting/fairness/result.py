@@ -142,7 +142,7 @@ def _misreports(
 def _options(policy: str, rules: ShareRules, step_s: float) -> SharingOptions:
     """The rules of a run for steps of a length."""
     own = rules.initial_credits
-    half_life_s = rules.half_life_s
+    half_life_s, round_s = rules.half_life_s, rules.round_s
     return SharingOptions(
         policy=policy,
         discount_price=rules.price,
@@ -150,4 +150,5 @@ def _options(policy: str, rules: ShareRules, step_s: float) -> SharingOptions:
         initial_credits=None if own is None else own / step_s,
         half_life_steps=_HALF_LIFE_STEPS if half_life_s is None else half_life_s / step_s,
         charges_late=rules.charges_idle,
+        round_steps=None if round_s is None else max(1, round(round_s / step_s)),
     )
