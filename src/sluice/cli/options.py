@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 from sluice.cli import completion
 from sluice.model.errors import InvalidInput
@@ -38,6 +39,27 @@ def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], i
         return number
 
     return read
+
+
+def count(
+    flag: str,
+    text: str,
+    *,
+    low: int = 0,
+    high: int = 10**6,
+    panel: str | None = None,
+    shows_default: bool = False,
+) -> OptionInfo:
+    """An option for a whole number. text: its help.  low, high: as for `whole`."""
+    made: OptionInfo = typer.Option(
+        flag,
+        metavar="N",
+        parser=whole(flag, low=low, high=high),
+        show_default=shows_default,
+        help=text,
+        rich_help_panel=panel,
+    )
+    return made
 
 
 def number(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -16,27 +16,10 @@ from sluice.cli.files import Files
 if TYPE_CHECKING:
     from sluice.reporting.calibration.result import CalibrationReport
 
-Store = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        show_default=False,
-        help="Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
-    ),
-]
-
 
 @app.command()
 def calibrate(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.profile_names,
-            help="One profile; default: all.",
-        ),
-    ] = None,
+    name: history_options.ProfileOrAll = None,
     *,
     leave_out: Annotated[
         str,
@@ -46,10 +29,8 @@ def calibrate(
             help="Left out of each prediction: the run, its whole setting, or nothing.",
         ),
     ] = "run",
-    level: Annotated[
-        float, typer.Option(metavar="SHARE", help="Level of the prediction intervals, e.g. 0.9.")
-    ] = 0.9,
-    store: Store = None,
+    level: history_options.Level = 0.9,
+    store: history_options.Store = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -117,7 +98,7 @@ def profile_run(
             help="Disk throughput; needed to estimate each task's disk demand.",
         ),
     ] = None,
-    store: Store = None,
+    store: history_options.Store = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Run each job alone at several slot counts, report the best, and store the measurements.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
@@ -155,32 +155,9 @@ def explain(
             metavar="ID", show_default=False, help="Job to explain, if there are several."
         ),
     ] = None,
-    log_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            autocompletion=completion.log_formats,
-            help="Format of the log.",
-        ),
-    ] = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            show_default=False,
-            help="Set an option of the log's format; repeatable.",
-        ),
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            show_default=False,
-            help="Profile store: a path or postgresql://... (default: SLUICE_STORE).",
-        ),
-    ] = None,
+    log_format: history_options.LogFormat = "auto",
+    settings: history_options.LogSet = None,
+    store: history_options.Store = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a finished run took that long: critical path, skew, idle slots, advice.

@@ -62,33 +62,33 @@ def order(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--evaluations", low=1, high=_EVALUATIONS_MAX),
-            show_default=False,
-            help="Number of orders to evaluate; equal seeds then give equal answers.",
-            rich_help_panel=_BUDGET,
+        given.count(
+            "--evaluations",
+            "Number of orders to evaluate; equal seeds then give equal answers.",
+            low=1,
+            high=_EVALUATIONS_MAX,
+            panel=_BUDGET,
         ),
     ] = None,
     seed: given.Seed = 0,
     map_slots: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--map-slots", low=1, high=10**7),
-            show_default=False,
-            help="Map slots (default: those of the file; a file of job lines has none).",
-            rich_help_panel=_CLUSTER,
+        given.count(
+            "--map-slots",
+            "Map slots (default: those of the file; a file of job lines has none).",
+            low=1,
+            high=10**7,
+            panel=_CLUSTER,
         ),
     ] = None,
     reduce_slots: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--reduce-slots", low=1, high=10**7),
-            show_default=False,
-            help="Reduce slots (default: those of the file).",
-            rich_help_panel=_CLUSTER,
+        given.count(
+            "--reduce-slots",
+            "Reduce slots (default: those of the file).",
+            low=1,
+            high=10**7,
+            panel=_CLUSTER,
         ),
     ] = None,
     out: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -20,7 +20,7 @@ from sluice.model.errors import InvalidInput
 if TYPE_CHECKING:
     from sluice.reporting.plan.result import PlanResult
 
-_CHOICE, _MACHINES, _MODEL, _FILES = "Use a plan", "Machines", "Model", "Files"
+_CHOICE, _MACHINES, _MODEL, _FILES = "Use a plan", history_options.MACHINES, "Model", "Files"
 _PLANS_MAX = 10**9
 _ALL, _NONE = "all", "none"
 
@@ -60,12 +60,12 @@ def plan(
     ] = _ALL,
     choose: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--choose", low=1, high=_PLANS_MAX),
-            show_default=False,
-            help="Write the workload with the allocation of plan N; 1 is the fastest.",
-            rich_help_panel=_CHOICE,
+        given.count(
+            "--choose",
+            "Write the workload with the allocation of plan N; 1 is the fastest.",
+            low=1,
+            high=_PLANS_MAX,
+            panel=_CHOICE,
         ),
     ] = None,
     out: Annotated[
@@ -86,15 +86,7 @@ def plan(
             rich_help_panel=_CHOICE,
         ),
     ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRICES",
-            show_default=False,
-            help='Price list of VM types; "example" is a list shipped with Sluice.',
-            rich_help_panel=_MACHINES,
-        ),
-    ] = None,
+    prices: history_options.Prices = None,
     rent: Annotated[
         str,
         typer.Option(

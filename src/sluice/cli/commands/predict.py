@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 
-_MACHINES = "Machines and prices"
 _COUNT_MAX = 10**6
 _BYTES_MAX = 10**18
 
@@ -30,65 +29,32 @@ def predict(
         ),
     ] = None,
     *,
-    from_log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from-log",
-            metavar="PATH",
-            show_default=False,
-            help="Use the runs in this log, or folder of logs; repeatable.",
-        ),
-    ] = None,
+    from_log: history_options.RunsFromLog = None,
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
     slots: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--slots", low=1, high=_COUNT_MAX),
-            show_default=False,
-            help="Slots of each stage (default: those of FILE's cluster, or of the newest run).",
-            rich_help_panel=_MACHINES,
+        given.count(
+            "--slots",
+            "Slots of each stage (default: those of FILE's cluster, or of the newest run).",
+            low=1,
+            high=_COUNT_MAX,
+            panel=history_options.MACHINES,
         ),
     ] = None,
     vms: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--vms", low=1, high=_COUNT_MAX),
-            show_default=False,
-            help="Number of VMs, instead of slots.",
-            rich_help_panel=_MACHINES,
+        given.count(
+            "--vms",
+            "Number of VMs, instead of slots.",
+            low=1,
+            high=_COUNT_MAX,
+            panel=history_options.MACHINES,
         ),
     ] = None,
-    vm_type: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TYPE",
-            autocompletion=completion.vm_types,
-            show_default=False,
-            help="Type of the VMs, from the price list.",
-            rich_help_panel=_MACHINES,
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRICES",
-            show_default=False,
-            help='Price list of VM types; "example" is a list shipped with Sluice.',
-            rich_help_panel=_MACHINES,
-        ),
-    ] = None,
-    rent: Annotated[
-        str,
-        typer.Option(
-            metavar="TERM",
-            autocompletion=completion.one_of("reserved", "on-demand", "spot"),
-            help="Rental term: reserved, on-demand or spot.",
-            rich_help_panel=_MACHINES,
-        ),
-    ] = "on-demand",
+    vm_type: history_options.VmType = None,
+    prices: history_options.Prices = None,
+    rent: history_options.RentTerm = "on-demand",
     input_bytes: Annotated[
         int | None,
         typer.Option(
@@ -98,17 +64,8 @@ def predict(
             help="Input size (default: that of the newest run).",
         ),
     ] = None,
-    level: Annotated[
-        float, typer.Option(metavar="SHARE", help="Level of the prediction intervals, e.g. 0.9.")
-    ] = 0.9,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            show_default=False,
-            help="Profile store: a path or postgresql://... (default: SLUICE_STORE).",
-        ),
-    ] = None,
+    level: history_options.Level = 0.9,
+    store: history_options.Store = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -23,14 +23,6 @@ _NAMES = "Names"
 _DAYS_MAX = 10**5
 _NEED_NAME = frozenset({"--forget", "--forget-run", "--rename", "--merge"})
 
-Store = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        show_default=False,
-        help="Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
-    ),
-]
 
 Export = Annotated[
     str | None,
@@ -97,25 +89,9 @@ def import_(
         typer.Argument(metavar="PATH...", show_default=False, help="Logs, or folders of logs."),
     ],
     *,
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            autocompletion=completion.log_formats,
-            help="Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim or sluice.",
-        ),
-    ] = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            show_default=False,
-            help="Set an option of a format; profile='regex -> name' names profiles; repeatable.",
-        ),
-    ] = None,
-    store: Store = None,
+    format_: history_options.LogFormat = "auto",
+    settings: history_options.LogSet = None,
+    store: history_options.Store = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Import the runs of log files into the profile store.
@@ -153,15 +129,7 @@ def _print_imported(imported: Imported) -> None:
 
 @app.command()
 def profiles(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            show_default=False,
-            autocompletion=completion.profile_names,
-            help="One profile; default: all.",
-        ),
-    ] = None,
+    name: history_options.ProfileOrAll = None,
     *,
     export: Export = None,
     keep_runs: KeepRuns = None,
@@ -170,7 +138,7 @@ def profiles(
     forget_run: ForgetRun = None,
     rename: Rename = None,
     merge: Merge = None,
-    store: Store = None,
+    store: history_options.Store = None,
     as_json: given.AsJson = False,
 ) -> int:
     """List all stored profiles, or the runs of one profile.

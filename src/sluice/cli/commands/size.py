@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import completion
+from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 
-_MACHINES = "Machines and prices"
 _HISTORY = "History"
 _NODES_MAX = 10**5
 _DRAWS_MAX = 10**5
@@ -23,16 +22,7 @@ _DRAWS_MAX = 10**5
 def size(
     file: given.FileOrLog = None,
     *,
-    from_log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from-log",
-            metavar="PATH",
-            show_default=False,
-            help="Make a night of the runs in this log, or folder of logs; repeatable.",
-            rich_help_panel="Instead of FILE",
-        ),
-    ] = None,
+    from_log: history_options.RunsFromLog = None,
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
     deadline_s: Annotated[
@@ -71,53 +61,41 @@ def size(
             autocompletion=completion.vm_types,
             show_default=False,
             help="Type of the nodes in the price list, or any (default: the node or VM of FILE).",
-            rich_help_panel=_MACHINES,
+            rich_help_panel=history_options.MACHINES,
         ),
     ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRICES",
-            show_default=False,
-            help='Price list of VM types (default with --vm-type: "example").',
-            rich_help_panel=_MACHINES,
-        ),
-    ] = None,
-    rent: Annotated[
-        str,
-        typer.Option(
-            metavar="TERM",
-            autocompletion=completion.one_of("reserved", "on-demand", "spot"),
-            help="Rental term: reserved, on-demand or spot.",
-            rich_help_panel=_MACHINES,
-        ),
-    ] = "on-demand",
+    prices: history_options.Prices = None,
+    rent: history_options.RentTerm = "on-demand",
     reserved_vms: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--reserved-vms", high=_NODES_MAX),
-            show_default=False,
-            help="Reserved VMs; the others are on demand (default: prices.reserved_vms of FILE).",
-            rich_help_panel=_MACHINES,
+        given.count(
+            "--reserved-vms",
+            "Reserved VMs; the others are on demand (default: prices.reserved_vms of FILE).",
+            low=0,
+            high=_NODES_MAX,
+            panel=history_options.MACHINES,
         ),
     ] = None,
     nodes_max: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--nodes-max", low=1, high=_NODES_MAX),
-            help="The largest size to try.",
-            rich_help_panel=_MACHINES,
+        given.count(
+            "--nodes-max",
+            "The largest size to try.",
+            low=1,
+            high=_NODES_MAX,
+            panel=history_options.MACHINES,
+            shows_default=True,
         ),
     ] = 1000,
     tasks: given.Tasks = "fifo",
     draws: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--draws", low=1, high=_DRAWS_MAX),
-            help="Nights to simulate for each size.",
+        given.count(
+            "--draws",
+            "Nights to simulate for each size.",
+            low=1,
+            high=_DRAWS_MAX,
+            shows_default=True,
         ),
     ] = 100,
     seed: given.Seed = 0,

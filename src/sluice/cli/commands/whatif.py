@@ -92,19 +92,20 @@ def whatif(
     ] = None,
     containers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--containers", low=1, high=10**7),
-            show_default=False,
-            help="Containers of the cluster (default: those of the history).",
+        given.count(
+            "--containers",
+            "Containers of the cluster (default: those of the history).",
+            low=1,
+            high=10**7,
         ),
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            parser=given.whole("--seeds", low=1),
-            help="Simulations of each configuration; all but the first resample the history.",
+        given.count(
+            "--seeds",
+            "Simulations of each configuration; all but the first resample the history.",
+            low=1,
+            shows_default=True,
         ),
     ] = 10,
     settings: given.Set = None,

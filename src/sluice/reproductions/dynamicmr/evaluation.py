@@ -30,6 +30,13 @@ EVALUATION = Evaluation(
     },
     minutes={
         "fig-4.9": 0.03,
+        "fig-4.10": 1.08,
+        "fig-4.11": 0.46,
+        "fig-4.12": 1.53,
+        "fig-4.13": 0.29,
+        "fig-4.15": 0.95,
+        "fig-4.16": 0.87,
+        "fig-4.17": 1.19,
     },
     left_out={
         "seconds": (
