@@ -69,7 +69,7 @@ WRONG_WORDS = [
     (["compare", "small.yaml", "--schedulers", ",,"], ["--schedulers"]),
     (["compare", "small.yaml", "--schedulers", "fifo,fare"], ["'fare'", "fair"]),
     (["compare", "small.yaml", "--schedulers", "mr+fifo"], ["--release", "'mr'"]),
-    (["run", "small.yaml", "--engine", "rai"], ["--engine", "'rai'", "local"]),
+    (["run", "small.yaml", "--engine", "rai"], ["--engine", "'rai'", "ray"]),
     (["run", "small.yaml", "--nodes", "0"], ["--nodes", "'0'", "from 1"]),
     (["run", "small.yaml", "--map-slots", "two"], ["--map-slots", "'two'"]),
     (["run", "small.yaml", "--reduce-slots", "-1"], ["--reduce-slots", "'-1'"]),

@@ -1,6 +1,7 @@
 """JSON lines between processes, however they are cut on the way."""
 
 import os
+import socket
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +63,14 @@ def test_sending_to_nobody_is_no_error():
 
 def test_a_line_that_is_no_message_is_an_empty_one():
     assert [{}, {}, {}] == [parsed(line) for line in (b"", b"no json", b"[1]")]
+
+
+def test_the_reset_of_a_socket_is_its_end():
+    here, there = socket.socketpair()
+    here.send(b"never read")
+    there.close()
+    receiver = Channel(here.detach(), None)
+
+    assert receiver.lines() == []
+    assert receiver.is_at_end
+    receiver.close()
