@@ -1,6 +1,7 @@
 """Inputs at URLs: a real S3 server and a web server on this machine."""
 
 import http.server
+import socket
 import threading
 
 import pytest
@@ -137,6 +138,15 @@ def test_a_web_server_without_ranges_is_refused(tmp_path):
             web.shutdown()
             thread.join()
     assert "does not serve parts of it" in message
+
+
+def test_a_server_that_cannot_be_reached_is_one_message(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    message = refusal(tmp_path, f"http://127.0.0.1:{port}/lines")
+
+    assert "cannot be reached" in message
+    assert "\n" not in message
 
 
 def test_a_file_url_is_a_plain_path(tmp_path):

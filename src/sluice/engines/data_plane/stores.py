@@ -131,11 +131,13 @@ def _as_os_errors(url: str) -> Iterator[None]:
         hint = f"pip install 'sluice[{extra}]'" if extra else f"install what {scheme} needs"
         raise StoreFailed(f"{scheme}:// needs a package that is not installed", hint) from error
     except FileNotFoundError as error:
+        if "Connect" in type(error.__cause__).__name__:
+            raise StoreFailed(f"{url!r} cannot be reached: {_one_line(error.__cause__)}") from error
         raise FileNotFoundError(errno.ENOENT, f"{url!r} is not there") from error
     except PermissionError as error:
-        raise StoreFailed(f"{url!r} may not be read: {error}", _CREDENTIALS) from error
+        raise StoreFailed(f"{url!r} may not be read: {_one_line(error)}", _CREDENTIALS) from error
     except OSError as error:
-        raise StoreFailed(f"{url!r}: {error.strerror or error}") from error
+        raise StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}") from error
     except Exception as error:  # the libraries have classes of their own, for each fault another
         name = type(error).__name__
         if "Credentials" in name:
@@ -143,7 +145,11 @@ def _as_os_errors(url: str) -> Iterator[None]:
         if isinstance(error, ValueError) and "rotocol not known" in str(error):
             known = "use a path, or s3://, gs://, hdfs://, http://"
             raise StoreFailed(f"{scheme}:// is not a known kind of store", known) from error
-        raise StoreFailed(f"{url!r}: {name}: {error}") from error
+        raise StoreFailed(f"{url!r}: {name}: {_one_line(error)}") from error
+
+
+def _one_line(error: object) -> str:
+    return (str(error).strip().splitlines() or ["no message"])[0]
 
 
 def _no_ranges(url: str) -> StoreFailed:
