@@ -106,3 +106,42 @@ def test_real_jobs_have_vms_to_themselves(place):
     assert 0 == code
     assert {4} == {row["vms"] for row in rows.values()}
     assert first["finished_at_s"] <= second["started_at_s"]
+
+
+def test_a_real_job_that_no_pool_can_serve_is_refused_with_an_offer(place):
+    write(
+        place,
+        job("a", 10, predictions={"small": {"4": 20}}),
+        job("b", 100, predictions={"small": {"4": 20}}),
+    )
+    code, ran = place.document("--tasks", "vm-pools", "--admission", "vm-pools")
+    refused = ran["vm_pools"]["refused"]["a"]
+
+    assert 1 == code
+    assert {"a": "refused", "b": "done"} == {
+        name: one["state"] for name, one in ran["jobs"].items()
+    }
+    assert refused["least_deadline_at_s"] == pytest.approx(refused["at_s"] + 20)
+    assert "the least deadline that would be accepted" in place.sluice("why", "a")[1]
+    assert not (place.folder / "out/a").exists()
+
+
+def test_real_pools_change_their_sizes(place):
+    """The second job has to take large VMs, which are dearer: all units become small VMs."""
+    small, both = {"small": {"4": 30}}, {"small": {"4": 30}, "large": {"2": 50}}
+    write(
+        place,
+        job("a", 58, predictions=both),
+        job("b", 58, predictions=both),
+        job("c", 300, predictions=small, submitted_at_s=3),
+        job("d", 300, predictions=small, submitted_at_s=3),
+        reconfigure={"window_s": 1, "beta": 1.5, "vm_change_server_s": 0.1},
+    )
+    code, ran = place.document("--tasks", "vm-pools", "--set", "vm_reconfigure=true")
+    changes = [one for one in ran["vm_pools"]["reconfigurations"] if one["done"]]
+
+    assert 0 == code
+    assert {"small": 8, "large": 0} == changes[0]["vms"]
+    assert {"a": "small", "b": "large", "c": "small", "d": "small"} == {
+        name: row["vm_type"] for name, row in ran["vm_pools"]["jobs"].items()
+    }

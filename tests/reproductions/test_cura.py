@@ -126,6 +126,67 @@ def test_more_servers_do_not_lower_the_success():
     assert rates[0] < rates[-1]
 
 
+# --- the same with 1,000 jobs, as many as the spec has --------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mean_s", [100, 200])
+def test_half_the_servers_are_enough_for_a_thousand_light_jobs(mean_s):
+    """Acceptance (ii), (iii): on half of the fewer servers of the two baselines."""
+    problem = drawn(mean_deadline_s=mean_s, jobs=1000)
+    servers = min(per_job(problem).servers, dedicated(problem).servers) // 2
+    ours = vm_aware(on_servers(problem, servers, figures.matched_shares(problem)))
+
+    assert () == ours.missed
+    assert [] == over_capacity(ours)
+    starts = {one.job.order: one.started_at_s or 0.0 for one in ours.outcomes}
+    assert all(starts[job.order] >= job.submitted_at_s for job in problem.jobs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean_s", "servers"), [(100, 75), (200, 67)])
+def test_a_thousand_jobs_need_more_servers_with_equal_pools(mean_s, servers):
+    """Acceptance (v). The spec has 68 and 61 with matched pools, found by its prototype."""
+    problem = drawn(mean_deadline_s=mean_s, jobs=1000)
+
+    assert first_miss(on_servers(problem, servers, figures.matched_shares(problem))) is None
+    assert first_miss(on_servers(problem, servers, figures.EQUAL)) is not None
+
+
+@pytest.mark.slow
+def test_more_servers_do_not_lower_the_success_of_a_thousand_jobs():
+    """Acceptance (vi): mean of three seeds, within 1 %."""
+    problems = [drawn(seed, mean_deadline_s=200, jobs=1000) for seed in range(3)]
+    rates = [
+        1 - sum(len(vm_aware(_matched(one, servers)).missed) for one in problems) / 3000
+        for servers in (40, 60, 80)
+    ]
+
+    assert all(after >= before - 0.01 for before, after in pairwise(rates))
+    assert rates[0] < rates[-1]
+
+
+def _matched(problem, servers):
+    return on_servers(problem, servers, figures.matched_shares(problem))
+
+
+def test_clusters_by_job_need_more_servers_for_the_same_success():
+    rows = made("success").rows
+
+    assert [row["per-job"] for row in rows] == sorted(row["per-job"] for row in rows)
+    assert all(row["per-job"] <= row["vm-aware"] for row in rows if row["vm-aware"] > 0.99)
+    assert 1.0 == rows[-1]["per-job"] == rows[-1]["vm-aware"]
+
+
+def test_the_pool_manager_makes_equal_pools_cheaper():
+    rows = {row["pools"]: row for row in made("pool-manager").rows}
+    equal, changed = rows["equal"], rows["equal, then reconfigured"]
+
+    assert changed["changes"] > 0 == equal["changes"]
+    assert changed["server-s per job"] < equal["server-s per job"]
+    assert changed["met"] >= equal["met"]
+
+
 def test_the_least_servers_are_proven():
     """Each smaller number was replayed, and misses the job that is named."""
     from sluice.planning.pools.least_servers import least_servers

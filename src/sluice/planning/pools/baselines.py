@@ -7,7 +7,9 @@ only where no configuration can meet it. Source: Cura, spec section 5.5.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
+from sluice.planning.pools.packing import servers_needed
 from sluice.planning.pools.problem import PoolJob, PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule, peak_servers
 
@@ -25,6 +27,27 @@ def per_job(problem: PoolProblem) -> PoolSchedule:
         outcomes=outcomes,
         servers=peak_servers(outcomes, problem, before_s=boot_s),
     )
+
+
+def per_job_on(problem: PoolProblem, servers: int) -> PoolSchedule:
+    """As `per_job`, on so many servers: a job whose cluster does not fit at its arrival is lost."""
+    boot_s, kept, lost = problem.pools.boot_s, per_job(problem), "no server was free at its arrival"
+    held: list[tuple[float, int, int]] = []  # (end, pool, VMs)
+    outcomes = {one.job.order: one for one in kept.outcomes}
+    for one in sorted(kept.outcomes, key=lambda it: (it.job.arrives_at_s, it.job.order)):
+        if one.option is None or one.started_at_s is None or one.finished_at_s is None:
+            continue
+        held = [each for each in held if each[0] > one.started_at_s - boot_s]
+        counts = [0] * len(problem.types)
+        counts[one.option.pool] += one.option.vms
+        for _, pool, vms in held:
+            counts[pool] += vms
+        if servers_needed(counts, problem.units, problem.server_units) > servers:
+            outcomes[one.job.order] = PoolOutcome(job=one.job, why=lost)
+        else:
+            held.append((one.finished_at_s, one.option.pool, one.option.vms))
+    listed = tuple(outcomes[job.order] for job in problem.jobs)
+    return replace(kept, outcomes=listed, servers=servers)
 
 
 def dedicated(problem: PoolProblem) -> PoolSchedule:

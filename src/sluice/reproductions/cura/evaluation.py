@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.reproductions.cura import appendix_b, figures, table_6
+from sluice.reproductions.cura import appendix_b, figures, pool_manager, table_6
 from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(
@@ -16,6 +16,7 @@ EVALUATION = Evaluation(
         "table-6-schedules": table_6.schedules_on_new_pools,
         "mean-deadlines": figures.mean_deadlines,
         "pool-mixes": figures.pool_mixes,
+        "pool-manager": pool_manager.changes_while_running,
         "prediction-error": figures.prediction_error,
         "success": figures.success,
         "sizes": figures.sizes,
@@ -29,6 +30,7 @@ EVALUATION = Evaluation(
         "reconfiguration": 0.01,
         "mean-deadlines": 0.17,
         "pool-mixes": 0.42,
+        "pool-manager": 0.1,
         "prediction-error": 0.03,
         "success": 0.02,
         "sizes": 0.15,
