@@ -95,6 +95,18 @@ def test_validate_tells_what_it_understood(small):
     assert answer.err == "Next: sluice simulate small.yaml\n"
 
 
+def test_validate_counts_one_slot_and_one_job_as_one(tmp_path):
+    job = {"id": "words", "reduces": {"tasks": 1}, "run": {"input": ["."], "output": "out"}}
+    job["run"]["mapper"] = "cat"
+    cluster = {"map_slots": 2, "reduce_slots": 1}
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"version": 1, "cluster": cluster, "jobs": [job]}))
+    answer = sluice("validate", str(path))
+
+    assert "2 map slots and 1 reduce slot\n" in answer.out
+    assert "of 1 job unknown" in answer.out
+
+
 @pytest.mark.parametrize(
     ("change", "warning"),
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
 from sluice.model.job import SlotKind
-from sluice.reporting.formatting import count, duration, shortened, visible
+from sluice.reporting.formatting import count, counted, duration, shortened, visible
 from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
     if overview.makespan_lower_s is not None:
         yield "makespan", f"at least {duration(overview.makespan_lower_s)}, whatever the schedule"
     if overview.unmeasured:
-        told = f"of {count(overview.unmeasured)} jobs unknown: they can be run, not simulated"
+        told = (
+            f"of {counted(overview.unmeasured, 'job')} unknown: the file can be run, not simulated"
+        )
         yield "lengths", told
     if workload.settings:
         yield "settings", _listed([f"{key}={value}" for key, value in workload.settings.items()])
@@ -63,9 +65,9 @@ def _used(overview: Overview) -> list[SlotKind]:
 
 
 def _cluster(cluster: Cluster) -> str:
-    slots = [f"{count(cluster.slots(kind))} {kind.value} slots" for kind in _typed(cluster)]
+    slots = [counted(cluster.slots(kind), f"{kind.value} slot") for kind in _typed(cluster)]
     containers = sum(node.containers for node in cluster.nodes)
-    slots += [f"{count(containers)} containers"] * bool(containers)
+    slots += [counted(containers, "container")] * bool(containers)
     room = " and ".join(slots) or "no slots, resources only"
     if cluster.is_totals:
         return room
