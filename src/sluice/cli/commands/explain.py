@@ -13,6 +13,7 @@ from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
@@ -181,6 +182,7 @@ def explain(
             help="Profile store: a path or postgresql://... (default: SLUICE_STORE).",
         ),
     ] = None,
+    plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a finished run took that long: critical path, skew, idle slots, advice.
@@ -190,7 +192,10 @@ def explain(
     from sluice.api.diagnosis import explain as diagnose
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
 
+    files = Files.checked(subject, plot=plot)
     found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
+    if plot is not None:
+        files.save(found.plot())
     if as_json:
         print_document(found.document())
     else:
