@@ -151,12 +151,12 @@ def test_a_deadline_beyond_the_hour_is_told_on_both_streams(files):
     assert "deadline_s is 4000" in json.loads(answer.out)["warnings"][0]
 
 
-def test_the_curve_is_told_when_asked_for(files):
-    told = document("g4.yaml", "--curve")["curve"]
+def test_the_document_has_the_curve(files):
+    told = document("g4.yaml")["curve"]
 
     assert [0.0, 6.0, 20.0] == [corner["reserved_vms"] for corner in told]
     assert [330.0, 258.0, 160.0] == [corner["cost_usd"] for corner in told]
-    assert "curve" not in document("g4.yaml")
+    assert told == document("g4.yaml", "--curve")["curve"]
 
 
 def test_people_get_tables_in_eighty_columns(files):

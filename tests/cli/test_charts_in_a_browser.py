@@ -153,7 +153,6 @@ def test_the_overview_sets_the_window_of_time_and_follows_it(chromium, page):
     quarter = (whole[1] - whole[0]) / 4
     assert chosen == pytest.approx([quarter, 3 * quarter], rel=0.03)
     assert chosen == domain(chromium, "view_4")
-    keep(chromium, "run-brushed")
 
     # Dragged to the right, it shows a later time of the same length.
     chromium.wait_for(f"{BRUSH}.width > {0.45 * width}")
@@ -273,3 +272,30 @@ def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     chromium.wheel(*at, -300, ctrl=True)
     chromium.wait_for(f"{DOMAIN.format(view='view_1')}[1] < {whole[1]}")
     assert [] == [text for text in chromium.console if "uses Vega" not in text]
+
+
+@pytest.mark.parametrize("kind", ["explain", "pools", "capacity"])
+def test_charts_of_other_kinds_fit_in_both_modes(kind, chromium, tmp_path):
+    """No text is cut, and nothing is wider than the window, on a phone and on a wide screen."""
+    examples = Path(__file__).parents[2] / "examples"
+    subject = {
+        "explain": examples / "nightly" / "application_1762131600_0001.gz",
+        "pools": examples / "vm-pools.yaml",
+        "capacity": examples / "deadlines.yaml",
+    }[kind]
+    answer = sluice(kind, subject, "--plot", tmp_path / f"{kind}.html")
+    assert 0 == answer.code, answer.err
+    for width, scheme in ((390, "dark"), (1920, "light")):
+        opened(chromium, tmp_path / f"{kind}.html", width)
+        chromium.prefer(scheme)
+        chromium.wait_for(f"{PLOT_WIDTH} <= {width} && {PLOT_WIDTH} > {width - 120}")
+        keep(chromium, f"{kind}-{width}-{scheme}")
+        edges = chromium.value(
+            "[...document.querySelectorAll('#chart svg text')]"
+            ".map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+        )
+
+        assert chromium.value(OVERFLOW) <= 0
+        assert 0 <= min(left for left, _ in edges)
+        assert max(right for _, right in edges) <= width
+        assert [] == [text for text in chromium.console if "uses Vega" not in text]

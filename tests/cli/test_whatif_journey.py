@@ -6,6 +6,8 @@ import random
 from tests.cli.terminal import sluice
 from tests.ingest.scheduler_configs.configs import FAIR, KUEUE, YUNIKORN
 
+from sluice.reporting.report.document_charts import charts_of
+
 OLD = """<?xml version="1.0"?>
 <configuration>
   <property><name>yarn.scheduler.capacity.root.queues</name><value>etl,adhoc</value></property>
@@ -53,11 +55,21 @@ def test_from_a_history_to_a_file_and_its_difference(tmp_path, monkeypatch):
     exported = (tmp_path / "out.xml").read_text()
     assert "Roll back" in exported
 
-    found = json.loads(sluice(*words, "--file", "jobs.json", "--json").out)
+    told = sluice(*words, "--file", "jobs.json", "--json", "--plot", "plot.json").out
+    found = json.loads(told)
     adhoc = found["queues"]["root.adhoc"]
     assert ["root.adhoc"] == found["winners"]
     assert adhoc["new"]["wait_s"]["p95"] < adhoc["old"]["wait_s"]["p95"]
     assert adhoc["difference"]["wait_s_p95"]["high"] < 0
+
+    # The chart shows these figures, and a report draws the same one.
+    plotted = json.loads((tmp_path / "plot.json").read_text())
+    (row,) = [
+        one for one in plotted["vconcat"][1]["data"]["values"] if one["queue"] == "root.adhoc"
+    ]
+    assert 1000 * adhoc["difference"]["wait_s_p95"]["mean"] == row["mean"]
+    assert "waits less" == row["verdict"]
+    assert [json.loads(json.dumps(one.spec)) for one in charts_of(found, "it")] == [plotted]
     assert {"jobs", "wait_s", "slowdown"} <= adhoc["old"].keys()
     assert found["unknown_keys"]
 

@@ -31,6 +31,14 @@ def test_a_document_is_shown_by_the_units_in_its_names():
     assert "provenance" not in shown
 
 
+def test_a_spread_has_the_unit_of_its_measure():
+    shown = document_html({"rows": [{"makespan_s": 61.0, "makespan_s_sd": 8.5, "missed": []}]})
+
+    assert '<th class="number">makespan sd</th>' in shown
+    assert "0:08.5" in shown
+    assert "<td>–</td>" in shown
+
+
 def test_a_name_is_text():
     shown = document_html(DOCUMENT)
 

@@ -47,9 +47,9 @@ def report(
     """
     more = [one if isinstance(one, Chart) else _chart(one) for one in charts]
     if not isinstance(source, str | Path):
-        own = [source.plot()] if isinstance(source, RunResult) else []
+        plot = getattr(source, "plot", None)
         document = dict(source.document())
-        own = own or charts_of(document, "the result")
+        own = [plot()] if callable(plot) else charts_of(document, "the result")
         return ResultReport(title=title or "Result", charts=(*own, *more), result=document)
     if str(source) != STDIN and not Path(source).exists():
         result, name = _recorded(str(source)), str(source)

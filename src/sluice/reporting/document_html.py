@@ -8,6 +8,7 @@ in charts.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from sluice.reporting.formatting import NOTHING, clock, count, money, shortened,
 ROWS_MAX = 20
 _SCALARS = (str, int, float, bool, type(None))
 _TEXTS_MAX = 12  # of a list within a cell
-_LEFT_OUT = frozenset({"provenance"})  # where the document has one, its reader is told elsewhere
+# A page has the provenance in its footer, and the others as a chart.
+_LEFT_OUT = frozenset({"provenance", "schedule", "wait_s_by_percent"})
 
 
 class DocumentTable(NamedTuple):
@@ -128,6 +130,8 @@ def cell(name: str, value: object) -> str:
     if isinstance(value, int | float):
         return _number(name, value)
     if isinstance(value, list | tuple):
+        if not value:
+            return NOTHING
         texts = [cell(name, one) for one in value[:_TEXTS_MAX]]
         return ", ".join([*texts, *([f"and {len(value) - _TEXTS_MAX} more"] if value[_TEXTS_MAX:]
                                     else [])])  # fmt: skip
@@ -135,13 +139,17 @@ def cell(name: str, value: object) -> str:
 
 
 def _number(name: str, value: float) -> str:
-    if name.endswith(("_usd", "_usd_min", "_usd_max")):
+    name = _SPREAD.sub("", name)
+    if name.endswith("_usd"):
         return money(value)
     if name.endswith("_bytes"):
         return size(value)
-    if name.endswith("_s") and "_per_" not in name and "_server_" not in name:
+    if name == "s" or (name.endswith("_s") and "_per_" not in name and "_server_" not in name):
         return clock(value)
     return count(value) if isinstance(value, int) else f"{value:,.5g}"
+
+
+_SPREAD = re.compile(r"_(sd|min|max)$")  # of a measure, in its unit
 
 
 def _unit(name: str, key: str) -> str:
@@ -157,6 +165,8 @@ def _flat(row: Mapping[str, object]) -> dict[str, object]:
     """A row for a table: nested mappings of values as columns, other nested values as counts."""
     found: dict[str, object] = {}
     for name, value in row.items():
+        if name in _LEFT_OUT:
+            continue
         if isinstance(value, Mapping):
             if _is_flat(value):
                 unit = next((one for one in ("_s", "_usd", "_bytes") if name.endswith(one)), "")
@@ -177,6 +187,11 @@ def _words(name: str) -> str:
     >>> _words("total_response_s"), _words("cost_usd")
     ('total response', 'cost')
     """
+    if name == "s":
+        return "time"
+    spread = _SPREAD.search(name)
+    if spread is not None:
+        return f"{_words(name[: spread.start()])} {spread[1]}"
     for unit in ("_s", "_usd", "_bytes"):
         if name.endswith(unit) and not name.endswith(f"_per{unit}"):
             name = name.removesuffix(unit)

@@ -14,11 +14,11 @@ def result():
 
 
 def lines_of(view):
-    return view["layer"][0]["data"]["values"]
+    return view["layer"][1]["data"]["values"]
 
 
 def goals_of(view):
-    return view["layer"][1]["data"]["values"]
+    return view["layer"][2]["data"]["values"]
 
 
 def test_utility_and_slots_share_the_time_axis(result):

@@ -71,8 +71,7 @@ def capacity(
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if as_json:
-        extra = {"curve": result.curve_document()} if curve else {}
-        print_document(workload.noted(result.document() | extra))
+        print_document(workload.noted(result.document()))
     else:
         _print_plan(result, has_curve=curve)
         workload.talk()

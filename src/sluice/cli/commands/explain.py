@@ -13,6 +13,7 @@ from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
@@ -158,6 +159,7 @@ def explain(
     log_format: history_options.LogFormat = "auto",
     settings: history_options.LogSet = None,
     store: history_options.Store = None,
+    plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a finished run took that long: critical path, skew, idle slots, advice.
@@ -167,7 +169,10 @@ def explain(
     from sluice.api.diagnosis import explain as diagnose
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
 
+    files = Files.checked(subject, plot=plot)
     found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
+    if plot is not None:
+        files.save(found.plot())
     if as_json:
         print_document(found.document())
     else:

@@ -126,6 +126,7 @@ def whatif(
             help="Write the new queues as capacity-scheduler.xml, and print the difference.",
         ),
     ] = None,
+    plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Simulate a history under other queues: who waits less, and who waits longer.
@@ -138,7 +139,7 @@ def whatif(
     from sluice.cli.progress import steps
 
     workload = _workload(file, history, history_format, history_set)
-    files = Files.checked(config, export=export)
+    files = Files.checked(config, export=export, plot=plot)
     configs = api.QueueConfigs.read(config, against, yarn_site)
     notes: list[str] = []
     with steps(f"simulating {seeds} seeds") as shown:
@@ -160,6 +161,8 @@ def whatif(
     diff = configs.diff()
     if export is not None:
         files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
+    if plot is not None:
+        files.save(found.plot())
     if as_json:
         shown_diff = {"diff": diff} if export or suggest else {}
         print_document(workload.noted(found.document() | shown_diff))

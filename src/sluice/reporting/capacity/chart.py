@@ -6,12 +6,12 @@ second shows the accepted and refused jobs of each class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from sluice.planning.capacity.plan import CapacityPlan
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.readings import Band, readings
 from sluice.reporting.charts.theme import (
     BLUE,
     FAINT,
@@ -31,34 +31,44 @@ CORNERS_MAX = 500
 CLASSES_MAX = 25
 _NEAR_AXIS = 0.4  # of the width: left of a mark there, its text would cross the axis
 _HEIGHT, _LANE, _NAME_LETTERS = 260, 20, 18
+_READINGS = 80  # bands under the pointer
 
 
-def capacity_chart(plan: CapacityPlan) -> Chart:
+Document = Mapping[str, Any]  # of `capacity`
+
+
+def capacity_chart(document: Document) -> Chart:
     """The chart of a plan: both views, one below the other."""
-    title = heading("Capacity", _notes(plan))
-    views = [curve_view(plan), classes_view(plan)]
+    title = heading("Capacity", _notes(document))
+    views = [curve_view(document), classes_view(document)]
     # Each legend is next to the view that it explains.
     resolve = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
     return Chart(finished({"title": title, "vconcat": views, "spacing": 34, "resolve": resolve}))
 
 
-def _notes(plan: CapacityPlan) -> list[str]:
-    reserved, on_demand = hundredths(plan.reserved_vms), hundredths(plan.on_demand_vms)
+def _notes(document: Document) -> list[str]:
+    reserved, on_demand = (
+        hundredths(document[f"{rent}_vms"]) for rent in ("reserved", "on_demand")
+    )
     vms = f"{reserved} reserved and {on_demand} on-demand VMs"
-    costs = f"{vms} cost {money(plan.rent_usd)}, refusals {money(plan.penalties_usd)}"
-    return [f"{costs}; bound {plan.bound.value}."]
+    costs = f"{vms} cost {money(document['rent_usd'])}"
+    return [f"{costs}, refusals {money(document['penalties_usd'])}; bound {document['bound']}."]
 
 
-def curve_view(plan: CapacityPlan) -> dict[str, Any]:
+def curve_view(document: Document) -> dict[str, Any]:
     """The least cost over the number of reserved VMs, jobs divisible."""
-    curve, now = plan.curve, plan.rent.reserved_vms
-    reach = max(1.15 * curve.useful_vms, min(now, 3 * curve.useful_vms), 1e-9)
-    corners = np.unique(np.concatenate((curve.reserved_vms, [reach])))
+    contract = document["contract"]
+    useful, now = contract["useful_vms"], contract["reserved_vms"]
+    reach = max(1.15 * useful, min(now, 3 * useful), 1e-9)
+    corners = [(row["reserved_vms"], row["cost_usd"]) for row in document["curve"]]
     if len(corners) > CORNERS_MAX:
-        corners = corners[np.linspace(0, len(corners) - 1, CORNERS_MAX).astype(int)]
-    rows = [{"vms": float(vms), "cost": curve.cost_at_usd(float(vms))} for vms in corners]
-    shown_now = [_mark(plan, now, "contracted now", reach)] if now <= reach else []
-    marks = [*shown_now, _mark(plan, curve.useful_vms, "no gain beyond", reach)]
+        last = len(corners) - 1
+        corners = [corners[round(k * last / (CORNERS_MAX - 1))] for k in range(CORNERS_MAX)]
+    if reach > corners[-1][0]:
+        corners.append((reach, corners[-1][1]))
+    rows = [{"vms": vms, "cost": cost_usd} for vms, cost_usd in corners]
+    shown_now = [_mark(corners, now, "contracted now", reach)] if now <= reach else []
+    marks = [*shown_now, _mark(corners, useful, "no gain beyond", reach)]
     x = {
         "field": "vms",
         "type": "quantitative",
@@ -76,10 +86,11 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
         },
     }  # fmt: skip
     return {
-        "title": titled("Least cost, rent and refusals together", [_slopes(plan)]),
+        "title": titled("Least cost, rent and refusals together", [_slopes(contract)]),
         "width": WIDTH,
         "height": _HEIGHT,
         "layer": [
+            _cost_readings(corners, reach, x),
             {
                 "data": {"values": rows},
                 "mark": {"type": "line", "color": BLUE, "strokeWidth": 2.5, "clip": True},
@@ -90,22 +101,47 @@ def curve_view(plan: CapacityPlan) -> dict[str, Any]:
     }
 
 
-def _slopes(plan: CapacityPlan) -> str:
-    saving = plan.next_vm_usd - plan.rent.reserved_usd
-    reserved = hundredths(plan.rent.reserved_vms)
+def _cost_readings(
+    corners: Sequence[tuple[float, float]], reach: float, x: dict[str, Any]
+) -> dict[str, Any]:
+    edges = [reach * k / _READINGS for k in range(_READINGS + 1)]
+    bands = []
+    for low, high in pairwise(edges):
+        middle = (low + high) / 2
+        cost = {"least cost": money(cost_at_usd(corners, middle))}
+        bands.append(Band(low, high, f"{hundredths(middle)} VMs", cost))
+    return readings(bands, ["least cost"], x, title="reserved")
+
+
+def _slopes(contract: Document) -> str:
+    saving, reserved = contract["next_saves_usd"], hundredths(contract["reserved_vms"])
     if saving <= 0:
         return f"All {reserved} reserved VMs are enough; one more saves nothing."
     return f"One VM more than {reserved} would save {money(saving)}."
 
 
-def _mark(plan: CapacityPlan, vms: float, text: str, reach: float) -> dict[str, Any]:
-    cost = plan.curve.cost_at_usd(vms)
+def _mark(
+    corners: Sequence[tuple[float, float]], vms: float, text: str, reach: float
+) -> dict[str, Any]:
+    cost = cost_at_usd(corners, vms)
     return {
         "vms": vms,
         "cost": cost,
         "text": f"{text}: {hundredths(vms)} VMs, {money(cost)}",
         "side": "right" if vms < _NEAR_AXIS * reach else "left",
     }
+
+
+def cost_at_usd(corners: Sequence[tuple[float, float]], vms: float) -> float:
+    """The cost at a number of VMs, between the corners in proportion.
+
+    >>> cost_at_usd([(0, 30), (10, 10)], 5), cost_at_usd([(0, 30), (10, 10)], 12)
+    (20.0, 10)
+    """
+    for (low, low_usd), (high, high_usd) in pairwise(corners):
+        if low <= vms < high:
+            return low_usd + (high_usd - low_usd) * (vms - low) / (high - low)
+    return corners[-1][1]
 
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
@@ -128,16 +164,17 @@ def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def classes_view(plan: CapacityPlan) -> dict[str, Any]:
+def classes_view(document: Document) -> dict[str, Any]:
     """Jobs accepted and refused, for the classes with most VMs."""
-    ranked = sorted(plan.classes, key=lambda one: (-one.vms, -one.rejected))
-    chosen = {one.class_id for one in ranked[:CLASSES_MAX]}
-    shown = [one for one in plan.classes if one.class_id in chosen]
-    hidden = len(plan.classes) - len(shown)
+    classes = document["classes"]
+    ranked = sorted(classes, key=lambda name: (-classes[name]["vms"], -classes[name]["rejected"]))
+    chosen = set(ranked[:CLASSES_MAX])
+    shown = [name for name in classes if name in chosen]
+    hidden = len(classes) - len(shown)
     rows = [
-        {"lane": lane, "what": what, "order": order, "jobs": jobs, "class": one.class_id}
-        for lane, one in enumerate(shown)
-        for order, (what, jobs) in enumerate((("taken", one.jobs), ("refused", one.rejected)))
+        {"lane": lane, "what": what, "order": order, "jobs": classes[name][field], "class": name}
+        for lane, name in enumerate(shown)
+        for order, (what, field) in enumerate((("taken", "jobs"), ("refused", "rejected")))
     ]
     note = f"{count(hidden)} classes with fewer VMs are not shown." if hidden else ""
     return {
@@ -147,7 +184,7 @@ def classes_view(plan: CapacityPlan) -> dict[str, Any]:
         "data": {"values": rows},
         "mark": {"type": "bar", "height": {"band": 0.7}},
         "encoding": {
-            "y": lanes([shortened(one.class_id, _NAME_LETTERS) for one in shown]),
+            "y": lanes([shortened(name, _NAME_LETTERS) for name in shown]),
             "x": {
                 "field": "jobs",
                 "type": "quantitative",

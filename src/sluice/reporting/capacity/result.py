@@ -68,6 +68,7 @@ class CapacityResult(NotebookView):
             "proved_optimal": plan.is_proven,
             "rounded_vms": plan.rounded_vms,
             "contract": self.contract(),
+            "curve": self.curve_document(),
             "two_classes": cell or None,
             "classes": {
                 one.class_id: _class_document(one)
@@ -92,13 +93,14 @@ class CapacityResult(NotebookView):
     def contract(self) -> dict[str, float]:
         """How many VMs to reserve: useful_vms save money, more of them do not.
 
-        saved_usd: savings of useful_vms over the present number, with divisible jobs.
-        next_saves_usd: savings of one more VM.
+        reserved_vms: the present number.  saved_usd: savings of useful_vms over it, with divisible
+        jobs.  next_saves_usd: savings of one more VM.
         """
         plan, curve = self.plan, self.plan.curve
         now_usd = curve.cost_at_usd(plan.rent.reserved_vms)
         useful_usd = curve.cost_at_usd(curve.useful_vms)
         return {
+            "reserved_vms": plan.rent.reserved_vms,
             "useful_vms": curve.useful_vms,
             "useful_cost_usd": useful_usd,
             "saved_usd": max(0.0, now_usd - useful_usd),
@@ -121,7 +123,7 @@ class CapacityResult(NotebookView):
 
     def plot(self) -> Chart:
         """The cost by reserved VMs, and the jobs of each class."""
-        return capacity_chart(self.plan)
+        return capacity_chart(self.document())
 
     def queues(self) -> tuple[QueueShare, ...]:
         """One queue for each class, with its share of the VMs.

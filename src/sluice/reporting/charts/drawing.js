@@ -63,6 +63,7 @@
       else if (key === "width" && typeof held === "number") copy.width = plotWidth(held, at);
       else if (key === "minExtent" || key === "maxExtent") copy[key] = Math.min(held, at.names);
       else if (key === "labelLimit") copy[key] = Math.min(held, at.names - 8);
+      else if (key === "limit") copy[key] = Math.min(held, at.plot - 12);
       else if (key === "labelFontSize" && at.narrow) copy[key] = held - 1;
       else if (key === "tickCount" && at.narrow) copy[key] = Math.min(held, 5);
       else if (key === "columns" && at.narrow) copy[key] = 2;
@@ -89,7 +90,7 @@
   function room(element) {
     const width = element.clientWidth;
     const narrow = width < NARROW;
-    const names = narrow ? 94 : 132;
+    const names = narrow ? 104 : 132;
     const margins = narrow ? 46 : 64; // around the plot and its names
     const plot = Math.max(120, Math.min(PLOT_MAX, Math.floor(width - names - margins)));
     return { narrow, names, plot, title: narrow ? width - 84 : plot, dark: prefersDark.matches };
@@ -109,20 +110,26 @@
   // The part of the overview that is chosen is the time that the chart shows, and the reverse.
   function link(chart, overview, zoom) {
     const shown = `${zoom}_start`;
-    let setting = false;
-    async function set(view, signal, value) {
-      setting = true;
-      await view.signal(signal, value).runAsync();
-      setting = false;
+    let driver = null, next;
+    // What the other view says meanwhile is an echo. Only the last value of a drag has to be drawn.
+    async function follow(source, view, signal, value) {
+      if (driver !== null && driver !== source) return;
+      next = value;
+      if (driver !== null) return;
+      driver = source;
+      while (next !== undefined) {
+        const wanted = next;
+        next = undefined;
+        await view.signal(signal, wanted).runAsync();
+      }
+      driver = null;
     }
-    overview.addSignalListener("brush", (_, brushed) => {
-      if (!setting) set(chart, shown, brushed.start ? brushed.start.map(Number) : null);
-    });
+    overview.addSignalListener("brush", (_, brushed) =>
+      follow(overview, chart, shown, brushed.start ? brushed.start.map(Number) : null));
     chart.addSignalListener(shown, (_, domain) => {
-      if (setting) return;
       const scale = overview.scale("x"), width = overview.width();
       const edges = domain ? domain.map((at) => Math.max(0, Math.min(width, scale(at)))) : [0, 0];
-      set(overview, "brush_x", edges);
+      follow(chart, overview, "brush_x", edges);
     });
   }
 

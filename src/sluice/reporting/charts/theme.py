@@ -61,7 +61,8 @@ CONFIG: dict[str, Any] = {
     },
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 11.5,
-        "labelColor": INK, "symbolType": "square", "symbolSize": 90, "offset": 6, "columns": 8,
+        "labelColor": INK, "titleColor": FAINT, "titleFontWeight": 400,
+        "symbolType": "square", "symbolSize": 90, "offset": 6, "columns": 8,
         "labelLimit": 150, "columnPadding": 14, "symbolOpacity": 1,
         "symbolStrokeWidth": 0,
     },
@@ -129,6 +130,15 @@ def lengths(field: str, title: str, most_s: float | None = None) -> dict[str, An
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 
+def signed_lengths(field: str, title: str) -> dict[str, Any]:
+    """A channel of differences of time, which the data has in milliseconds."""
+    size = CLOCK.replace(_AT, f"abs({_AT})")
+    sign = f"({_AT} < 0 ? '−' : {_AT} > 0 ? '+' : '')"
+    axis = {"title": title, "tickCount": 8, "labelExpr": f"{sign} + ({size})"}
+    scale = {"type": "utc", "nice": True, "padding": 12}
+    return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
+
+
 def bar_end(field: str = "end") -> dict[str, Any]:
     """The x2 channel of bars from `start`: their end, at least BAR_WIDTH_MIN to the right.
 
@@ -145,7 +155,16 @@ def fitting(field: str) -> dict[str, Any]:
     return {"value": {"expr": f"{width} > {room} ? 1 : 0"}}
 
 
+def beside(field: str, text: str) -> dict[str, Any]:
+    """The x channel of a text that begins right of a point, moved left if it would be cut."""
+    point, end = f"scale('{X_SCALE}', datum['{field}'])", f"range('{X_SCALE}')[1]"
+    width = f"{_CHARACTER_WIDTH} * length(datum['{text}'])"
+    return {"value": {"expr": f"max(4, min({point} + 8, {end} - {width}))"}}
+
+
 _CHARACTER_WIDTH = 6.2
+# The label of a tick of counts: none between whole numbers.
+WHOLE = "datum.value % 1 ? '' : format(datum.value, ',d')"
 
 
 def lanes(names: Sequence[str], *, every: int = 1) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.readings import Band, readings
 from sluice.reporting.charts.theme import (
     BLUE,
     INK,
     MS,
     NAMES_WIDTH,
     PALETTE,
-    SKY,
+    WHOLE,
     WIDTH,
     finished,
     heading,
@@ -27,8 +28,7 @@ from sluice.reporting.charts.theme import (
     titled,
 )
 from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
-from sluice.reporting.compare.run_summary import percentile
-from sluice.reporting.formatting import clock, hundredths, money, share, shortened
+from sluice.reporting.formatting import NOTHING, clock, hundredths, money, share, shortened
 
 _MEASURES = {
     "makespan_s": "makespan",
@@ -78,7 +78,7 @@ def _colour(names: Sequence[str]) -> dict[str, Any]:
         "field": "scheduler",
         "type": "nominal",
         "scale": {"domain": list(names), "range": colours},
-        "legend": {"columns": 4},
+        "legend": {"columns": 4, "offset": 16},
     }
 
 
@@ -91,38 +91,59 @@ def _shares_view(comparison: SchedulerComparison) -> dict[str, Any]:
     rows = [
         {"scheduler": name, "wait": MS * wait_s, "share": step / _STEPS}
         for name, row in zip(names, comparison.rows, strict=True)
-        for step, wait_s in enumerate(_waits_at(row, [step / _STEPS for step in range(_STEPS + 1)]))
+        for step, wait_s in enumerate(row.wait_s_by_percent)
     ]
     axis = {
         "title": None, "format": "%", "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH,
     }  # fmt: skip
+    y = {"field": "share", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
     return {
         "title": titled(
             "How long jobs waited for their first task",
             ["The share of the jobs of all seeds that waited at most that long."],
         ),
-        "data": {"values": rows},
         "width": WIDTH,
         "height": _WAITS_HEIGHT,
-        "mark": {"type": "line", "strokeWidth": 2, "clip": True},
-        "encoding": {
-            "x": lengths("wait", "wait", _longest_s(comparison)),
-            "y": {"field": "share", "type": "quantitative", "axis": axis},
-            "order": {"field": "share", "type": "quantitative"},
-            "color": _colour(names),
-            "tooltip": [{"field": "scheduler", "type": "nominal"}],
-        },
+        "layer": [
+            _wait_readings(comparison, names, y),
+            {
+                "data": {"values": rows},
+                "mark": {"type": "line", "strokeWidth": 2, "clip": True},
+                "encoding": {
+                    "x": lengths("wait", "wait", _longest_s(comparison)),
+                    "y": y,
+                    "order": {"field": "share", "type": "quantitative"},
+                    "color": _colour(names),
+                },
+            },
+        ],
     }
 
 
-def _waits_at(row: ComparedScheduler, shares: Sequence[float]) -> list[float]:
-    """The waits that these shares of the jobs did not exceed; none without waits."""
-    found = (percentile(row.waits_s, part) for part in shares) if row.waits_s else ()
-    return [wait_s for wait_s in found if wait_s is not None]
+def _wait_readings(
+    comparison: SchedulerComparison, names: Sequence[str], y: dict[str, Any]
+) -> dict[str, Any]:
+    """A band for each percent of the jobs, with the wait under each scheduler."""
+    by_name = {
+        name: row.wait_s_by_percent for name, row in zip(names, comparison.rows, strict=True)
+    }
+    bands = [
+        Band(
+            (percent - 0.5) / _STEPS,
+            (percent + 0.5) / _STEPS,
+            share(percent / _STEPS),
+            {name: clock(waits_s[percent]) if waits_s else NOTHING
+             for name, waits_s in by_name.items()},
+        )
+        for percent in range(1, _STEPS)
+    ]  # fmt: skip
+    return readings(bands, names, y, title="of the jobs waited at most", along="y")
 
 
 def _longest_s(comparison: SchedulerComparison) -> float:
-    return max((row.waits_s[-1] for row in comparison.rows if row.waits_s), default=1.0)
+    return max(
+        (waits_s[-1] for row in comparison.rows if (waits_s := row.wait_s_by_percent)), default=1.0
+    )
 
 
 def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
@@ -173,7 +194,8 @@ def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
 
 
 def _box(row: ComparedScheduler) -> dict[str, object]:
-    waits = dict(zip(_BOX, _waits_at(row, list(_BOX.values())), strict=True))
+    by_percent = row.wait_s_by_percent
+    waits = {part: by_percent[round(_STEPS * at)] for part, at in _BOX.items()}
     found: dict[str, object] = {part: MS * wait_s for part, wait_s in waits.items()}
     return found | {f"{part} text": clock(wait_s) for part, wait_s in waits.items()}
 
@@ -216,7 +238,7 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
                 "encoding": {"x": _axis("zero", measure, most), "x2": {"field": "mean"}},
             },
             {
-                "mark": {"type": "rule", "color": SKY, "strokeWidth": 3},
+                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
                 "encoding": {"x": _axis("least", measure, most), "x2": {"field": "most"}},
             },
         ],
@@ -235,6 +257,6 @@ def _axis(field: str, measure: str, most: float) -> dict[str, Any]:
         return lengths(field, title, most)
     axis: dict[str, Any] = {"title": title, "tickCount": 8}
     if measure == "deadlines_met":
-        axis |= {"tickMinStep": 1}
+        axis |= {"labelExpr": WHOLE}
     domain = {"domain": [0, 1.04 * (most or 1.0)], "nice": False}
     return {"field": field, "type": "quantitative", "scale": domain, "axis": axis}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.ids import JobId, PoolId
 from sluice.model.workload import Workload
-from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
+from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, percentile, tails
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.fairness.result import FairnessResult
@@ -67,6 +67,7 @@ class ComparedScheduler:
         """The row of the JSON document: means under the plain names, then their spread."""
         row: dict[str, object] = {"scheduler": self.scheduler, "runs": self.runs}
         row |= spreads_document(self.spreads)
+        row["wait_s_by_percent"] = self.wait_s_by_percent
         row["pools"] = {pool: spreads_document(spreads) for pool, spreads in self.pools.items()}
         if self.differences:
             row["difference"] = {
@@ -74,6 +75,12 @@ class ComparedScheduler:
                 for name, one in self.differences.items()
             }
         return row
+
+    @property
+    def wait_s_by_percent(self) -> list[float]:
+        """The waits that 0, 1, .. 100 % of all jobs of all runs did not exceed; empty without."""
+        found = (percentile(self.waits_s, percent / 100) for percent in range(101))
+        return [wait_s for wait_s in found if wait_s is not None]
 
     @property
     def clear_differences(self) -> frozenset[str]:
@@ -146,10 +153,10 @@ class SchedulerComparison(NotebookView):
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, object]:
-    """A row without nesting: `wait_s_p95`, `difference_makespan_s_mean`; pools are left out."""
+    """A row without nesting, pools and lists: `wait_s_p95`, `difference_makespan_s_mean`."""
     found: dict[str, object] = {}
     for name, value in row.items():
-        if name == "pools":
+        if name in {"pools", "wait_s_by_percent"}:
             continue
         if isinstance(value, dict):
             nested = _flat({f"{name}_{inner}": held for inner, held in value.items()})

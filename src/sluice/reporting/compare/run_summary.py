@@ -111,7 +111,7 @@ def percentile(rising: Sequence[float], share: float) -> float | None:
     """
     if not rising:
         return None
-    place = share * (len(rising) - 1)
+    place = round(share * (len(rising) - 1), 9)  # 0.29 * 100 is not quite 29
     below = math.floor(place)
     above = min(below + 1, len(rising) - 1)
     return rising[below] + (rising[above] - rising[below]) * (place - below)

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sluice.estimate.run_anatomy import RunAnatomy
+from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.explain.chart import diagnosis_chart
 
 ADVICE_MAX = 5
 
@@ -95,3 +97,7 @@ class Diagnosis(NotebookView):
             "what_if": [asdict(one) for one in self.what_if],
             "advice": [asdict(one) for one in self.advice],
         }
+
+    def plot(self) -> Chart:
+        """Where the time went, other numbers of slots, and what changes would save."""
+        return diagnosis_chart(self.document())

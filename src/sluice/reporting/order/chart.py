@@ -6,11 +6,12 @@ from, by makespan and total completion time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import (
     BLUE,
     FAINT,
@@ -55,35 +56,53 @@ class OrderView(NamedTuple):
     total_s: float
 
 
-class FrontierPoint(NamedTuple):
-    """One order of a sweep."""
-
-    makespan_s: float
-    total_s: float
-    is_chosen: bool
-
-
-def order_chart(
-    title: str, subtitle: str, views: Sequence[OrderView], frontier: Sequence[FrontierPoint] | None
-) -> Chart:
-    """The chart of an order that was found. views: before and after.  frontier: of a sweep."""
+def order_chart(document: Mapping[str, Any]) -> Chart:
+    """The chart of an order that was found. document: of `order`."""
+    schedule, found = document["schedule"], document["input"]
+    views = [
+        _order_view("Order of the file", schedule["input"], found),
+        _order_view(f"By {_method(document)}", schedule["order"], document),
+    ]
     axis = TimeAxis(starts_at_s=0.0, ends_at_s=max(view.makespan_s for view in views))
     # Only the lowest of several charts names their common axis.
-    axes = [replace(axis, is_named=False)] * (len(views) - 1) + [axis]
+    axes = [replace(axis, is_named=False), axis]
     drawn = [_view(view, each) for view, each in zip(views, axes, strict=True)]
-    if frontier is not None:
-        drawn.append(_frontier(frontier))
-    head = {**heading(title, [subtitle]), "frame": "bounds"}
-    return Chart(
-        finished(
-            {
-                "title": head,
-                "vconcat": drawn,
-                "spacing": 26,
-                "resolve": {"scale": {"color": "independent"}},
-            }
-        )
+    if "frontier" in document:
+        drawn.append(_frontier(document["frontier"], document["order"]))
+    jobs = schedule["order"]
+    title = f"{count(len(jobs))} jobs in {duration(document['makespan_s'])}"
+    spec = finished(
+        {
+            "title": {**heading(title, [_subtitle(document)]), "frame": "bounds"},
+            "vconcat": drawn,
+            "spacing": 26,
+            "resolve": {"scale": {"color": "independent"}},
+        }
     )
+    running = [(times["began_s"], times["ended_s"]) for times in jobs.values()]
+    return Chart(with_overview(spec, running, axis, "jobs running"))
+
+
+def _order_view(
+    title: str, jobs: Mapping[str, Mapping[str, Any]], found: Mapping[str, Any]
+) -> OrderView:
+    times = [JobTimes(name, **held) for name, held in jobs.items()]
+    return OrderView(title, times, found["makespan_s"], found["total_completion_s"])
+
+
+def _method(document: Mapping[str, Any]) -> str:
+    asked, picked = document["method"], document["picked"]
+    return asked if asked == picked else f"{asked} ({picked})"
+
+
+def _subtitle(document: Mapping[str, Any]) -> str:
+    gain, bounds = document["gain"], document["bounds"]
+    parts = [
+        f"gain over the order of the file: makespan {gain['makespan_percent']:+.1f} %",
+        f"total completion {gain['total_completion_percent']:+.1f} %",
+        f"lower bound of the makespan {duration(bounds['makespan_lower_s'])}",
+    ]
+    return "  ·  ".join([*parts, "proved optimal"] if document["proved_optimal"] else parts)
 
 
 def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
@@ -167,13 +186,13 @@ def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def _frontier(frontier: Sequence[FrontierPoint]) -> dict[str, Any]:
+def _frontier(frontier: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> dict[str, Any]:
     points = [
         {
-            "makespan": MS * point.makespan_s,
-            "total": MS * point.total_s,
-            "is": "chosen" if point.is_chosen else "other",
-            "text": f"{clock(point.makespan_s)}, {clock(point.total_s)} in total",
+            "makespan": MS * point["makespan_s"],
+            "total": MS * point["total_completion_s"],
+            "is": "chosen" if point["order"] == chosen else "other",
+            "text": f"{clock(point['makespan_s'])}, {clock(point['total_completion_s'])} in total",
         }
         for point in frontier
     ]

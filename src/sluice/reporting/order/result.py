@@ -22,8 +22,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
-from sluice.reporting.formatting import count, duration
-from sluice.reporting.order.chart import FrontierPoint, JobTimes, OrderView, order_chart
+from sluice.reporting.order.chart import order_chart
 from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
 
 if TYPE_CHECKING:
@@ -138,6 +137,10 @@ class OrderResult(NotebookView):
             "gain": self.gain(),
             "input": _values(self.before),
             "reverse": _values(outcome_of(self.problem, rules.reverse(self.loads))),
+            "schedule": {
+                "input": self._times(self.before, range(len(names))),
+                "order": self._times(self.outcome, answer.best.order),
+            },
             "evaluations": self.evaluations,
             "seed": self.seed,
             "search_s": self.search_s,
@@ -151,6 +154,16 @@ class OrderResult(NotebookView):
         if answer.frontier is not None:
             document["frontier"] = [self._point(point) for point in answer.frontier]
         return document | ({"notes": list(self.notes)} if self.notes else {})
+
+    def _times(self, outcome: OrderOutcome, order: Sequence[int]) -> dict[str, object]:
+        """When the jobs start, end their maps, start their reduces and end, in their order."""
+        return {
+            self.problem.jobs[job].name: {
+                name: getattr(outcome, name)[job]
+                for name in ("began_s", "mapped_s", "reducing_s", "ended_s")
+            }
+            for job in order
+        }
 
     def _forecast_document(self, place: int, name: str) -> dict[str, object]:
         return asdict(self._forecast(place, name)) if name in self.forecasts else {}
@@ -195,49 +208,7 @@ class OrderResult(NotebookView):
 
     def plot(self) -> Chart:
         """A chart of the jobs before and after, and of the frontier of a sweep."""
-        best = self.answer.best.order
-        views = (
-            self._view("Order of the file", self.before, range(len(best))),
-            self._view(f"By {self._method}", self.outcome, best),
-        )
-        found = self.answer.frontier
-        frontier = (
-            None
-            if found is None
-            else [
-                FrontierPoint(point.makespan_s, point.total_s, point.order == best)
-                for point in found
-            ]
-        )
-        title = f"{count(len(best))} jobs in {duration(self.makespan_s)}"
-        return order_chart(title, self._subtitle(), views, frontier)
-
-    @property
-    def _method(self) -> str:
-        asked, picked = self.answer.method.value, self.answer.picked.value
-        return asked if asked == picked else f"{asked} ({picked})"
-
-    def _subtitle(self) -> str:
-        gain = self.gain()
-        parts = [
-            f"gain over the order of the file: makespan {gain['makespan_percent']:+.1f} %",
-            f"total completion {gain['total_completion_percent']:+.1f} %",
-            f"lower bound of the makespan {duration(self.bounds.makespan_lower_s)}",
-        ]
-        return "  ·  ".join([*parts, "proved optimal"] if self.is_proved else parts)
-
-    def _view(self, title: str, outcome: OrderOutcome, order: Sequence[int]) -> OrderView:
-        jobs = [
-            JobTimes(
-                self.problem.jobs[job].name,
-                outcome.began_s[job],
-                outcome.mapped_s[job],
-                outcome.reducing_s[job],
-                outcome.ended_s[job],
-            )
-            for job in order
-        ]
-        return OrderView(title, jobs, outcome.makespan_s, outcome.total_completion_s)
+        return order_chart(self.document())
 
     def __repr__(self) -> str:
         return (

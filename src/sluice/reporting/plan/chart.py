@@ -23,6 +23,7 @@ from sluice.reporting.charts.theme import (
     SKY,
     WAITING,
     WIDTH,
+    beside,
     finished,
     heading,
     time_domain,
@@ -34,6 +35,17 @@ JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
 _HEIGHT = 380
 _MARGIN = 0.06  # of a span, left free at its ends
 _WIDE = 6.0  # times the least
+# Ticks of a logarithmic axis of time.
+_ROUND_S = tuple(
+    number * unit
+    for unit, numbers in (
+        (1, (1, 2, 5, 10, 15, 20, 30, 45)),
+        (60, (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)),
+        (3600, (1, 1.5, 2, 3, 4, 6, 8, 12, 18)),
+        (86400, (1, 2, 3, 5, 7, 14, 28, 60, 120, 365)),
+    )
+    for number in numbers
+)
 
 
 class Region(StrEnum):
@@ -134,7 +146,10 @@ class _Space:
         axis = {"title": "makespan", "tickCount": 8, "labelExpr": CLOCK}
         span = time_domain(self.time.low, self.time.high)
         even = {"type": "temporal", "scale": {"type": "utc", "domain": span, "nice": False}}
-        return {"field": "time", "axis": axis, **(log if self.time.is_log else even)}
+        if not self.time.is_log:
+            return {"field": "time", "axis": axis, **even}
+        marks = [MS * one for one in _ROUND_S if self.time.low <= one <= self.time.high]
+        return {"field": "time", "axis": {**axis, "values": marks}, **log}
 
     @property
     def y(self) -> dict[str, Any]:
@@ -186,7 +201,7 @@ def _row(plan: DrawnPlan, jobs: int) -> dict[str, Any]:
         "plan": NOTHING if plan.number is None else str(plan.number),
         "makespan": clock(plan.makespan_s),
         "budget": money(plan.budget_usd),
-        "VMs": count(plan.vms),
+        "VMs": count(plan.vms) if plan.jobs else NOTHING,
         "hour": money(plan.hour_saved_usd),
         "jobs": _allocation(plan.jobs, jobs),
         "knee": plan.is_knee,
@@ -267,10 +282,10 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     yield {
         "data": data,
         "mark": {
-            "type": "text", "align": "left", "dx": 14, "dy": -12, "color": INK, "fontSize": 12,
+            "type": "text", "align": "left", "dx": 6, "dy": -14, "color": INK, "fontSize": 12,
             "clip": True,
         },
-        "encoding": {"x": space.x, "y": space.y, "text": {"field": "text"}},
+        "encoding": {"x": beside("time", "text"), "y": space.y, "text": {"field": "text"}},
     }  # fmt: skip
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import (
     BAD,
     BLUE,
     EDGE,
     GREEN,
     INK,
+    NAMES_WIDTH,
     ON_DARK,
     ORANGE,
     PURPLE,
@@ -36,60 +37,83 @@ _COLOURS = (BLUE, SKY, GREEN, PURPLE)  # in turn, so that neighbours differ
 _LATE = "late"
 _HEIGHT_MIN, _HEIGHT_MAX, _VM_HEIGHT = 70, 240, 4
 _LETTER, _NAME_LETTERS, _LINE = 7, 12, 12  # pixels of a letter; letters of a name; a line's pixels
-_AXIS_WIDTH = 34
 _WINDOWS_MAX = 60  # more lines would hide the jobs
 
-Box = tuple[PoolOutcome, int, int]  # a job with its first VM and the one after its last
+
+class PoolJob(NamedTuple):
+    """A job that ran, as the document has it. number: its place in the document."""
+
+    name: str
+    number: int
+    pool: str
+    vms: int
+    begins_s: float
+    ends_s: float
+    deadline_at_s: float
+    met: bool
 
 
-def pools_chart(schedule: PoolSchedule) -> Chart:
+Box = tuple[PoolJob, int, int]  # a job with its first VM and the one after its last
+Document = Mapping[str, Any]  # of `pools`
+
+
+def pools_chart(document: Document) -> Chart:
     """The chart of all pools that were used, or have VMs."""
-    ends = [one.finished_at_s for one in schedule.outcomes if one.finished_at_s is not None]
-    begins = [one.started_at_s for one in schedule.outcomes if one.started_at_s is not None]
-    first_s = min((*begins, *(one.job.submitted_at_s for one in schedule.outcomes)), default=0.0)
-    last_s = max(ends, default=first_s)
-    shown = _shown(schedule)
-    boxes = {pool: _boxes(shown, pool) for pool in range(len(schedule.problem.types))}
-    used = [pool for pool, held in boxes.items() if held or schedule.problem.sizes[pool]]
+    ran = list(_ran(document))
+    submitted = [one["submitted_at_s"] for one in document["jobs"].values()]
+    first_s = min((*submitted, *(one.begins_s for one in ran)), default=0.0)
+    last_s = max((one.ends_s for one in ran), default=first_s)
+    # The jobs that started first, if there are too many.
+    shown = sorted(ran, key=lambda one: (one.begins_s, one.number))[:BOXES_MAX]
+    boxes = {pool: _boxes(shown, pool) for pool in document["pools"]}
+    used = [pool for pool, held in boxes.items() if held or document["pools"][pool]["vms"]]
     views = [
-        _view(schedule, pool, boxes[pool], TimeAxis(
+        _view(document, pool, boxes[pool], TimeAxis(
             starts_at_s=first_s, ends_at_s=last_s, is_named=pool == used[-1]
         ))
         for pool in used
     ]  # fmt: skip
-    title = heading("VM pools", _notes(schedule, len(shown)))
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 22}))
+    title = heading("VM pools", _notes(document, len(ran), len(shown)))
+    spec = finished({"title": title, "vconcat": views, "spacing": 22})
+    axis = TimeAxis(starts_at_s=first_s, ends_at_s=last_s)
+    spans = [(one.begins_s, one.ends_s) for one in ran]
+    return Chart(with_overview(spec, spans, axis, "jobs running"))
 
 
-def _shown(schedule: PoolSchedule) -> list[PoolOutcome]:
-    """The jobs that ran, those that started first if there are too many."""
-    ran = [one for one in schedule.outcomes if one.started_at_s is not None]
-    ran.sort(key=lambda one: (one.started_at_s or 0.0, one.job.order))
-    return ran[:BOXES_MAX]
+def _ran(document: Document) -> Iterator[PoolJob]:
+    for number, (name, one) in enumerate(document["jobs"].items()):
+        if one["started_at_s"] is not None and one["vm_type"] is not None:
+            yield PoolJob(
+                name=name,
+                number=number,
+                pool=one["vm_type"],
+                vms=one["vms"],
+                begins_s=one["started_at_s"],
+                ends_s=one["finished_at_s"],
+                deadline_at_s=one["deadline_at_s"],
+                met=one["met"],
+            )
 
 
-def _notes(schedule: PoolSchedule, shown: int) -> list[str]:
-    cost = f"{hundredths(schedule.total_cost_server_s)} server-seconds"
-    missed = len(schedule.missed)
-    jobs = f"{counted(len(schedule.outcomes), 'job')}, {count(missed)} missed"
-    ran = sum(one.started_at_s is not None for one in schedule.outcomes)
+def _notes(document: Document, ran: int, shown: int) -> list[str]:
+    cost = f"{hundredths(document['total_cost_server_s'])} server-seconds"
+    jobs = f"{counted(len(document['jobs']), 'job')}, {count(len(document['missed']))} missed"
     few = f"The {count(shown)} jobs that started first are shown." if shown < ran else ""
-    marks = "Dashed: ends of reservation windows." if schedule.windows else ""
-    return [f"{schedule.policy}: {jobs}, {cost}.", " ".join(one for one in (marks, few) if one)]
+    marks = "Dashed: ends of reservation windows." if document["windows"] else ""
+    return [f"{document['policy']}: {jobs}, {cost}.", " ".join(filter(None, (marks, few)))]
 
 
-def _boxes(outcomes: Sequence[PoolOutcome], pool: int) -> list[Box]:
+def _boxes(jobs: Sequence[PoolJob], pool: str) -> list[Box]:
     """Jobs of a pool with the VMs they are drawn on: the lowest free ones, perhaps in parts."""
     free_from_s: list[float] = []  # by VM
     made: list[Box] = []
-    for one in outcomes:
-        if one.option is None or one.option.pool != pool:
+    for one in jobs:
+        if one.pool != pool:
             continue
-        begins_s, ends_s = one.started_at_s or 0.0, one.finished_at_s or 0.0
-        rows = _rows(free_from_s, begins_s, one.option.vms)
+        rows = _rows(free_from_s, one.begins_s, one.vms)
         free_from_s += [0.0] * (rows[-1] + 1 - len(free_from_s))
         for row in rows:
-            free_from_s[row] = ends_s
+            free_from_s[row] = one.ends_s
         made += ((one, first, last) for first, last in _runs(rows))
     return made
 
@@ -117,33 +141,31 @@ def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
             first = place
 
 
-def _view(
-    schedule: PoolSchedule, pool: int, boxes: Sequence[Box], axis: TimeAxis
-) -> dict[str, Any]:
-    size_steps = _sizes(schedule, pool, axis)
+def _view(document: Document, pool: str, boxes: Sequence[Box], axis: TimeAxis) -> dict[str, Any]:
+    size_steps = _sizes(document, pool, axis)
     reach = max([1, *(last for _, _, last in boxes), *(step["vms"] for step in size_steps)])
     height = min(_HEIGHT_MAX, max(_HEIGHT_MIN, _VM_HEIGHT * reach))
-    one_type = schedule.problem.types[pool]
-    note = f"{counted(schedule.problem.sizes[pool], 'VM')} of {one_type.units:g} units"
+    one_type = document["pools"][pool]
+    note = f"{counted(one_type['vms'], 'VM')} of {one_type['units']:g} units; height: VMs in use"
     y = {
         "type": "quantitative",
         "scale": {"domain": [0, reach * 1.02], "nice": False},
         "axis": {
-            "title": "VMs",
-            "minExtent": _AXIS_WIDTH,
-            "maxExtent": _AXIS_WIDTH,
+            "title": None,
+            "minExtent": NAMES_WIDTH,
+            "maxExtent": NAMES_WIDTH,
             "tickCount": 4,
         },
     }
     return {
-        "title": titled(shortened(one_type.type_id, 60), [note]),
+        "title": titled(shortened(pool, 60), [note]),
         "width": WIDTH,
         "height": height,
         "layer": [
             _jobs(boxes, axis, y),
             _labels(boxes, axis, y, height / reach),
             _steps(size_steps, axis, y),
-            _window_ends(schedule, pool, axis),
+            _window_ends(document, pool, axis),
         ],
     }
 
@@ -151,15 +173,15 @@ def _view(
 def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
         {
-            "job": one.job.job_id,
-            "start": axis.at(one.started_at_s or 0.0),
-            "end": axis.at(one.finished_at_s or 0.0),
+            "job": one.name,
+            "start": axis.at(one.begins_s),
+            "end": axis.at(one.ends_s),
             "low": low,
             "high": high,
-            "vms": one.option.vms if one.option else 0,
-            "time": clock_span(one.started_at_s or 0.0, one.finished_at_s or 0.0),
-            "deadline": clock(one.job.deadline_at_s),
-            "colour": str(one.job.order % len(_COLOURS)) if one.met else _LATE,
+            "vms": one.vms,
+            "time": clock_span(one.begins_s, one.ends_s),
+            "deadline": clock(one.deadline_at_s),
+            "colour": str(one.number % len(_COLOURS)) if one.met else _LATE,
         }
         for one, low, high in boxes
     ]
@@ -191,16 +213,15 @@ def _labels(
     """Names in the boxes that have room for them, once for each job."""
     tallest: dict[str, Box] = {}
     for box in boxes:
-        name = box[0].job.job_id
+        name = box[0].name
         if name not in tallest or box[2] - box[1] > tallest[name][2] - tallest[name][1]:
             tallest[name] = box
     rows = []
     for name, (one, low, high) in tallest.items():
         text = shortened(name, _NAME_LETTERS)
-        begins_s, ends_s = one.started_at_s or 0.0, one.finished_at_s or 0.0
-        width = (ends_s - begins_s) / axis.span_s * WIDTH
+        width = (one.ends_s - one.begins_s) / axis.span_s * WIDTH
         if width > _LETTER * (len(text) + 1) and (high - low) * vm_height > _LINE:
-            middle = {"start": axis.at((begins_s + ends_s) / 2), "vms": (low + high) / 2}
+            middle = {"start": axis.at((one.begins_s + one.ends_s) / 2), "vms": (low + high) / 2}
             rows.append({"text": text, **middle})
     return {
         "data": {"values": rows},
@@ -213,15 +234,14 @@ def _labels(
     }
 
 
-def _sizes(schedule: PoolSchedule, pool: int, axis: TimeAxis) -> list[dict[str, float]]:
+def _sizes(document: Document, pool: str, axis: TimeAxis) -> list[dict[str, float]]:
     """The size of the pool over time, a row for each change and one for the end."""
-    name = schedule.problem.types[pool].type_id
-    vms = schedule.problem.sizes[pool]
+    vms = document["pools"][pool]["vms"]
     rows = [{"start": axis.at(axis.starts_at_s), "vms": vms}]
-    for change in schedule.changes:
-        if change.done:
-            vms = change.sizes[name]
-            rows.append({"start": axis.at(change.at_s), "vms": vms})
+    for change in document["reconfigurations"]:
+        if change["done"]:
+            vms = change["vms"][pool]
+            rows.append({"start": axis.at(change["at_s"]), "vms": vms})
     return [*rows, {"start": axis.at(max(axis.ends_at_s, axis.starts_at_s)), "vms": vms}]
 
 
@@ -236,11 +256,11 @@ def _steps(rows: list[dict[str, float]], axis: TimeAxis, y: Mapping[str, Any]) -
     }  # fmt: skip
 
 
-def _window_ends(schedule: PoolSchedule, pool: int, axis: TimeAxis) -> dict[str, Any]:
+def _window_ends(document: Document, pool: str, axis: TimeAxis) -> dict[str, Any]:
     ends: dict[float, list[str]] = defaultdict(list)
-    for where, _, ends_s, decider in schedule.windows:
-        if where == pool:
-            ends[ends_s].append(decider)
+    for window in document["windows"]:
+        if window["vm_type"] == pool:
+            ends[window["to_s"]].append(window["decided_by"])
     rows = [{"start": axis.at(at_s), "decided by": deciders[-1]} for at_s, deciders in ends.items()]
     return {
         "data": {"values": rows if len(rows) <= _WINDOWS_MAX else []},

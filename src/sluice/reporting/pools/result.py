@@ -11,6 +11,7 @@ from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
+from sluice.reporting.pools.chart import pools_chart
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,6 +46,14 @@ class PoolsResult(NotebookView):
             "mean_response_s": schedule.mean_response_s,
             "cost_per_job_server_s": schedule.cost_per_job_server_s,
             "effective_utilisation": schedule.effective_utilisation,
+            "pools": {
+                one.type_id: {"units": one.units, "vms": vms}
+                for one, vms in zip(schedule.problem.types, schedule.problem.sizes, strict=True)
+            },
+            "windows": [
+                {"vm_type": names[pool], "from_s": from_s, "to_s": to_s, "decided_by": job}
+                for pool, from_s, to_s, job in schedule.windows
+            ],
             "vms_peak": dict(zip(names, schedule.peak_vms(), strict=True)),
             "jobs": {one.job.job_id: self._job(one) for one in schedule.outcomes},
             "reconfigurations": [one.document() for one in schedule.changes],
@@ -55,6 +64,7 @@ class PoolsResult(NotebookView):
         return {
             "vm_type": None if option is None else self.type_of(one),
             "vms": None if option is None else option.vms,
+            "submitted_at_s": one.job.submitted_at_s,
             "started_at_s": one.started_at_s,
             "finished_at_s": one.finished_at_s,
             "deadline_at_s": one.job.deadline_at_s,
@@ -80,9 +90,7 @@ class PoolsResult(NotebookView):
 
     def plot(self) -> Chart:
         """The pools over time: the VMs of each job, reservation windows and changes of size."""
-        from sluice.reporting.pools.chart import pools_chart
-
-        return pools_chart(self.schedule)
+        return pools_chart(self.document())
 
 
 @dataclass(frozen=True, slots=True, repr=False)

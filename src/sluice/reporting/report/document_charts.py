@@ -1,8 +1,7 @@
 """The charts of a document, as far as its figures allow.
 
-The document of a run has the times of its jobs but not of its tasks, and that of a comparison has
-means but not the wait of each job; their charts show what there is. Documents of other commands
-have no chart here: `--plot FILE.json` saves one that a report can include.
+The document of a run has the times of its jobs but not of its tasks: `--plot FILE.json` saves a
+chart with them, which a report can include.
 """
 
 from __future__ import annotations
@@ -15,18 +14,26 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
 from sluice.model.limits import PlanLimits
+from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod
+from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis, finished, heading
 from sluice.reporting.compare.chart import schedulers_chart
 from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.compare.run_summary import PERCENTILES
+from sluice.reporting.explain.chart import diagnosis_chart
+from sluice.reporting.fairness.chart import fairness_chart
 from sluice.reporting.formatting import counted, duration
+from sluice.reporting.order.chart import order_chart
 from sluice.reporting.plan.chart import DrawnPlan, JobShare, Region, drawn_places, pareto_chart
+from sluice.reporting.pools.chart import pools_chart
 from sluice.reporting.prediction.chart import predictions_chart
+from sluice.reporting.run.chart import run_overview
 from sluice.reporting.run.curves import waiting_view
 from sluice.reporting.run.jobs_gantt import jobs_view
 from sluice.reporting.run.outcomes import JobOutcome
 from sluice.reporting.size.chart import size_chart
+from sluice.reporting.whatif.chart import whatif_chart
 
 Document = Mapping[str, Any]
 
@@ -80,19 +87,18 @@ def _run_chart(document: Document) -> Chart:
         if job.started_at_s is not None and job.finished_at_s is not None
     }
     title = f"{counted(len(jobs), 'job')} in {duration(document['makespan_s'])}"
-    return Chart(
-        finished(
-            {
-                "title": heading(title, []),
-                "vconcat": [
-                    jobs_view(jobs, spans, replace(axis, is_named=False)),
-                    waiting_view(jobs, axis),
-                ],
-                "spacing": 26,
-                "resolve": {"scale": {"color": "independent"}},
-            }
-        )
+    spec = finished(
+        {
+            "title": heading(title, []),
+            "vconcat": [
+                jobs_view(jobs, spans, replace(axis, is_named=False)),
+                waiting_view(jobs, axis),
+            ],
+            "spacing": 26,
+            "resolve": {"scale": {"color": "independent"}},
+        }
     )
+    return Chart(run_overview(spec, jobs, axis))
 
 
 def _outcome(name: str, row: Document) -> JobOutcome:
@@ -127,6 +133,7 @@ def _comparison_chart(document: Document) -> Chart:
             scheduler=str(row["scheduler"]),
             runs=int(row.get("runs", 1)),
             spreads={name: _spread(row, name) for name in _MEASURES},
+            waits_s=tuple(row.get("wait_s_by_percent", ())),
         )
         for row in document["rows"]
     )
@@ -189,7 +196,7 @@ def _drawn_plan(number: int, plan: Document, *, is_knee: bool) -> DrawnPlan:
         makespan_s=float(plan["makespan_s"]),
         budget_usd=float(plan["budget_usd"]),
         vms=sum(one.vms for one in shares),
-        hour_saved_usd=None,
+        hour_saved_usd=_number(plan["hour_saved_usd"]),
         number=number,
         region=Region.WITHIN,
         is_knee=is_knee,
@@ -220,10 +227,64 @@ def _prediction_chart(document: Document) -> Chart:
     return predictions_chart(forecasts)
 
 
+def _is_capacity(document: Document) -> bool:
+    return _rows_have(document, "curve", "reserved_vms", "cost_usd") and _rows_have(
+        document, "classes", "jobs", "rejected"
+    )
+
+
+def _is_pools(document: Document) -> bool:
+    return "total_cost_server_s" in document and _rows_have(document, "pools", "units", "vms")
+
+
+def _is_order(document: Document) -> bool:
+    return "order" in document and _rows_have(document, "schedule")
+
+
+def _is_fairness(document: Document) -> bool:
+    return "lorenz" in document and _rows_have(document, "periods", "ended_at_s", "tenants")
+
+
+def _fairness_chart(document: Document) -> Chart:
+    periods = tuple(_period(one) for one in document["periods"])
+    last = periods[-1]
+    total = replace(
+        last, started_at_s=0.0, benefit=float(document["benefit"]), loss=float(document["loss"])
+    )
+    ledger = Ledger(
+        shares={name: float(row["share"]) for name, row in document["tenants"].items()},
+        capacity=float(document["containers"]),
+        periods=periods,
+        total=total,
+        jain=_number(document["jain"]),
+        lorenz=tuple(document["lorenz"]),
+    )
+    return fairness_chart(ledger, str(document["scheduler"]))
+
+
+def _period(row: Document) -> LedgerPeriod:
+    tenants = {name: TenantPeriod(**held) for name, held in row["tenants"].items()}
+    return LedgerPeriod(**{**row, "tenants": tenants})
+
+
+def _is_diagnosis(document: Document) -> bool:
+    return "advice" in document and _rows_have(document, "what_if", "slots", "efficiency")
+
+
+def _is_whatif(document: Document) -> bool:
+    return "winners" in document and _rows_have(document, "queues", "old", "new", "difference")
+
+
 _CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], ...] = (
     (_is_run, _run_chart),
     (_is_comparison, _comparison_chart),
     (_is_size, _size_chart),
     (_is_plan, _plan_chart),
     (_is_prediction, _prediction_chart),
+    (_is_capacity, capacity_chart),
+    (_is_pools, pools_chart),
+    (_is_order, order_chart),
+    (_is_fairness, _fairness_chart),
+    (_is_diagnosis, diagnosis_chart),
+    (_is_whatif, whatif_chart),
 )

@@ -57,7 +57,7 @@ def run_overview(
         (job.submitted_at_s, axis.ends_at_s if job.finished_at_s is None else job.finished_at_s)
         for job in jobs
     )
-    return with_overview(spec, spans, axis, "jobs in the system")
+    return with_overview(spec, spans, axis, "jobs")
 
 
 def _finished(spec: dict[str, Any], jobs: Iterable[JobOutcome], axis: TimeAxis) -> Chart:

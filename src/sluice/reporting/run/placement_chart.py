@@ -6,11 +6,13 @@ its job; goals beyond the end of the run are left out. Source: RAS paper, figure
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from typing import Any
 
 from sluice.model.errors import InvalidInput
+from sluice.reporting.charts.readings import Band, readings
 from sluice.reporting.charts.theme import (
     FAINT,
     NAMES_WIDTH,
@@ -19,6 +21,7 @@ from sluice.reporting.charts.theme import (
     TimeAxis,
     titled,
 )
+from sluice.reporting.formatting import clock_span, hundredths
 from sluice.reporting.run.figures import RunFigures
 
 _HEIGHT = 210
@@ -26,6 +29,7 @@ _UTILITY_CUT = -3.0  # jobs whose goal comes first are below it until they have 
 _UTILITY_LOW, _UTILITY_HIGH = -1.0, 1.05  # shown at least
 
 Change = Mapping[str, Any]  # an item of `placements` in the document of a run
+Step = tuple[float, float | None]  # an instant, and the level from then on
 
 
 def has_placements(result: RunFigures) -> bool:
@@ -83,10 +87,11 @@ def _lines(
 ) -> dict[str, Any]:
     placements = _placements(result)
     names = [str(job.job_id) for job in result.jobs if job.job_id in placements]
+    steps = {name: _steps(result, name, placements[name], value, axis) for name in names}
     rows = [
         {"job": name, "start": axis.at(at_s), "value": level}
-        for name in names
-        for at_s, level in _steps(result, name, placements[name], value, axis)
+        for name, of_job in steps.items()
+        for at_s, level in of_job
     ]
     y: dict[str, Any] = {
         "field": "value",
@@ -113,13 +118,37 @@ def _lines(
             "x": axis.encoding(),
             "y": y,
             "color": colour,
-            # No value: a line is one mark, and would show its first value everywhere.
             "tooltip": [{"field": "job", "type": "nominal"}],
         },
     }  # fmt: skip
     return {
-        "width": WIDTH, "height": _HEIGHT, "layer": [line, _goals(result, names, axis, colour)]
-    }  # fmt: skip
+        "width": WIDTH,
+        "height": _HEIGHT,
+        "layer": [_step_readings(steps, axis), line, _goals(result, names, axis, colour)],
+    }
+
+
+def _step_readings(steps: Mapping[str, Sequence[Step]], axis: TimeAxis) -> dict[str, Any]:
+    """The level of each job between two changes of any of them."""
+    edges = sorted({at_s for of_job in steps.values() for at_s, _ in of_job})
+    bands = [
+        Band(
+            axis.at(start_s),
+            axis.at(end_s),
+            clock_span(start_s, end_s),
+            {name: hundredths(_level(of_job, start_s)) for name, of_job in steps.items()},
+        )
+        for start_s, end_s in pairwise(edges)
+    ]
+    return readings(bands, list(steps), axis.encoding(), title="time")
+
+
+def _level(steps: Sequence[Step], at_s: float) -> float | None:
+    """The last level up to an instant; None before the first and from the end on."""
+    if not steps or at_s >= steps[-1][0]:
+        return None
+    place = bisect_right([instant for instant, _ in steps], at_s) - 1
+    return steps[place][1] if place >= 0 else None
 
 
 def _steps(
@@ -128,7 +157,7 @@ def _steps(
     changes: Sequence[Change],
     value: Callable[[Change], float | None],
     axis: TimeAxis,
-) -> list[tuple[float, float | None]]:
+) -> list[Step]:
     """Instants and levels, with the end of the job (or of the run) as last instant."""
     steps = [(float(change["at_s"]), value(change)) for change in changes]
     ended = next(job.finished_at_s for job in result.jobs if job.job_id == name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.planning.sharing.fluid import SharingHistory
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import INK, PALETTE, WIDTH, finished, heading, titled
+from sluice.reporting.charts.theme import INK, PALETTE, WHOLE, WIDTH, finished, heading, titled
 from sluice.reporting.formatting import count, hundredths, shortened
 
 MEMBERS_MAX = 8
@@ -58,6 +58,7 @@ def _colors(history: SharingHistory) -> dict[str, Any]:
         "field": "member",
         "type": "nominal",
         "scale": {"domain": names, "range": list(PALETTE[: len(names)])},
+        "legend": {"offset": 16},
     }
 
 
@@ -76,8 +77,17 @@ def _units_view(history: SharingHistory) -> dict[str, Any]:
             },
             "y": {"field": "units", "type": "quantitative", "axis": {"title": "units"}},
             "color": _colors(history),
+            "tooltip": _tooltip("units"),
         },
     }  # fmt: skip
+
+
+def _tooltip(value: str) -> list[dict[str, str]]:
+    return [
+        {"field": "member", "type": "nominal"},
+        {"field": "step", "type": "quantitative"},
+        {"field": value, "type": "quantitative", "format": ",.4~g"},
+    ]
 
 
 def _fairness_view(history: SharingHistory) -> dict[str, Any]:
@@ -88,7 +98,7 @@ def _fairness_view(history: SharingHistory) -> dict[str, Any]:
                 "field": "step",
                 "type": "quantitative",
                 "scale": {"padding": 8, "zero": False, "nice": False},
-                "axis": {"title": "step", "tickMinStep": 1},
+                "axis": {"title": "step", "labelExpr": WHOLE},
             },
             "y": {
                 "field": "fairness",
@@ -97,6 +107,7 @@ def _fairness_view(history: SharingHistory) -> dict[str, Any]:
                 "axis": {"title": "use / use with a fixed share"},
             },
             "color": _colors(history),
+            "tooltip": _tooltip("fairness"),
         },
     }
     even = {

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import BAD, BLUE, SKY, WIDTH, finished, heading
-from sluice.reporting.formatting import share
+from sluice.reporting.charts.theme import BAD, BLUE, SKY, WHOLE, WIDTH, finished, heading
+from sluice.reporting.formatting import money, share
 
 _HEIGHT = 320
 
 
-def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
+def size_chart(points: Sequence[Mapping[str, Any]], wanted: float) -> Chart:
     """points: fields of `SizePoint`.  wanted: the probability that was asked for."""
     title = heading(
         "Probability to meet all deadlines",
@@ -23,17 +23,16 @@ def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
         "field": "nodes",
         "type": "quantitative",
         "scale": {"padding": 12},
-        "axis": {"title": "nodes", "tickMinStep": 1},
+        "axis": {"title": "nodes", "labelExpr": WHOLE},
     }
     view = {
-        "data": {"values": [dict(point) for point in points]},
+        "data": {"values": [_row(point) for point in points]},
         "width": WIDTH,
         "height": _HEIGHT,
         "encoding": {
             "x": nodes,
             "tooltip": [
-                {"field": name, "type": "quantitative"}
-                for name in ("nodes", "slots", "probability", "low", "high", "cost_usd")
+                {"field": name, "type": "nominal", "title": title} for name, title in _TEXTS.items()
             ],
         },
         "layer": [
@@ -52,6 +51,24 @@ def size_chart(points: Sequence[Mapping[str, object]], wanted: float) -> Chart:
         ],
     }
     return Chart(finished({"title": title, **view}))
+
+
+_TEXTS = {
+    "nodes": "nodes",
+    "slots": "slots",
+    "probability text": "probability",
+    "interval text": "95 % interval",
+    "cost text": "cost",
+}
+
+
+def _row(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **point,
+        "probability text": share(point["probability"]),
+        "interval text": f"{share(point['low'])} to {share(point['high'])}",
+        "cost text": money(point.get("cost_usd")),
+    }
 
 
 def _share(field: str) -> dict[str, Any]:

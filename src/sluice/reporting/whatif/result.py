@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.queue_tree import QueueTree
+from sluice.reporting.charts.chart import Chart
 from sluice.reporting.compare.result import MeasureSpread, spreads_document
 from sluice.reporting.compare.run_summary import RunSummary, tails
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.whatif.chart import whatif_chart
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -125,6 +127,10 @@ class WhatIf(NotebookView):
             "remarks": list(self.notes),
         }
         return document if self.suggestion is None else document | {"suggestion": self.suggestion}
+
+    def plot(self) -> Chart:
+        """The waits of each queue, and how much they differ from the old ones."""
+        return whatif_chart(self.document())
 
     def to_frame(self) -> DataFrame:
         """A pandas frame, one row for each queue and tree. Needs the extra `frame`."""

@@ -1,0 +1,96 @@
+"""A view of lengths of time as bars, one lane each, with the length next to the bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sluice.reporting.charts.theme import BLUE, INK, MS, WIDTH, beside, lanes, lengths, titled
+from sluice.reporting.formatting import distinguished
+
+LANES_MAX = 30
+_LANE, _NAME_LETTERS = 22, 18
+_BAR_OPACITY = 0.55  # a label may lie on the end of its bar
+
+
+class LengthBar(NamedTuple):
+    """One bar. s: its length, seconds.  label: next to it.  least_s, most_s: a line across it."""
+
+    name: str
+    s: float
+    label: str
+    colour: str = BLUE
+    least_s: float | None = None
+    most_s: float | None = None
+
+
+def bars_view(
+    title: str, bars: Sequence[LengthBar], *, axis: str, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The view, with the first LANES_MAX bars. axis: what the lengths are."""
+    shown = bars[:LANES_MAX]
+    more = len(bars) - len(shown)
+    names = distinguished([bar.name for bar in shown], _NAME_LETTERS)
+    rows = [
+        {
+            "lane": lane,
+            "name": bar.name,
+            "zero": 0,
+            "length": MS * bar.s,
+            "label": bar.label,
+            "colour": bar.colour,
+            **({} if bar.least_s is None else {"least": MS * bar.least_s}),
+            **({} if bar.most_s is None else {"most": MS * bar.most_s}),
+        }
+        for lane, bar in enumerate(shown)
+    ]
+    reach_s = max((max(bar.s, bar.most_s or 0.0) for bar in shown), default=1.0)
+    return {
+        "title": titled(title, [*notes, f"{more} more are not shown." if more else ""]),
+        "width": WIDTH,
+        "height": _LANE * max(1, len(shown)),
+        "data": {"values": rows},
+        "encoding": {
+            "y": lanes(names),
+            "tooltip": [
+                {"field": "name", "type": "nominal"},
+                {"field": "label", "type": "nominal", "title": axis},
+            ],
+        },
+        "layer": _layers(lengths("zero", axis, reach_s)),
+    }
+
+
+def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:
+    """The bars, their lines from least to most, and their labels."""
+    label = {
+        "type": "text",
+        "align": "left",
+        "fontSize": 10.5,
+        "color": INK,
+        "clip": True,
+        "limit": WIDTH,
+    }
+    return [
+        {
+            "mark": {"type": "bar", "height": {"band": 0.72}, "opacity": _BAR_OPACITY},
+            "encoding": {
+                "x": x,
+                "x2": {"field": "length"},
+                "color": {"field": "colour", "type": "nominal", "scale": None},
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.least)"}],
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
+            "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
+        },
+        {
+            "transform": [{"calculate": "max(datum.length, datum.most || 0)", "as": "beyond"}],
+            "mark": label,
+            "encoding": {
+                "x": beside("beyond", "label"),
+                "text": {"field": "label", "type": "nominal"},
+            },
+        },
+    ]

@@ -1,0 +1,80 @@
+"""The chart of a diagnosis: where the time went, other slot counts, and what changes would save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.length_bars import LengthBar, bars_view
+from sluice.reporting.charts.theme import BLUE, GREEN, ORANGE, SLATE, WAITING, finished, heading
+from sluice.reporting.formatting import clock, count, share, shortened
+
+_STEPS_MAX = 24
+
+
+def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
+    """The chart. document: of `explain`."""
+    views = [
+        bars_view(
+            "Where the time went",
+            list(_parts(document)),
+            axis="time",
+            notes=["Stages of the critical path in order of time, and time without a task."],
+        ),
+        bars_view(
+            "With other numbers of slots",
+            [
+                LengthBar(
+                    f"{count(one['slots'])} ({one['slots_factor']:g}x)",
+                    one["s"],
+                    f"{clock(one['s'])}, efficiency {share(one['efficiency'])}",
+                    SLATE if one["slots_factor"] == 1 else BLUE,
+                )
+                for one in document["what_if"]
+            ],
+            axis="replayed time",
+            notes=["Efficiency: speed-up over the run's own slots, by the factor."],
+        ),
+    ]
+    if document["advice"]:
+        saved = [
+            LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], GREEN)
+            for one in document["advice"]
+        ]
+        notes = ["Each change alone; the savings do not add up."]
+        views.append(bars_view("What would help", saved, axis="time saved", notes=notes))
+    title = heading(
+        shortened(f"{document['profile']} took {_took(document)}", 70), [_note(document)]
+    )
+    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+
+
+def _took(document: Mapping[str, Any]) -> str:
+    return clock(document["recorded_s"])
+
+
+def _note(document: Mapping[str, Any]) -> str:
+    slots = f"{count(document['slots'])} slots, idle {share(document['idle_share'])} of their time"
+    return f"{document['run_id']}: {slots}; its replay takes {clock(document['replayed_s'])}."
+
+
+def _parts(document: Mapping[str, Any]) -> Iterator[LengthBar]:
+    recorded_s = document["recorded_s"] or 1.0
+    for name, length_s in (
+        ("waited for slots", document["waited_s"]),
+        ("no task running", document["driver_s"]),
+    ):
+        if length_s:
+            yield LengthBar(name, length_s, _label(length_s, length_s / recorded_s), WAITING)
+    steps = document["critical_path"]
+    longest = sorted(range(len(steps)), key=lambda place: -steps[place]["s"])[:_STEPS_MAX]
+    for place in sorted(longest):
+        step = steps[place]
+        is_longest = place == longest[0]
+        colour = ORANGE if is_longest else BLUE
+        yield LengthBar(step["stage"], step["s"], _label(step["s"], step["share"]), colour)
+
+
+def _label(length_s: float, part: float) -> str:
+    return f"{clock(length_s)} ({share(part)})"

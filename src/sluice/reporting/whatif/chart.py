@@ -1,0 +1,130 @@
+"""The chart of `whatif`: the waits of each queue, and how much they differ from the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sluice.reporting.charts.chart import Chart
+from sluice.reporting.charts.length_bars import LANES_MAX, LengthBar, bars_view
+from sluice.reporting.charts.theme import (
+    BAD,
+    BLUE,
+    FAINT,
+    GREEN,
+    MS,
+    SLATE,
+    WAITING,
+    WIDTH,
+    finished,
+    heading,
+    lanes,
+    signed_lengths,
+    titled,
+)
+from sluice.reporting.formatting import clock, count, counted, distinguished, shortened
+
+_LANE, _NAME_LETTERS = 22, 18
+_MEASURE = "wait_s_p95"
+
+
+def whatif_chart(document: Mapping[str, Any]) -> Chart:
+    """The chart. document: of `whatif`."""
+    views = [_waits(document)]
+    rows = _differences(document)
+    if rows:
+        views.append(_differences_view(rows))
+    containers = counted(document["containers"], "container")
+    note = f"{containers}, {counted(document['seeds'], 'seed')}."
+    title = heading("Waits by queue", [note])
+    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+
+
+def _waits(document: Mapping[str, Any]) -> dict[str, Any]:
+    bars = []
+    for name, queue in document["queues"].items():
+        for side, colour in (("old", WAITING), ("new", BLUE)):
+            figures = queue[side]
+            wait_s = None if figures is None else figures["wait_s"]["p95"]
+            if wait_s is not None:
+                least_s, most_s = (figures[f"wait_s_{one}"]["p95"] for one in ("min", "max"))
+                lane = f"{shortened(name, _NAME_LETTERS - 4)} {side}"
+                bars.append(LengthBar(lane, wait_s, clock(wait_s), colour, least_s, most_s))
+    return bars_view(
+        "p95 of the jobs' waits",
+        bars,
+        axis="wait",
+        notes=["Bars: means over the seeds; lines: minimum to maximum."],
+    )
+
+
+def _differences(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for name, queue in document["queues"].items():
+        one = queue["difference"].get(_MEASURE)
+        if one is None or one["mean"] is None:
+            continue
+        low_s = one["mean"] if one["low"] is None else one["low"]
+        high_s = one["mean"] if one["high"] is None else one["high"]
+        verdict = {True: "waits less", False: "waits longer", None: "no clear difference"}[
+            name in document["winners"] or (None if name not in document["losers"] else False)
+        ]
+        rows.append(
+            {
+                "queue": name,
+                "mean": MS * one["mean"],
+                "low": MS * low_s,
+                "high": MS * high_s,
+                "difference": _signed(one["mean"]),
+                "interval": f"{_signed(low_s)} to {_signed(high_s)}",
+                "verdict": verdict,
+                "colour": {"waits less": GREEN, "waits longer": BAD}.get(verdict, SLATE),
+            }
+        )
+    return rows
+
+
+def _signed(seconds: float) -> str:
+    """A difference: "+0:30" or "-2:24"."""
+    sign = "+" if seconds > 0 else "-" if seconds < 0 else ""
+    return f"{sign}{clock(abs(seconds))}"
+
+
+def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """New minus old, with the interval; queues with the greatest differences first."""
+    rows = sorted(all_rows, key=lambda row: -abs(row["mean"]))[:LANES_MAX]
+    rows = [{"lane": lane, **row} for lane, row in enumerate(rows)]
+    more = len(all_rows) - len(rows)
+    names = distinguished([row["queue"] for row in rows], _NAME_LETTERS)
+    x = signed_lengths("mean", "new minus old, p95 of the waits")
+    fields = ("queue", "difference", "interval", "verdict")
+    look = {
+        "y": lanes(names),
+        "color": {"field": "colour", "type": "nominal", "scale": None},
+        "tooltip": [{"field": field, "type": "nominal"} for field in fields],
+    }
+    notes = [
+        "Points: means over the seeds; lines: 95 % intervals. Green: waits less; red: longer.",
+        f"{count(more)} queues with smaller differences are not shown." if more else "",
+    ]
+    return {
+        "title": titled("Who waits less, and who longer", notes),
+        "width": WIDTH,
+        "height": _LANE * len(rows),
+        "data": {"values": rows},
+        "layer": [
+            {
+                "data": {"values": [{"zero": 0}]},
+                "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
+                "encoding": {"x": {**x, "field": "zero"}},
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.45},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, **look},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+                "encoding": {"x": x, **look},
+            },
+        ],
+    }
