@@ -14,13 +14,13 @@ TaskPolicyName = Literal[
     "static", "vm-pools", "yarn-like",
 ]  # fmt: skip
 ReleasePolicyName = Literal["input", "mrorder", "on-demand"]
-AdmissionPolicyName = Literal["all", "capacity"]
+AdmissionPolicyName = Literal["all", "capacity", "vm-pools"]
 VmPolicyName = Literal["vm-aware", "instant-opt", "per-job", "dedicated"]
 VmServiceName = Literal["delayed", "immediate"]
 SharingPolicyName = Literal["static", "mlrf", "ltrf", "karma", "decay"]
 LeftoversName = Literal["keep", "drop"]
 
-EngineName = Literal["local"]
+EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
     "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "swf", "swim"
 ]  # fmt: skip
