@@ -88,8 +88,9 @@ def test_the_header_names_the_file_and_its_text(home):
 def test_every_field_of_a_plan_is_told():
     """A field that the header forgot would come back as its default, unnoticed."""
     odd = {
-        "tasks": "fair", "release": "input", "admission": "all", "engine": "local", "nodes": 5,
-        "map_slots": 6, "reduce_slots": 7, "settings": ("slowstart=0.3",), "seed": 8,
+        "tasks": "fair", "release": "input", "admission": "all", "engine": "ray",
+        "address": "auto", "nodes": 5, "map_slots": 6, "reduce_slots": 7,
+        "settings": ("slowstart=0.3",), "seed": 8,
     }  # fmt: skip
     plan = RunOptions(**odd)
 

@@ -51,7 +51,7 @@ def test_from_a_policy_file_to_intervals_and_a_chart(tmp_path, monkeypatch):
     assert mine["jain"] > first["jain"]
 
     chart = json.loads((tmp_path / "waits.json").read_text())
-    lines = chart["vconcat"][0]["data"]["values"]
+    lines = chart["vconcat"][0]["layer"][1]["data"]["values"]
     assert {"1 fifo", "2 fewest-tasks", "3 fair"} == {line["scheduler"] for line in lines}
 
 

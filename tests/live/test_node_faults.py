@@ -24,7 +24,8 @@ def test_without_a_node_left_the_run_stops_and_can_be_resumed(place):
     place.write_input("in", *(f"line {number}\n" for number in range(4)))
     mapper = 'sh -c "[ -e fixed ] || rm -rf home/runs/*/scratch/*/log; cat"'
     job = {"id": "a", "run": {"input": ["in"], "output": "out", "mapper": mapper}}
-    place.write([job], settings={"node_faults_max": 2, "failures_max": 1})
+    one_at_a_time = {"map_slots": 1, "reduce_slots": 1}
+    place.write([job], cluster=one_at_a_time, settings={"node_faults_max": 2, "failures_max": 1})
 
     code, _, complained = place.run()
     (place.folder / "fixed").touch()
