@@ -14,7 +14,7 @@ BEYOND_THE_SCHEMA = {
     "slots-none", "node-without-room", "racks-too-many", "two-forms", "group-twice",
     "demand-no-maps",
     "group-without-room", "pool-twice", "pool-max", "queue-parent", "queue-circle", "queue-share",
-    "pool-unknown", "pool-no-leaf", "job-twice", "job-empty", "deadline-before-submission",
+    "pool-unknown", "weight-tiny", "pool-no-leaf", "job-twice", "job-empty", "deadline-before-submission",
     "maps-no-lengths", "maps-no-tasks", "avg-0", "max-below-avg", "durations-count", "durations-0",
     "rows-falling", "rows-max", "work-0", "factor-alone", "profile-beside-lengths", "run-quote",
     "run-blank", "run-python", "run-env-name", "run-nul", "setting-range-back", "budgets",

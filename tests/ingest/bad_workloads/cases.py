@@ -120,6 +120,7 @@ CLUSTER = (
 )
 
 POOLS = (
+    top("windows-without-end", "reconfigure: {window_s: 5e-8}", "window_s is 5e-08", "0.01"),
     top("pool-weight-0", "pools: [{id: etl, weight: 0}]", 'pool "etl"', "weight is 0"),
     top("pool-order", "pools: [{id: etl, order: fiffo}]", 'pool "etl"', "order is", "fifo"),
     top("pool-twice", "pools: [{id: etl}, {id: etl}]", 'pool "etl"', "id is given twice"),
@@ -182,6 +183,7 @@ JOBS = (
     phased("submitted-negative", "submitted_at_s: -1", "submitted_at_s is -1", "0 or more"),
     phased("submitted-huge", "submitted_at_s: 1e300", "submitted_at_s is 1e+300", "1e+12"),
     phased("weight-0", "weight: 0", "weight is 0", "above 0"),
+    phased("weight-tiny", "weight: 1e-320", "weight is 1e-320", "too near to zero"),
     phased("weight-null", "weight: null", "weight is null"),
     job("maps-list", "maps: [1, 2]", "maps is a list", "mapping"),
     job("maps-no-lengths", "maps: {tasks: 3}", "maps has tasks but no lengths", "avg_s"),

@@ -19,6 +19,7 @@ from sluice.model.resources import RESOURCE_NAMES
 
 SECONDS_MAX = 1e12
 AMOUNT_MAX = 1e15
+NUMBER_MIN = 1e-100
 COUNT_MAX = 10**9
 BYTES_MAX = 2**50
 
@@ -59,6 +60,15 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _not_tiny(number: float) -> float:
+    """What is divided by it stays finite."""
+    if 0 < number < NUMBER_MIN:
+        what = f"is {number!r}, too near to zero"
+        hint = f"give {NUMBER_MIN:g} or more"
+        raise PydanticCustomError("refused", "{what}", {"what": what, "hint": hint})
+    return number
+
+
 def _further(amounts: dict[str, float]) -> dict[str, float]:
     for name in _NO_FURTHER_RESOURCE:
         if name in amounts:
@@ -80,10 +90,10 @@ Count = Annotated[int, Field(ge=0, le=COUNT_MAX), _FromFloat]
 CountAboveZero = Annotated[int, Field(ge=1, le=COUNT_MAX), _FromFloat]
 BytesAboveZero = Annotated[int, Field(ge=1, le=BYTES_MAX), _FromFloat]
 Version = Annotated[int, Field(ge=1, le=1), _FromFloat]
-Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX)]
-SecondsAboveZero = Annotated[float, Field(gt=0, le=SECONDS_MAX)]
-Amount = Annotated[float, Field(ge=0, le=AMOUNT_MAX)]
-AmountAboveZero = Annotated[float, Field(gt=0, le=AMOUNT_MAX)]
+Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX), AfterValidator(_not_tiny)]
+SecondsAboveZero = Annotated[float, Field(gt=0, le=SECONDS_MAX), AfterValidator(_not_tiny)]
+Amount = Annotated[float, Field(ge=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
+AmountAboveZero = Annotated[float, Field(gt=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Identity = Annotated[
     str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from sluice.ingest.file_schema.fields import (
+    SECONDS_MAX,
     Amount,
     AmountAboveZero,
     Count,
@@ -120,7 +121,9 @@ class WindowsShape(Shape):
 class ReconfigureShape(Shape):
     """When pools change their sizes."""
 
-    window_s: SecondsAboveZero = Field(600.0, description="seconds between checks, above 0")
+    window_s: float = Field(
+        600.0, ge=0.01, le=SECONDS_MAX, description="seconds between checks, 0.01 or more"
+    )
     beta: float = Field(
         1.5, gt=1, le=1e6, description="how many times the saving must exceed the cost, above 1"
     )
