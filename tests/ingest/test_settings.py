@@ -120,6 +120,7 @@ def test_every_foreign_name_leads_to_a_setting():
         ("zzz=1", ["unknown setting zzz"]),
         ("jitter", ["--set jitter", "key=value"]),
         ("jitter=1", ["jitter is 1", "below 1"]),
+        ("jitter=1e-320", ["jitter is 1e-320"]),
         ("jitter=NaN", ["jitter is 'NaN'"]),
         ("jitter=true", ["jitter is 'true'"]),
         ("jitter=", ["jitter is ''"]),

@@ -21,6 +21,7 @@ from sluice.model.errors import InvalidInput
 T = TypeVar("T")
 
 NUMBER_MAX = 1e12
+NUMBER_MIN = 1e-100  # smaller ones are refused: what is divided by a number stays finite
 NUMBERS_MAX = 10_000  # in one list
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -142,6 +143,8 @@ class Setting:
         if isinstance(raw, bool) or not isinstance(raw, int | float):
             raise self._refused(raw)
         if not self.low <= raw <= self.high or not self.above < raw < self.below:
+            raise self._refused(raw)
+        if 0 < abs(raw) < NUMBER_MIN:
             raise self._refused(raw)
         if self.kind is not SettingKind.WHOLE:
             return float(raw)

@@ -16,10 +16,10 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
 from sluice.model.job import TASKS_MAX
 from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.settings import NUMBER_MIN
 
 SECONDS_MAX = 1e12
 AMOUNT_MAX = 1e15
-NUMBER_MIN = 1e-100
 COUNT_MAX = 10**9
 BYTES_MAX = 2**50
 
