@@ -2,6 +2,8 @@
 state is counted again the slow way.
 """
 
+import gc
+import os
 import resource
 import signal
 
@@ -15,6 +17,12 @@ from sluice.simulation.driver import Simulation
 # A machine that is busy is no reason to fail: time is measured in bench/, never in a test.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+# Each run draws other examples, so that a share of them finds in a few runs what all find in one.
+# `make thorough` tries all.
+IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
+EXAMPLES_SHARE, EXAMPLES_MIN = 0.25, 10
+GC_THRESHOLD = 20_000  # objects; at Python's 700, a tenth of all time is collecting garbage
 
 
 def _survive(_number, _frame):
@@ -32,6 +40,34 @@ def cpu_s():
     """CPU seconds of this process and of the children that it has waited for."""
     uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(use.ru_utime + use.ru_stime for use in uses)
+
+
+def fewer(found):
+    """The settings of a property test, with a share of its examples."""
+    wanted = max(EXAMPLES_MIN, round(found.max_examples * EXAMPLES_SHARE))
+    return settings(found, max_examples=min(found.max_examples, wanted))
+
+
+def pytest_collection_modifyitems(items):
+    if IS_THOROUGH:
+        return
+    functions = [item for item in items if isinstance(item, pytest.Function)]
+    # Where Hypothesis keeps the settings of a function, and of a state machine's test case.
+    holders = {
+        *((getattr(one.obj, "__func__", one.obj), "_hypothesis_internal_use_settings")
+          for one in functions),
+        *((one.cls, "settings") for one in functions),
+    }  # fmt: skip
+    for holder, name in holders:
+        if isinstance(found := getattr(holder, name, None), settings):
+            setattr(holder, name, fewer(found))
+
+
+def pytest_collection_finish():
+    # What was imported and collected stays to the end: no collection need walk through it again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
 
 
 @pytest.hookimpl(wrapper=True)
