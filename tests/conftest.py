@@ -1,15 +1,16 @@
-"""Every test runs under the conservation laws: after each event that a scheduler takes in, its
-state is counted again the slow way.
+"""Tests run under the conservation laws: after each event that a scheduler takes in, its state is
+counted again the slow way.
 """
 
 import gc
-import os
 import resource
 import signal
+import zlib
 
 import pytest
 from hypothesis import settings
 from tests.conservation import SAMPLED, THOROUGH, conserving
+from tests.effort import IS_THOROUGH, fewer
 
 from sluice.core.scheduler import Scheduler
 from sluice.simulation.driver import Simulation
@@ -18,10 +19,6 @@ from sluice.simulation.driver import Simulation
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
-# Each run draws other examples, so that a share of them finds in a few runs what all find in one.
-# `make thorough` tries all.
-IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
-EXAMPLES_SHARE, EXAMPLES_MIN = 0.25, 10
 GC_THRESHOLD = 20_000  # objects; at Python's 700, a tenth of all time is collecting garbage
 
 
@@ -42,15 +39,7 @@ def cpu_s():
     return sum(use.ru_utime + use.ru_stime for use in uses)
 
 
-def fewer(found):
-    """The settings of a property test, with a share of its examples."""
-    wanted = max(EXAMPLES_MIN, round(found.max_examples * EXAMPLES_SHARE))
-    return settings(found, max_examples=min(found.max_examples, wanted))
-
-
 def pytest_collection_modifyitems(items):
-    if IS_THOROUGH:
-        return
     functions = [item for item in items if isinstance(item, pytest.Function)]
     # Where Hypothesis keeps the settings of a function, and of a state machine's test case.
     holders = {
@@ -101,13 +90,24 @@ def pytest_configure(config):
 
 
 _THOROUGH = {"core", "policies", "simulation"}  # folders of tests
+_ONE_IN = 4  # tests elsewhere: what they run was counted there
+
+
+def _is_drawn(item):
+    """The same tests in each run."""
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return IS_THOROUGH or is_property or zlib.crc32(item.nodeid.encode()) % _ONE_IN == 0
 
 
 @pytest.fixture(autouse=True)
 def _conservation(request, monkeypatch):
-    """On in every test that does not say `no_invariants`."""
-    if request.node.get_closest_marker("no_invariants") is None:
-        is_thorough = _THOROUGH & set(request.node.path.parts)
-        looks = THOROUGH if is_thorough else SAMPLED
-        monkeypatch.setattr(Scheduler, "handle", conserving(looks))
-        monkeypatch.setattr(Simulation, "through_events", True)
+    """On in tests of the core and its policies, in property tests and in a share of the others.
+
+    Never in those that say `no_invariants`.
+    """
+    item = request.node
+    is_thorough = bool(_THOROUGH & set(item.path.parts))
+    if item.get_closest_marker("no_invariants") or not (is_thorough or _is_drawn(item)):
+        return
+    monkeypatch.setattr(Scheduler, "handle", conserving(THOROUGH if is_thorough else SAMPLED))
+    monkeypatch.setattr(Simulation, "through_events", True)
