@@ -18,7 +18,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test again check lint types fast bench docs lock clean
+.PHONY: help demo test thorough again check lint types fast bench docs lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -29,6 +29,9 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 
 test: .venv/.dev .venv/.sluice    ## run every test once, the slow ones and the doctests too
 	$(PYTEST) --doctest-modules src/sluice tests
+
+thorough: .venv/.dev .venv/.sluice  ## run every test, property tests with all their examples
+	SLUICE_TEST_THOROUGH=1 $(PYTEST) --doctest-modules src/sluice tests
 
 again: .venv/.dev .venv/.sluice   ## run the tests that failed last, one at a time
 	$(SOURCE) $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v \

@@ -1,13 +1,16 @@
-"""Every test runs under the conservation laws: after each event that a scheduler takes in, its
-state is counted again the slow way.
+"""Tests run under the conservation laws: after each event that a scheduler takes in, its state is
+counted again the slow way.
 """
 
+import gc
 import resource
 import signal
+import zlib
 
 import pytest
 from hypothesis import settings
 from tests.conservation import SAMPLED, THOROUGH, conserving
+from tests.effort import IS_THOROUGH, fewer
 
 from sluice.core.scheduler import Scheduler
 from sluice.simulation.driver import Simulation
@@ -15,6 +18,8 @@ from sluice.simulation.driver import Simulation
 # A machine that is busy is no reason to fail: time is measured in bench/, never in a test.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+GC_THRESHOLD = 20_000  # objects; at Python's 700, a tenth of all time is collecting garbage
 
 
 def _survive(_number, _frame):
@@ -32,6 +37,26 @@ def cpu_s():
     """CPU seconds of this process and of the children that it has waited for."""
     uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(use.ru_utime + use.ru_stime for use in uses)
+
+
+def pytest_collection_modifyitems(items):
+    functions = [item for item in items if isinstance(item, pytest.Function)]
+    # Where Hypothesis keeps the settings of a function, and of a state machine's test case.
+    holders = {
+        *((getattr(one.obj, "__func__", one.obj), "_hypothesis_internal_use_settings")
+          for one in functions),
+        *((one.cls, "settings") for one in functions),
+    }  # fmt: skip
+    for holder, name in holders:
+        if isinstance(found := getattr(holder, name, None), settings):
+            setattr(holder, name, fewer(found))
+
+
+def pytest_collection_finish():
+    # What was imported and collected stays to the end: no collection need walk through it again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,13 +90,24 @@ def pytest_configure(config):
 
 
 _THOROUGH = {"core", "policies", "simulation"}  # folders of tests
+_ONE_IN = 4  # tests elsewhere: what they run was counted there
+
+
+def _is_drawn(item):
+    """The same tests in each run."""
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return IS_THOROUGH or is_property or zlib.crc32(item.nodeid.encode()) % _ONE_IN == 0
 
 
 @pytest.fixture(autouse=True)
 def _conservation(request, monkeypatch):
-    """On in every test that does not say `no_invariants`."""
-    if request.node.get_closest_marker("no_invariants") is None:
-        is_thorough = _THOROUGH & set(request.node.path.parts)
-        looks = THOROUGH if is_thorough else SAMPLED
-        monkeypatch.setattr(Scheduler, "handle", conserving(looks))
-        monkeypatch.setattr(Simulation, "through_events", True)
+    """On in tests of the core and its policies, in property tests and in a share of the others.
+
+    Never in those that say `no_invariants`.
+    """
+    item = request.node
+    is_thorough = bool(_THOROUGH & set(item.path.parts))
+    if item.get_closest_marker("no_invariants") or not (is_thorough or _is_drawn(item)):
+        return
+    monkeypatch.setattr(Scheduler, "handle", conserving(THOROUGH if is_thorough else SAMPLED))
+    monkeypatch.setattr(Simulation, "through_events", True)

@@ -1,8 +1,9 @@
-"""One eventful run, told as its trace on stdout: `python -m tests.one_run POLICY SEED HEARTBEAT_S`.
+"""An eventful run. `python -m tests.one_run JSON` prints the traces of several.
 
 Run in processes with different hash seeds to show that no set or dictionary order leaks out.
 """
 
+import json
 import sys
 
 from tests.policies.registered import task_policy
@@ -32,4 +33,5 @@ def run(policy, seed, heartbeat_s, **more):
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(trace(run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))))
+    traces = [trace(run(*how)) for how in json.loads(sys.argv[1])]
+    sys.stdout.write(json.dumps(traces))

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -55,10 +56,13 @@ def numbered(path: Path, text: str) -> Iterator[tuple[str, str]]:
         yield f"{path.relative_to(HOUSE)}:{number}", line
 
 
-def source_trees() -> Iterator[tuple[Path, ast.Module]]:
+@cache
+def source_trees() -> list[tuple[Path, ast.Module]]:
     """Every module of the package, parsed."""
-    for path in SOURCE.rglob("*.py"):
-        yield path.relative_to(HOUSE), ast.parse(path.read_text("utf-8"))
+    return [
+        (path.relative_to(HOUSE), ast.parse(path.read_text("utf-8")))
+        for path in SOURCE.rglob("*.py")
+    ]
 
 
 def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -69,7 +73,7 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_there_is_something_to_look_at():
     """A walk that finds nothing would let every other test here pass."""
-    assert len(list(source_trees())) > 10
+    assert len(source_trees()) > 10
     assert len(project_files()) > 20
 
 
@@ -167,10 +171,10 @@ def test_the_reading_guide_names_files_that_exist():
 def modules() -> dict[str, ast.Module]:
     """Every module of the package, parsed, by its full name."""
     found = {}
-    for path in SOURCE.rglob("*.py"):
-        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    for path, tree in source_trees():
+        parts = path.with_suffix("").parts[1:]
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text("utf-8"))
+        found[name] = tree
     return found
 
 

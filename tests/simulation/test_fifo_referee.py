@@ -39,7 +39,7 @@ def test_every_job_ends_when_the_referee_says(jobs, map_slots, reduce_slots):
 @pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(job_lists(jobs_max=8, tasks_max=12), slots, slots)
-def test_every_job_ends_when_the_referee_says_a_thousand_times(jobs, map_slots, reduce_slots):
+def test_every_job_ends_when_the_referee_says_many_times(jobs, map_slots, reduce_slots):
     hold_the_referee_right(jobs, map_slots, reduce_slots)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.bootstrap.jobs_alone import AloneTimes, alone_s, depends_on_seed
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
@@ -27,7 +27,9 @@ from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import RunSummary
-from sluice.reporting.fairness.result import FairnessResult
+
+if TYPE_CHECKING:  # only runs with a ledger need it, and NumPy with it
+    from sluice.reporting.fairness.result import FairnessResult
 
 _TRIAL_S = 1.0  # how long this process works alone before it asks whether others would help
 _WORTHWHILE_S = 4.0  # of work left
@@ -112,6 +114,8 @@ class ComparedRuns:
         run = simulated_run(self.workload, trio, self.resolved, task.seed)[1]
         ledger = None
         if self.has_ledger and task.seed == 0:
+            from sluice.reporting.fairness.result import FairnessResult
+
             rule = task.scheduler.rpartition("+")[2]
             ledger = FairnessResult.of_run(run, self.workload.pools, rule)
         return TaskResult(RunSummary.of(run, self.workload, task.alone), ledger, {})

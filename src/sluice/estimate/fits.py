@@ -21,12 +21,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-import numpy as np
-
-from sluice.estimate.least_squares import CurvesByThreshold, CurveSystem, FloatArray
 from sluice.estimate.length_curves import LengthCurve, Sample
+
+# Most commands read the types of fits and make none, so NumPy is imported where a fit is made.
+if TYPE_CHECKING:
+    from sluice.estimate.least_squares import CurvesByThreshold, CurveSystem, FloatArray
 
 FOLDS_MAX = 12  # more settings than this are left out in groups
 ROWS_MIN, ROWS_MAX = 3, 24  # of a table: two rows are a line, and very many follow the noise
@@ -77,6 +78,8 @@ def fitted_curve(samples: Iterable[Sample]) -> ModelFit[LengthCurve]:
 
 def _candidates(settings: Sequence[Sample]) -> Iterator[Sequence[LengthCurve]]:
     """The models that these settings can support, simplest first: for each fold, then for all."""
+    from sluice.estimate.least_squares import CurveSystem
+
     system = CurveSystem.of(settings, _thresholds(settings), kept_by_fold(len(settings)))
     for by_form in zip(*_forms(settings, system), strict=True):
         yield from by_form
@@ -108,6 +111,8 @@ def _forms(settings: Sequence[Sample], system: CurveSystem) -> Iterator[CurvesBy
 
 
 def _column(values: Iterable[float]) -> FloatArray:
+    import numpy as np
+
     return np.array(list(values))
 
 
@@ -142,6 +147,8 @@ def kept_by_fold(settings: int) -> FloatArray:
     >>> kept_by_fold(2).tolist()
     [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
+    import numpy as np
+
     folds = min(FOLDS_MAX, settings)
     kept = np.ones((folds + 1, settings))
     for fold in range(folds):

@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from sluice.estimate.fits import ModelFit, kept_by_fold
-from sluice.estimate.least_squares import FloatArray
 from sluice.estimate.run_setting import RunSetting
+
+if TYPE_CHECKING:  # NumPy is imported where a fit is made, as in `fits`
+    from sluice.estimate.least_squares import FloatArray
 
 FEW_SETTINGS = 3
 
@@ -97,6 +97,8 @@ def _fitted(name: str, rest: Sequence[UnexplainedTime], kept: FloatArray) -> lis
     """
     if name == "none":
         return [Overhead(name=name, fixed_s=0.0)] * len(kept)
+    import numpy as np
+
     counts = np.array([float(_COUNTS[name](one.setting)) for one in rest])
     left_s = np.array([one.left_s for one in rest])
     weights = kept * np.array([one.elapsed_s for one in rest]) ** -2.0

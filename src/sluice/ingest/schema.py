@@ -16,8 +16,6 @@ from sluice.model.settings import Setting, SettingKind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_RANGE_PATTERN = r"^\s*[0-9.eE+]*[0-9]\s*\.\.\s*[0-9.eE+]+\s*$"
-
 
 class _Published(GenerateJsonSchema):
     """Omits the title of each field, which only repeats the field's name."""

@@ -10,6 +10,7 @@ import random
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.effort import share_of
 from tests.planning.order_problems import EXAMPLE_A, EXAMPLE_B, problem, values
 from tests.runs import completions_s, map_reduce, simulate, totals
 from tests.strategies import job_lists
@@ -90,8 +91,8 @@ def test_two_hundred_random_workloads_end_as_simulated():
 
 @pytest.mark.slow
 @pytest.mark.no_invariants
-def test_two_thousand_random_workloads_end_as_simulated():
-    check_many(seed=2, cases=2000, tasks_max=60)
+def test_many_more_random_workloads_end_as_simulated():
+    check_many(seed=2, cases=share_of(2000), tasks_max=60)
 
 
 @pytest.mark.no_invariants

@@ -20,8 +20,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
-import numpy as np
-
 from sluice.policies.ras.placement import Placement
 
 _FEW = 10  # candidates, which are tried faster than they are preselected
@@ -32,6 +30,8 @@ class MapRoom:
     """Finds the jobs for which a node has room, or could get it."""
 
     def __init__(self, placement: Placement) -> None:
+        import numpy as np  # not above: settings of this policy are read before it is chosen
+
         self._placement = placement
         self._demands = np.array([job.map_demand for job in placement.jobs])
 
@@ -40,6 +40,8 @@ class MapRoom:
         placement = self._placement
         if not placement.by_utility:
             return None
+        import numpy as np
+
         free = np.array(placement.free(node)) + _SLACK
         fits = np.all(self._demands <= free, axis=1).tolist()
         if not any(fits):
@@ -58,6 +60,8 @@ class MapRoom:
         """
         if len(poorer) < _FEW:
             return [job for _, job in poorer]
+        import numpy as np
+
         placement = self._placement
         leaving = sorted((placement.utility_less[job], job) for job in placement.maps_on[node])
         bounds = [placement.free(node)]

@@ -14,13 +14,14 @@ from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, percentile, tails
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
-from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.formatting import share
 from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from sluice.reporting.fairness.result import FairnessResult
 
 MOSTLY_IDLE = 0.5  # a cluster this idle hardly has waits that schedulers could shorten
 

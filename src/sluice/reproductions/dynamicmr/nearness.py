@@ -13,7 +13,6 @@ from sluice.reproductions.charts import bars_chart
 from sluice.reproductions.dynamicmr.runs import (
     GENERATOR,
     SeedMean,
-    Settings,
     Way,
     estimate,
     gain_percent,
@@ -118,11 +117,6 @@ def _runs(jobs: Sequence[Job], seeds: int) -> _Runs:
         makespans_s=list(map(makespan_s, before)),
         makespans_ahead_s=list(map(makespan_s, after)),
     )
-
-
-def _way(settings: Settings) -> Way:
-    settings = {**NEARNESS, **_NOTHING_LENT, **settings}
-    return Way(scheduler="dynamicmr", settings=settings, has_racks=True)
 
 
 def near_percent(state: ClusterState) -> float:
