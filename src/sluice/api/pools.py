@@ -91,7 +91,8 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
         near = suggestion(job_id, jobs)
         hint = near if near.startswith("did you mean") else "give the id of a job of the file"
         raise InvalidInput(f"unknown job {job_id!r}", where="JOB", hint=hint)
-    return VmChoiceResult(*online.vm_choice(problem, jobs[job_id]), problem)
+    choice, outcome = online.vm_choice(problem, jobs[job_id])
+    return VmChoiceResult(choice, outcome, problem.types, problem.server_units)
 
 
 def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
