@@ -209,9 +209,11 @@ def test_the_least_servers(folder):
     made = document("one.yaml", "--least-servers")
 
     assert (2, {"VM-1": 12}) == (made["least_servers"], made["vms"])
-    assert [{"servers": 1, "missed": "1"}] == made["smaller"]
+    assert [{"servers": 1, "missed": None}] == made["smaller"]
+    assert (2, 0, 270) == tuple(made["bound"][name] for name in ("servers", "from_s", "until_s"))
+    assert made["bound"]["work_server_s"] > 270
     panel = sluice("pools", "one.yaml", "--least-servers").out
-    assert "with 1 server job 1 misses its deadline" in panel
+    assert "2, for 416.67 server-seconds of work between 0 s and 270 s" in panel
 
 
 def test_no_number_of_servers_is_a_true_no(folder):

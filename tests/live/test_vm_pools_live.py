@@ -76,6 +76,14 @@ def test_from_two_measured_jobs_to_a_run_that_meets_their_deadlines(place):
         name: one["deadline_met"] for name, one in ran["jobs"].items()
     }
     assert "done" == recorded["state"]
+    # The recorded run explains the VMs that the job had, and its costs elsewhere are in the table.
+    assert {name: recorded["vms"][name] for name in ("vm_type", "vms", "finished_at_s")} == {
+        name: ran["vm_pools"]["jobs"]["a"][name] for name in ("vm_type", "vms", "finished_at_s")
+    }
+    assert recorded["vms"]["unit_s"] == pytest.approx(ran["vm_pools"]["jobs"]["a"]["unit_s"])
+    assert len(chosen["alternatives"]) == len(recorded["vms"]["alternatives"])
+    assert "It ran on" in place.sluice("why", "a")[1]
+    assert "reserved" in story
     assert (chosen["vm_type"], chosen["vms"]) == (
         planned["jobs"]["a"]["vm_type"], planned["jobs"]["a"]["vms"],
     )  # fmt: skip

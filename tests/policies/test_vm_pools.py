@@ -1,6 +1,7 @@
 """Pools of VMs at task level: jobs have nodes to themselves, as the planner decides."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -184,6 +185,65 @@ def test_why_says_which_vms_a_job_waits_for():
     assert "it has a reservation for 1 VM of small from 20 s on" == why(text, "second", 5)
     told = sluice.story("second", source=sluice.parse_workload(text), tasks="vm-pools")
     assert "got 1 VM of small" in str(told.document())
+
+
+@settings(max_examples=10)
+@given(text=files(tight=3.0))
+def test_why_gives_the_reasons_of_the_schedule_of_jobs(text):
+    """Predictions are exact here, so that both levels explain alike while no deadline is missed."""
+    workload = sluice.parse_workload(text)
+    job_id = workload.jobs[-1].job_id
+    if sluice.pools(workload, tick_s=0).missed:
+        return
+    expected: Any = sluice.vm_choice(workload, job_id, tick_s=0).document()
+    made: Any = sluice.why(job_id, source=workload, tasks="vm-pools").document()["vms"]
+    rows = zip(made.pop("alternatives"), expected.pop("alternatives"), strict=True)
+
+    expected["why"] = expected["why"].replace("It runs on", "It ran on", 1)
+    for name in ("finished_at_s", "cost_server_s", "unit_s"):
+        assert made.pop(name) == pytest.approx(expected.pop(name))
+    assert expected == made
+    assert all(row == pytest.approx(other) for row, other in rows)
+
+
+@pytest.mark.parametrize(
+    ("job", "at_s", "words"),
+    [
+        ("first", 5, "It runs on 1 VM of small from 0 s, planned to 20 s, for 5 server-seconds."),
+        ("second", 5, "It has a reservation for 1 VM of small from 20 s to 30 s"),
+        ("second", 5, "It waits to 20 s, when job first ends and its VMs are free."),
+        ("hasty", 5, "It misses its deadline at 2 s: no VMs were free in time. The least deadline"),
+        ("hasty", 99, "No VMs were free in time for its deadline at 4 s. The least deadline"),
+        ("free", 99, "It has no deadline. No other cluster is cheaper."),
+        ("hasty", 99, "It ran on 1 VM of small"),
+    ],
+)
+def test_why_says_at_any_instant_what_is_known_of_the_vms(job, at_s, words):
+    text = TWO_TYPES.replace("vms: 2", "vms: 0").replace("vms: 4", "vms: 1") + (
+        "jobs:\n  - {id: first, deadline_s: 30, maps: {tasks: 2, avg_s: 10}}\n"
+        "  - {id: second, submitted_at_s: 1, deadline_s: 60, maps: {tasks: 1, avg_s: 10}}\n"
+        "  - {id: hasty, submitted_at_s: 2, deadline_s: 2, maps: {tasks: 1, avg_s: 10}}\n"
+        "  - {id: free, submitted_at_s: 2, maps: {tasks: 1, avg_s: 10}}\n"
+    )
+    found = sluice.why(job, source=sluice.parse_workload(text), tasks="vm-pools", at_s=at_s)
+    made: Any = found.document()["vms"]
+
+    assert words in made["why"]
+
+
+def test_without_units_of_a_server_costs_are_unit_seconds():
+    text = (TWO_TYPES + JOBS).replace("server_units: 4\n", "")
+    made: Any = sluice.why("a", source=sluice.parse_workload(text), tasks="vm-pools").document()
+    made = made["vms"]
+
+    assert (None, 90) == (made["cost_server_s"], made["unit_s"])
+    assert "for 90 unit-seconds" in made["why"]
+
+
+def test_other_runs_have_no_vms_to_explain():
+    workload = sluice.parse_workload(TWO_TYPES + JOBS)
+
+    assert "vms" not in sluice.why("a", source=workload, tasks="fifo").document()
 
 
 def test_a_cluster_without_vm_types_is_served_first_in_first_out():

@@ -188,17 +188,20 @@ def test_the_pool_manager_makes_equal_pools_cheaper():
 
 
 def test_the_least_servers_are_proven():
-    """Each smaller number was replayed, and misses the job that is named."""
+    """Each number from the bound on was replayed, and misses the job that is named."""
     from sluice.planning.pools.least_servers import least_servers
 
     problem = drawn(mean_deadline_s=200, jobs=40)
     shares = figures.matched_shares(problem)
     answer = least_servers(problem, shares)
 
-    assert list(range(1, answer.servers)) == [servers for servers, _ in answer.smaller]
+    tried = [servers for servers, _ in answer.smaller]
+    assert list(range(answer.bound.servers, answer.servers)) == tried
     assert first_miss(on_servers(problem, answer.servers, shares)) is None
     for servers, job in answer.smaller[-2:]:
         assert job in vm_aware(on_servers(problem, servers, shares)).missed
+    for servers in range(1, answer.bound.servers):
+        assert first_miss(on_servers(problem, servers, shares)) is not None
 
 
 def test_no_servers_are_enough_for_a_deadline_that_no_cluster_meets():

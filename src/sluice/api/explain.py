@@ -6,9 +6,11 @@ from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
+from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import story as story_of
 from sluice.core.why import why as why_of
+from sluice.model.ids import JobId
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 
@@ -34,8 +36,11 @@ def why(
     Raises InvalidInput if there is no such job or run.
     """
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
-    scheduler = _scheduler_at(source, run_id, at_s, how)
-    return WhyAnswer.of(why_of(job_id, scheduler.state, scheduler.policies.tasks))
+    scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
+    state, policy = scheduler.state, scheduler.policies.tasks
+    found = why_of(job_id, state, policy)
+    entry = state.jobs[found.job_id]
+    return WhyAnswer.of(found, policy.choice(entry) if isinstance(policy, PlannedVms) else None)
 
 
 def story(
@@ -53,7 +58,7 @@ def story(
 ) -> StoryAnswer:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
-    scheduler = _scheduler_at(source, run_id, at_s, how)
+    scheduler = _scheduler_at(source, run_id, at_s, how, subject)
     return StoryAnswer.of(story_of(subject, scheduler.state, scheduler.policies.tasks))
 
 
@@ -62,13 +67,21 @@ def _scheduler_at(
     run_id: str | None,
     at_s: float | None,
     how: Scheduling,
+    followed: str,
 ) -> Scheduler:
+    def follow(scheduler: Scheduler) -> None:
+        """Pools of VMs note the reasons of one job only; those of all would take too long."""
+        policy = scheduler.policies.tasks
+        if isinstance(policy, PlannedVms):
+            policy.follow(JobId(followed))
+
     if source is None:
         scheduler = past_runs.replayed(
-            past_runs.recorded(run_id, how.on_message or (lambda _: None)), until_s=at_s
-        )
+            past_runs.recorded(run_id, how.on_message or (lambda _: None)), until_s=at_s,
+            on_start=follow,
+        )  # fmt: skip
     else:
-        scheduler = simulated(source, how, until_s=at_s)[0]
+        scheduler = simulated(source, how, until_s=at_s, on_start=follow)[0]
     if at_s is not None:
         scheduler.pass_time(at_s)
     return scheduler

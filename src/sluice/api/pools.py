@@ -70,14 +70,17 @@ def pools(
     return PoolsResult(_OTHERS[policy](problem))
 
 
-def least_servers(source: Source, *, tick_s: float = 1.0) -> LeastServersResult:
+def least_servers(
+    source: Source, *, tick_s: float = 1.0, on_progress: Callable[[str], None] = lambda _: None
+) -> LeastServersResult:
     """The least number of servers on which the VM-aware scheduler meets all deadlines.
 
-    The pools keep their shares. Every smaller number of servers is replayed to its first miss,
-    which proves the answer. Raises InvalidInput as `pools` does.
+    The pools keep their shares. For each smaller number either no schedule can do the work in time,
+    or it is replayed to its first miss, which proves the answer.  on_progress: called with a short
+    text before each number is tried. Raises InvalidInput as `pools` does.
     """
     problem = _problem(source, tick_s)
-    return LeastServersResult(search.least_servers(problem), problem)
+    return LeastServersResult(search.least_servers(problem, on_progress=on_progress), problem)
 
 
 def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceResult:
@@ -91,7 +94,8 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
         near = suggestion(job_id, jobs)
         hint = near if near.startswith("did you mean") else "give the id of a job of the file"
         raise InvalidInput(f"unknown job {job_id!r}", where="JOB", hint=hint)
-    return VmChoiceResult(*online.vm_choice(problem, jobs[job_id]), problem)
+    choice, outcome = online.vm_choice(problem, jobs[job_id])
+    return VmChoiceResult(choice, outcome, problem.types, problem.server_units)
 
 
 def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:

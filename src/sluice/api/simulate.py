@@ -85,8 +85,12 @@ def simulated(
     lengths_from: str | Path | None = None,
     on_progress: OnProgress | None = None,
     until_s: float | None = None,
+    on_start: Callable[[Scheduler], None] = lambda _: None,
 ) -> tuple[Scheduler, RunResult]:
-    """The scheduler at the end of the simulation, or at an instant before."""
+    """The scheduler at the end of the simulation, or at an instant before.
+
+    on_start: called with the scheduler before the first event.
+    """
     chosen = how.chosen()
     given = on_vm_nodes(read_workload(source), chosen[:1], how.settings)
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
@@ -106,6 +110,7 @@ def simulated(
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
+        on_start=on_start,
     )  # fmt: skip
     result = result.forecasted(predicted.forecasts)
     return scheduler, replace(result, replays=log_replays(workload))

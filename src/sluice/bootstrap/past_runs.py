@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sluice.bootstrap.profiles import OnMessage
 from sluice.bootstrap.run_options import (
     RunOptions,
@@ -15,6 +17,8 @@ from sluice.model.errors import InvalidInput
 from sluice.store.rows import EntryKind, entries
 from sluice.store.run_info import RunInfo, UnreadableRun, silent_s
 from sluice.store.runs import Runs
+
+OnStart = Callable[[Scheduler], None]
 
 
 def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunInfo:
@@ -62,15 +66,18 @@ def _raise_if_unreadable(runs: Runs) -> None:
             raise run.unreadable()
 
 
-def replayed(run: RunInfo, *, until_s: float | None = None) -> Scheduler:
+def replayed(
+    run: RunInfo, *, until_s: float | None = None, on_start: OnStart = lambda _: None
+) -> Scheduler:
     """The scheduler of a recorded run at an instant, by default at the end of the journal.
 
     If the run is driven by a process now, the default is the present instant. The run itself is
-    not disturbed.
+    not disturbed.  on_start: called with the scheduler before the first event.
     """
     options, workload = RunOptions.of(run.header), scheduler_part(run.header)
     check_policy_files(run.header, options, run.run_id)
     scheduler = live_scheduler(workload, settings_of(workload, options), options)
+    on_start(scheduler)
     for entry in entries(run.folder):
         if entry.kind is EntryKind.EVENT:
             event = entry.event()

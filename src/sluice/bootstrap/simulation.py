@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,10 +33,12 @@ def simulated_run(
     lengths_from: str | Path | None = None,
     on_progress: OnProgress | None = None,
     until_s: float | None = None,
+    on_start: Callable[[Scheduler], None] = lambda _: None,
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before, and the result.
 
     lengths_from: a trace whose measured lengths replace those of the profiles.
+    on_start: called with the scheduler before the first event.
     Raises InvalidInput for a workload that the policies cannot run.
     """
     tasks, release, admission = chosen
@@ -47,6 +50,7 @@ def simulated_run(
         admission=admission,
         pools=workload.pools,
     )
+    on_start(scheduler)
     world = resolved.of(SimulationSettings, tasks.name)
     jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
     workload = replace(workload, jobs=jobs)

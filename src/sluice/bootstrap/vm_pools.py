@@ -5,25 +5,88 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.vm_grids import has_vm_nodes, with_grids, with_vm_nodes
+from sluice.core.entries import JobEntry
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.model.vm_pools import ReconfigureRule, VmPools
 from sluice.model.workload import Workload
+from sluice.planning.pools.choice import VmChoice
 from sluice.planning.pools.packing import servers_needed
+from sluice.planning.pools.schedule import PoolOutcome
 from sluice.policies.vm_pools import PooledVms
 from sluice.policies.vm_settings import VmPoolSettings
 from sluice.reporting.history.past_runs import OwnNodes
+from sluice.reporting.pools.choice import VmChoiceResult
+
+if TYPE_CHECKING:
+    from sluice.planning.pools.online_reservations import OnlineReservations
 
 
 class PlannedVms(PooledVms):
     """Pools of VMs with the schedulers of `sluice pools` as their planner."""
+
+    def __init__(self, planner: OnlineReservations, settings: VmPoolSettings) -> None:
+        super().__init__(planner, settings)
+        self._reservations = planner
+
+    def follow(self, job_id: JobId) -> None:
+        """Note why this job gets its VMs. A replay of the same events gives the same reasons."""
+        self._reservations.follow(job_id)
+
+    def choice(self, job: JobEntry) -> VmChoiceResult | None:
+        """Why the followed job got its VMs, and what others would have cost; None without any."""
+        choice, is_refused = self._reservations.choice(), job.job.job_id in self._refused
+        if choice is None or choice.job.job_id != job.job.job_id:
+            return None
+        if job.has_ended and self._rows.get(job.job.job_id) is None and not is_refused:
+            return None  # it was killed before it had any VMs
+        return VmChoiceResult(
+            choice,
+            self._outcome(job, choice),
+            self._reservations.types(),
+            self.settings.vm_server_units,
+            is_past=True,
+        )
+
+    def _outcome(self, job: JobEntry, choice: VmChoice) -> PoolOutcome:
+        """What is known of the job so far."""
+        job_id, slot = job.job.job_id, choice.slot
+        row, late = self._rows.get(job_id), self._reservations.late_offer(job_id)
+        deadline_at_s = math.inf if job.job.deadline_at_s is None else job.job.deadline_at_s
+        cost = 0.0 if slot is None else slot.option.cost_server_s
+        started_at_s = self._leases[job_id].given_s if job_id in self._leases else None
+        if row is not None:
+            started_at_s = row["started_at_s"]
+            cost = row["unit_s"] / (self.settings.vm_server_units or 1.0)
+        return PoolOutcome(
+            job=replace(choice.job, deadline_at_s=deadline_at_s),
+            option=None if slot is None else slot.option,
+            started_at_s=started_at_s,
+            finished_at_s=None if row is None else row["finished_at_s"],
+            cost_server_s=cost,
+            why=self._why_late(is_refused=job_id in self._refused),
+            least_deadline_at_s=late.least_deadline_at_s if late else None,
+            is_refused=job_id in self._refused,
+        )
+
+    def _why_late(self, *, is_refused: bool) -> str:
+        if not is_refused:
+            return "no VMs were free in time"
+        if self.settings.vm_service == "immediate":
+            return "no VMs were free at its arrival"
+        return "no cluster of idle pools can meet its deadline"
+
+    def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
+        found = self.choice(job)
+        noted = () if found is None else found.notes()
+        return sorted([*noted, *super().notes(job)], key=lambda note: note[0])
 
     @classmethod
     def build(cls, settings: VmPoolSettings) -> PooledVms:
@@ -38,6 +101,7 @@ class PlannedVms(PooledVms):
             boot_s=settings.vm_boot_s,
             tick_s=settings.vm_tick_s,
             bound_s=math.inf if settings.vm_window_s is None else settings.vm_window_s,
+            server_units=1.0 if units is None else units,
             servers=servers,
             resize_rule=ReconfigureRule(
                 window_s=settings.vm_check_s,

@@ -18,9 +18,11 @@ from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
 from sluice.model.errors import InvalidInput
+from sluice.reporting.formatting import visible
 
 if TYPE_CHECKING:
     from sluice.model.workload import Workload
+    from sluice.reporting.pools.choice import VmChoiceResult
 
 
 @app.command()
@@ -42,7 +44,7 @@ def why(
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
-    For a file of VM pools: why a job gets its VMs, and what it would have cost elsewhere.
+    On VM pools: also why the job gets its VMs, and what it would have cost elsewhere.
 
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
     """
@@ -69,6 +71,8 @@ def why(
         print_document(about.noted(answer.document()))
     else:
         console().print(why_text(answer), end="")
+        if answer.vms is not None:
+            _print_vms(answer.vms)
         about.talk()
     return DONE
 
@@ -84,15 +88,22 @@ def _refuse_given(options: Mapping[str, object]) -> None:
 
 def _print_choice(workload: Workload, job: str, *, as_json: bool) -> int:
     from sluice.api import pools
-    from sluice.reporting.pools.choice import alternatives_table, choice_text
 
     result = pools.vm_choice(workload, job)
     if as_json:
         print_document(result.document())
     else:
-        console().print(choice_text(result), end="")
-        print_views(alternatives_table(result))
+        console().print(f"job {visible(job)}", style="bold", markup=False, highlight=False)
+        _print_vms(result)
     return DONE
+
+
+def _print_vms(found: VmChoiceResult) -> None:
+    from sluice.reporting.pools.choice import alternatives_table, choice_text
+
+    if not (found.is_past and found.outcome.is_refused):  # else the refusal has been printed
+        console().print(choice_text(found), end="")
+    print_views(alternatives_table(found))
 
 
 @app.command()

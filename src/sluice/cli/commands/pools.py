@@ -119,9 +119,11 @@ def _refuse(flag: str, others: Mapping[str, bool]) -> None:
 
 def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
+    from sluice.cli.progress import spinner
     from sluice.reporting.pools.tables import least_servers_panel
 
-    result = api.least_servers(file, tick_s=tick_s)
+    with spinner("searching for the least servers") as on_progress:
+        result = api.least_servers(file, tick_s=tick_s, on_progress=on_progress or (lambda _: None))
     if as_json:
         print_document(result.document())
     else:

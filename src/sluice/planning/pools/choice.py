@@ -7,7 +7,7 @@ cost elsewhere, not what another order of all jobs would have given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -60,53 +60,57 @@ class VmChoice:
 
 
 class ChoiceWatch:
-    """Follows one job through a replay. choice: its last placement; None before the first."""
+    """Follows one job through a replay. choice: its last placement; None before the first.
 
-    def __init__(self, job: PoolJob, names: Sequence[str]) -> None:
-        self.job = job
-        self._names = names  # by order
+    order: of the job.  name_of: the id of each job by its order.
+    """
+
+    def __init__(self, order: int, name_of: Callable[[int], str]) -> None:
+        self.order = order
+        self._name_of = name_of
         self.choice: VmChoice | None = None
 
     def note(self, scheduler: PoolScheduler, now_s: float) -> None:
         """Look at the scheduler after it has decided."""
-        order = self.job.order
+        order = self.order
         booking = scheduler.tentative.get(order) or scheduler.running.get(order)
         if booking is None or self._is_known(booking.slot):
             return
-        slot = booking.slot
+        job, slot = booking
         pool = slot.option.pool
         book = scheduler.book.copy()
         book.give_back(slot)
         decider = scheduler.deciders[pool]
         self.choice = VmChoice(
-            job=self.job,
+            job=job,
             placed_at_s=now_s,
             slot=slot,
-            alternatives=alternatives(book, self.job, now_s, slot, scheduler.windows),
-            freed_by=tuple(self._freed_by(scheduler, slot)),
+            alternatives=alternatives(book, job, now_s, slot, scheduler.windows),
+            freed_by=tuple(_freed_by(scheduler, booking)),
             window_s=scheduler.windows[pool],
-            decider=None if decider is None else self._names[decider],
+            decider=None if decider is None else self._name_of(decider),
         )
 
-    def note_lost(self, book: Book, now_s: float) -> None:
-        """The job was refused, or has lost its last chance."""
-        found = alternatives(book, self.job, now_s, None, [None for _ in book.sizes])
-        self.choice = VmChoice(
-            job=self.job, placed_at_s=now_s, slot=None, alternatives=found
-        )  # fmt: skip
+    def note_lost(self, job: PoolJob, book: Book, now_s: float) -> None:
+        """A job was refused, or has lost its last chance; it may be another one."""
+        if job.order == self.order:
+            found = alternatives(book, job, now_s, None, [None for _ in book.sizes])
+            self.choice = VmChoice(job=job, placed_at_s=now_s, slot=None, alternatives=found)
 
     def _is_known(self, slot: Slot) -> bool:
         """Whether it is the reservation of the present choice; a running job only gets longer."""
         old = None if self.choice is None else self.choice.slot
         return old is not None and (old.option, old.start_s) == (slot.option, slot.start_s)
 
-    def _freed_by(self, scheduler: PoolScheduler, slot: Slot) -> Iterator[str]:
-        if slot.start_s <= self.job.arrives_at_s:
-            return
-        bookings: list[Booking] = [*scheduler.running.values(), *scheduler.tentative.values()]
-        for one in sorted(bookings, key=lambda it: it.job.order):
-            if one.slot.option.pool == slot.option.pool and one.slot.end_s == slot.start_s:
-                yield one.job.job_id
+
+def _freed_by(scheduler: PoolScheduler, booking: Booking) -> Iterator[str]:
+    job, slot = booking
+    if slot.start_s <= job.arrives_at_s:
+        return
+    bookings: list[Booking] = [*scheduler.running.values(), *scheduler.tentative.values()]
+    for one in sorted(bookings, key=lambda it: it.job.order):
+        if one.slot.option.pool == slot.option.pool and one.slot.end_s == slot.start_s:
+            yield one.job.job_id
 
 
 def alternatives(

@@ -62,7 +62,7 @@ def first_miss(problem: PoolProblem) -> str | None:
 def vm_choice(problem: PoolProblem, job: PoolJob) -> tuple[VmChoice, PoolOutcome]:
     """Why the VM-aware scheduler gives a job its VMs, and what became of the job."""
     scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
-    watch = ChoiceWatch(job, [one.job_id for one in problem.jobs])
+    watch = ChoiceWatch(job.order, lambda order: problem.jobs[order].job_id)
     outcome = _Replay(problem, "vm-aware", scheduler, None, None, watch).run().by_id[job.job_id]
     assert watch.choice is not None, "a job is placed or lost before the end"
     return watch.choice, outcome
@@ -194,8 +194,8 @@ class _Replay:
 
     def _note_lost(self, job: PoolJob, now_s: float) -> None:
         self._missed.append(job.job_id)
-        if self._watch is not None and self._watch.job is job:
-            self._watch.note_lost(self._scheduler.book, now_s)
+        if self._watch is not None:
+            self._watch.note_lost(job, self._scheduler.book, now_s)
 
     def _start(self, booking: Booking, now_s: float) -> None:
         job, (option, start_s, planned_s) = booking

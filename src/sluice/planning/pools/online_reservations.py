@@ -24,6 +24,7 @@ from sluice.model.vm_pools import (
     VmGrant,
     VmType,
 )
+from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
@@ -42,6 +43,7 @@ class OnlineReservations:
 
     rule: "vm-aware" or "instant-opt".  boot_s: seconds that VMs boot before a job can use them.
     tick_s: planned times are whole ticks; 0 for exact times.  bound_s: longest window.
+    server_units: resource units of a server, for costs in server-seconds.
     servers, resize_rule: also change the pool sizes where that saves enough, on these servers;
     None for pools that keep theirs. Only "vm-aware" changes them.
     """
@@ -53,6 +55,7 @@ class OnlineReservations:
         boot_s: float = 0.0,
         tick_s: float = 0.0,
         bound_s: float = math.inf,
+        server_units: float = 1.0,
         servers: Servers | None = None,
         resize_rule: ReconfigureRule | None = None,
     ) -> None:
@@ -62,7 +65,7 @@ class OnlineReservations:
         self._boot_s = boot_s
         self._tick_s = tick_s
         self._types: list[VmType] = []
-        self._server_units = 1.0 if servers is None else servers.server_units
+        self._server_units = server_units
         self._resizer: PoolResizer | None = None
         if servers is not None:
             self._resizer = PoolResizer(self._types, servers, resize_rule)
@@ -76,6 +79,22 @@ class OnlineReservations:
         self._at_once: set[int] = set()  # that start at their arrival or are refused
         self._offers: dict[int, LateOffer] = {}
         self._without_pool: dict[int, PoolJob] = {}  # late jobs that fit into no pool now
+        self._followed: JobId | None = None
+        self._watch: ChoiceWatch | None = None
+
+    # --- why --------------------------------------------------------------------------------------
+
+    def follow(self, job_id: JobId) -> None:
+        """Note why this job gets its VMs; asked before it arrives."""
+        self._followed = job_id
+
+    def choice(self) -> VmChoice | None:
+        """Why the followed job got its VMs when it was last placed; None before that."""
+        return None if self._watch is None else self._watch.choice
+
+    def types(self) -> Sequence[VmType]:
+        """The VM types by place of their pool."""
+        return tuple(self._types)
 
     # --- pools ------------------------------------------------------------------------------------
 
@@ -177,6 +196,8 @@ class OnlineReservations:
                 end_s = scheduler.book.earliest_end_s(job, now_s)
                 self._give_up(job, LateOffer(now_s, end_s if end_s < math.inf else None))
             started += scheduler.decide(now_s)
+        if self._watch is not None:
+            self._watch.note(scheduler, now_s)
         if self._resizer is not None:
             self._resizer.used.update({one.job.order: one.slot.option for one in started})
         return [self._grant(one) for one in started]
@@ -205,6 +226,8 @@ class OnlineReservations:
         order = self._order[job.job_id] = len(self._jobs)
         self._jobs.append(job)
         self._arrived_s.append(ticks_up(now_s, self._tick_s))
+        if job.job_id == self._followed:
+            self._watch = ChoiceWatch(order, lambda one: str(self._jobs[one].job_id))
         return order
 
     def _enter(self, order: int, now_s: float) -> None:
@@ -221,6 +244,8 @@ class OnlineReservations:
 
     def _give_up(self, job: PoolJob, offer: LateOffer) -> None:
         """No VMs are in time for the job: refuse it if it may be refused."""
+        if self._watch is not None:
+            self._watch.note_lost(job, self._scheduler.book, offer.at_s)
         if job.deadline_at_s < math.inf or job.order in self._asked:
             self._offers.setdefault(job.order, offer)
         if job.order in self._asked:

@@ -12,16 +12,27 @@ from typing import Any, Self
 from sluice.core.story import Story
 from sluice.core.why import Why
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.pools.choice import VmChoiceResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WhyAnswer(Why, NotebookView):
-    """Why a job waits, or how it ended."""
+    """Why a job waits, or how it ended.
+
+    vms: why the job got its VMs, on VM pools; None for other runs, and before it was placed.
+    """
+
+    vms: VmChoiceResult | None = None
 
     @classmethod
-    def of(cls, found: Why) -> Self:
+    def of(cls, found: Why, vms: VmChoiceResult | None = None) -> Self:
         """The same answer, to show."""
-        return cls(**_values(found))
+        return cls(**_values(found), vms=vms)
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        found = Why.document(self)
+        return found if self.vms is None else {**found, "vms": self.vms.document()}
 
     __repr__ = NotebookView.__repr__  # that of `Why` writes out all fields
 

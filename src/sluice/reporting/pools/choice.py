@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sluice.model.vm_pools import VmType
 from sluice.planning.pools.choice import Alternative, Verdict, VmChoice
-from sluice.planning.pools.problem import Option, PoolProblem
+from sluice.planning.pools.problem import Option
 from sluice.planning.pools.schedule import PoolOutcome
+from sluice.planning.pools.slots import Slot
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, counted, hundredths, tenths, visible
 from sluice.reporting.table_style import left_out, plain_table, plain_text
@@ -22,24 +25,33 @@ _ROWS_MAX = 40
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VmChoiceResult(NotebookView):
-    """Why a job gets its VMs, and what it would have cost elsewhere."""
+    """Why a job gets its VMs, and what it would have cost elsewhere.
+
+    outcome: of a job whose tasks run, what is known so far.  server_units: resource units of one
+    server; None if a run has none, so that costs are in unit-seconds.  is_past: it is about a run
+    of tasks, in which the job may have ended.
+    """
 
     choice: VmChoice
     outcome: PoolOutcome
-    problem: PoolProblem
+    types: Sequence[VmType]
+    server_units: float | None
+    is_past: bool = False
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
-        choice, outcome = self.choice, self.outcome
-        option = outcome.option
+        choice, outcome, slot = self.choice, self.outcome, self.choice.slot
+        option, deadline_at_s = outcome.option, outcome.job.deadline_at_s
         return {
             "job": choice.job.job_id,
             "vm_type": None if option is None else self._type(option),
             "vms": None if option is None else option.vms,
             "started_at_s": outcome.started_at_s,
             "finished_at_s": outcome.finished_at_s,
-            "deadline_at_s": choice.job.deadline_at_s,
-            "cost_server_s": outcome.cost_server_s,
+            "planned_start_at_s": None if slot is None else slot.start_s,
+            "planned_until_s": None if slot is None else slot.end_s,
+            "deadline_at_s": deadline_at_s if deadline_at_s < math.inf else None,
+            **self._costs(outcome.cost_server_s),
             "met": outcome.met,
             "why": " ".join(self.sentences()),
             "placed_at_s": choice.placed_at_s,
@@ -56,37 +68,85 @@ class VmChoiceResult(NotebookView):
             "vms": one.option.vms,
             "started_at_s": one.start_s,
             "finished_at_s": one.end_s,
-            "cost_server_s": one.option.cost_server_s,
+            **self._costs(one.option.cost_server_s),
             "verdict": one.verdict.value,
         }
 
+    def _costs(self, cost: float) -> dict[str, object]:
+        units = self.server_units
+        if units is None:
+            return {"cost_server_s": None, "unit_s": cost}
+        return {"cost_server_s": cost, "unit_s": cost * units}
+
     def _type(self, option: Option) -> str:
-        return self.problem.types[option.pool].type_id
+        return self.types[option.pool].type_id
+
+    @property
+    def cost_unit(self) -> str:
+        """What costs are counted in."""
+        return "unit" if self.server_units is None else "server"
 
     def sentences(self) -> Iterator[str]:
         """Which VMs, why these, why then, and what the window says."""
-        choice, outcome, job = self.choice, self.outcome, self.choice.job
+        choice, outcome = self.choice, self.outcome
         slot, option = choice.slot, outcome.option
         if slot is None or option is None:
             verb = "is refused" if outcome.is_refused else "misses its deadline"
             yield f"It {verb} at {tenths(choice.placed_at_s)} s: {outcome.why}."
-            if outcome.least_deadline_at_s is not None:
-                yield f"The least deadline possible was {tenths(outcome.least_deadline_at_s)} s."
+            yield from self._offer_sentences()
             return
-        yield (
-            f"It runs on {counted(option.vms, 'VM')} of {self._type(option)} from"
-            f" {tenths(outcome.started_at_s)} s to {tenths(outcome.finished_at_s)} s, for"
-            f" {hundredths(outcome.cost_server_s)} server-seconds."
+        yield self._cluster_sentence(option, slot)
+        yield from self._deadline_sentences(option)
+        yield self._start_sentence()
+        if choice.window_s is not None:
+            yield self._window_sentence(choice.window_s, self._type(option))
+
+    def notes(self) -> Iterator[tuple[float, str, str]]:
+        """The reservation for the story of the job: instant, what happened, and why."""
+        slot = self.choice.slot
+        if slot is not None:
+            option, (_, *reasons) = slot.option, self.sentences()
+            vms = f"{counted(option.vms, 'VM')} of {self._type(option)}"
+            plan = f"from {tenths(slot.start_s)} s to {tenths(slot.end_s)} s"
+            yield self.choice.placed_at_s, f"reserved {vms} {plan}", " ".join(reasons)
+
+    def _cluster_sentence(self, option: Option, slot: Slot) -> str:
+        outcome = self.outcome
+        vms = f"{counted(option.vms, 'VM')} of {self._type(option)}"
+        cost = f"{hundredths(outcome.cost_server_s)} {self.cost_unit}-seconds"
+        if outcome.started_at_s is None:
+            plan = f"from {tenths(slot.start_s)} s to {tenths(slot.end_s)} s"
+            return f"It has a reservation for {vms} {plan}, for {cost}."
+        from_s = tenths(outcome.started_at_s)
+        if outcome.finished_at_s is None:
+            until_s = tenths(slot.end_s)
+            return f"It runs on {vms} from {from_s} s, planned to {until_s} s, for {cost}."
+        verb = "ran" if self.is_past else "runs"
+        return (
+            f"It {verb} on {vms} from {from_s} s to {tenths(outcome.finished_at_s)} s, for {cost}."
         )
+
+    def _deadline_sentences(self, option: Option) -> Iterator[str]:
+        choice, deadline_at_s = self.choice, self.outcome.job.deadline_at_s
+        if deadline_at_s == math.inf:
+            yield "It has no deadline."
+        if choice.job.deadline_at_s == math.inf:
+            if deadline_at_s < math.inf:
+                yield f"No VMs were free in time for its deadline at {tenths(deadline_at_s)} s."
+                yield from self._offer_sentences()
+            yield "No other cluster is cheaper."
+            return
         waits_for_window = any(
             one.verdict is Verdict.AFTER_WINDOW and one.option.level < option.level
             for one in choice.alternatives
         )
         limit = " and starts inside the reservation windows" if waits_for_window else ""
-        yield f"No cheaper cluster meets its deadline at {tenths(job.deadline_at_s)} s{limit}."
-        yield self._start_sentence()
-        if choice.window_s is not None:
-            yield self._window_sentence(choice.window_s, self._type(option))
+        yield f"No cheaper cluster meets its deadline at {tenths(deadline_at_s)} s{limit}."
+
+    def _offer_sentences(self) -> Iterator[str]:
+        least_s = self.outcome.least_deadline_at_s
+        if least_s is not None:
+            yield f"The least deadline possible was {tenths(least_s)} s."
 
     def _start_sentence(self) -> str:
         choice = self.choice
@@ -115,14 +175,10 @@ class VmChoiceResult(NotebookView):
 
 
 def choice_text(result: VmChoiceResult) -> Text:
-    """The name of the job and the sentences, one a line."""
+    """The sentences, one a line."""
     from rich.text import Text
 
-    text = Text()
-    text.append(visible(f"job {result.choice.job.job_id}\n"), style="bold")
-    for sentence in result.sentences():
-        text.append(visible(f"  {sentence}\n"))
-    return text
+    return Text("".join(visible(f"  {sentence}\n") for sentence in result.sentences()))
 
 
 def alternatives_table(result: VmChoiceResult) -> Table:
@@ -133,11 +189,11 @@ def alternatives_table(result: VmChoiceResult) -> Table:
     if len(found) < len(every):
         table.caption = f"{counted(len(every) - len(found), 'cluster')} larger than the pool"
     table.add_column("VM type", no_wrap=True)
-    for name in ("VMs", "start s", "end s", "server-s"):
+    for name in ("VMs", "start s", "end s", f"{result.cost_unit}-s"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict")
     for one in found[:_ROWS_MAX]:
-        row = result.problem.types[one.option.pool].type_id
+        row = result.types[one.option.pool].type_id
         is_chosen = one.verdict is Verdict.CHOSEN
         table.add_row(
             plain_text(row),

@@ -108,10 +108,14 @@ class LeastServersResult(NotebookView):
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         names = [one.type_id for one in self.problem.types]
+        bound = self.answer.bound
+        below = range(1, 1 if bound is None else bound.servers)
         return {
             "least_servers": self.answer.servers,
             "vms": dict(zip(names, self.answer.sizes, strict=False)),
+            "bound": None if bound is None else bound._asdict(),
             "smaller": [
-                {"servers": servers, "missed": job} for servers, job in self.answer.smaller
+                *({"servers": servers, "missed": None} for servers in below),
+                *({"servers": servers, "missed": job} for servers, job in self.answer.smaller),
             ],
         }

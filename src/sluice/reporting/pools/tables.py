@@ -121,12 +121,16 @@ def least_servers_panel(result: LeastServersResult) -> Panel:
         ("least", count(answer.servers)),
         ("VMs", _peaks(dict(zip(names, answer.sizes, strict=True)))),
     ]
+    bound = answer.bound
+    if bound is not None and bound.servers > 1:
+        work = f"{hundredths(bound.work_server_s)} server-seconds of work"
+        span = f"between {tenths(bound.from_s)} s and {tenths(bound.until_s)} s"
+        rows.append(("at least", f"{count(bound.servers)}, for {work} {span}"))
     if answer.smaller:
         servers, job = answer.smaller[-1]
         rows.append(("fewer", f"with {counted(servers, 'server')} job {job} misses its deadline"))
-        rows.append(
-            ("proof", f"{counted(servers, 'smaller number')} tried, a deadline missed each time")
-        )
+        tried = f"{counted(len(answer.smaller), 'smaller number')} tried"
+        rows.append(("proof", f"{tried}, a deadline missed each time"))
     return framed("servers", rows)
 
 
