@@ -92,7 +92,6 @@ def test_a_chart_shows_debts_degrees_gains_and_the_lorenz_curve(tmp_path, monkey
         (("--file", TENANTS, "--period-s", "0.01"), "periods"),
         (("--file", TENANTS, "--period-s", "soon"), "--period-s"),
         (("--tasks", "ltrf"), "--file"),
-        (("run-1", "--file", TENANTS), "--run"),
         (("--file", "missing.yaml"), "missing.yaml"),
     ],
 )
@@ -103,3 +102,19 @@ def test_bad_input_is_refused(words, fragment, tmp_path, monkeypatch):
     assert (2, "") == (answer.code, answer.out)
     assert fragment in answer.err
     assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["WRONG"], "fairness: there is no recorded run 'WRONG'"),
+        ([], "fairness: no run is recorded yet"),
+        (["WRONG", "--file", TENANTS], "RUN: it is given together with --file"),
+    ],
+)
+def test_a_message_about_a_run_names_no_option_that_the_verb_lacks(words, told):
+    answer = sluice("fairness", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert told in answer.err
+    assert "--run" not in answer.err

@@ -103,6 +103,7 @@ KINDS = {
     "pools": ["pools", EXAMPLES / "vm-pools.yaml"],
     "order": ["order", EXAMPLES / "worked_example.yaml", "--method", "sweep"],
     "fairness": ["fairness", "--file", EXAMPLES / "tenants.yaml"],
+    "share": ["share", EXAMPLES / "members_drf.yaml"],
     "explain": ["explain", NIGHTLY / "application_1762131600_0001.gz"],
     "compare": ["compare", EXAMPLES / "two_pools.yaml", "--schedulers", "fifo,fair",
                 "--seeds", "2"],

@@ -1,6 +1,7 @@
 """`sluice share`: the document that other programs read, tables, notes and refusals."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import result_of, sluice
@@ -109,6 +110,85 @@ def test_a_frame_has_a_row_for_each_step_and_member(file):
         len(package.share(file).to_frame()),
         sorted(set(package.share(file).to_frame()["member"])),
     )
+
+
+RESOURCES = """\
+version: 1
+capacities: {cpu: 9, memory_gb: 18}
+members:
+  - {id: A, task: {cpu: 1, memory_gb: 4}, demands: [0, 9, 9]}
+  - {id: B, task: {cpu: 3, memory_gb: 1}, demands: [9, 9, 9]}
+"""
+
+
+@pytest.fixture
+def resources(tmp_path, monkeypatch):
+    """The cluster of the DRF paper as a file in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "resources.yaml").write_text(RESOURCES)
+    return "resources.yaml"
+
+
+def test_several_resources_are_divided_by_dominant_shares(resources):
+    memoryless = document(resources, "--policy", "mlrf")
+    long_term = document(resources, "--policy", "ltrf", "--whole-units")
+
+    assert "capacity" not in memoryless
+    assert {"cpu": 9, "memory_gb": 18} == memoryless["capacities"]
+    assert {"cpu": 3, "memory_gb": 1} == memoryless["tasks"]["B"]
+    second = memoryless["steps"][1]
+    assert [3, 2] == [second[name]["allocated"] for name in "AB"]
+    assert {"cpu": 3, "memory_gb": 12} == second["A"]["resources"]
+    assert [2 / 3, 2 / 3] == pytest.approx([second[name]["dominant"] for name in "AB"])
+    assert 9 == second["A"]["demand_new"]
+    assert {"cpu": 1, "memory_gb": 31 / 54} == pytest.approx(memoryless["utilization"])
+    assert [4, 4] == [step["A"]["allocated"] for step in long_term["steps"][1:]]
+
+
+def test_people_get_tasks_and_the_use_of_each_resource(resources):
+    answer = sluice("share", resources, "--misreports", "--plot", "out.json")
+
+    assert 0 == answer.code
+    for words in ("4.5 / 1", "tasks", "memory_gb used", "dominant shares", "honest"):
+        assert words in answer.out
+    chart = json.loads(Path("out.json").read_text())
+    assert "Use of each resource" in json.dumps(chart["vconcat"][1]["title"])
+    used = {row["step"]: row["used"] for row in chart["vconcat"][1]["data"]["values"]
+            if row["resource"] == "cpu"}  # fmt: skip
+    assert 1.0 == used[1]
+
+
+def test_gains_by_false_demands_are_in_tasks(resources):
+    found = document(resources, "--policy", "mlrf", "--misreports")["misreports"]["B"]
+
+    assert (7.0, 0.0, [9, 9, 9]) == (found["honest"], found["gain"], found["reports"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "told"),
+    [
+        (("cpu: 9", "cpu: 0"), (), "capacities.cpu"),
+        (("{cpu: 9, memory_gb: 18}", "{}"), (), "capacities"),
+        (("version: 1", "version: 1\ncapacity: 3"), (), "capacity is given together"),
+        (("task: {cpu: 1, memory_gb: 4}, ", ""), (), 'member "A": task is missing'),
+        (("cpu: 1, memory_gb: 4", "cpu: 0"), (), "task takes nothing"),
+        (("cpu: 1, memory_gb: 4", "gpu: 1"), (), "task.gpu is not one of the capacities"),
+        (("memory_gb: 4", "memory_gb: 19"), (), "above the capacity of 18"),
+        (("memory_gb: 4", "memory_gb: -4"), (), "memory_gb is -4"),
+        (("", ""), ("--policy", "karma"), "karma shares one resource"),
+        (("", ""), ("--policy", "static", "--whole-units"), "static gives parts of tasks"),
+        (("0, 9, 9", "0, 9.5, 9"), ("--whole-units",), "demands[1] is 9.5"),
+        (("capacities: {cpu: 9, memory_gb: 18}", "capacity: 9"), (), "task is given with one"),
+    ],
+)
+def test_bad_resources_are_refused(resources, change, words, told):
+    text = RESOURCES.replace(change[0], change[1], 1) if change[0] else RESOURCES
+    Path(resources).write_text(text)
+
+    answer = sluice("share", resources, *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert told.replace('"', "'") in answer.err.replace('"', "'")
 
 
 @pytest.mark.parametrize(

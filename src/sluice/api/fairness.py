@@ -62,7 +62,7 @@ def fairness(
         return _of(scheduler, how.chosen()[0].name, period_s, misreports, result.cluster)
     if all_runs:
         return _of_all(period_s, misreports, on_message or (lambda _: None))
-    run = past_runs.recorded(run_id, on_message or (lambda _: None))
+    run = past_runs.recorded(run_id, on_message or (lambda _: None), where="fairness")
     scheduler = past_runs.replayed(run)
     name = scheduler.policies.tasks.name
     return _of(scheduler, name, period_s, misreports, None)

@@ -38,8 +38,9 @@ def share(
     whole_units: bool = False,
     misreports: bool = False,
 ) -> ShareResult:
-    """What each member of a workload receives of its capacity in each step.
+    """What each member of a workload receives of its capacity, or capacities, in each step.
 
+    With several resources mlrf is DRF, and ltrf is long-term DRF.
     policy: static, mlrf, ltrf, karma or decay.  leftovers: keep or drop demand that was not met.
     discount_price: price of a borrowed unit, above 0 to 1 (default 1).
     alpha: part of the capacity that karma shares by credits (default 1).
@@ -84,10 +85,17 @@ def share(
                 f"{name} is given together with whole_units", where=name, hint="give one of the two"
             )
     workload = read_workload(source)
-    if workload.capacity is None:
+    capacity = workload.capacities or workload.capacity
+    if capacity is None:
         raise InvalidInput(
-            "capacity is missing", where=workload.source, hint="give the units to be shared"
-        )
+            "capacity is missing", where=workload.source,
+            hint="give the units to be shared, or capacities: {cpu: 9, memory_gb: 18}",
+        )  # fmt: skip
+    if workload.capacities and workload.capacity is not None:
+        raise InvalidInput(
+            "capacity is given together with capacities", where=workload.source,
+            hint="give one of the two",
+        )  # fmt: skip
     if not workload.members:
         raise InvalidInput(
             "members is missing",
@@ -95,7 +103,7 @@ def share(
             hint="give members: [{id: A, weight: 1, demands: [40, 80]}]",
         )
     try:
-        problem = sharing_problem(workload.capacity, workload.members, options)
+        problem = sharing_problem(capacity, workload.members, options)
     except InvalidInput as error:
         raise error.within(workload.source) from None
     found = None

@@ -21,10 +21,13 @@ from sluice.store.runs import Runs
 OnStart = Callable[[Scheduler], None]
 
 
-def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunInfo:
+def recorded(
+    run_id: str | None, on_message: OnMessage = lambda _: None, *, where: str = "--run"
+) -> RunInfo:
     """A recorded run, by default the newest that can be read.
 
     on_message: called for each newer run that cannot be read.
+    where: what names the run in messages, as the user gives it.
     Raises InvalidInput if there is none; StoreCorrupt or StoreUnavailable if it cannot be read.
     """
     runs = Runs()
@@ -33,14 +36,14 @@ def recorded(run_id: str | None, on_message: OnMessage = lambda _: None) -> RunI
         if latest is None:
             _raise_if_unreadable(runs)
             raise InvalidInput(
-                "no run is recorded yet", where="--run", hint="run a workload first, or give --file"
+                "no run is recorded yet", where=where, hint="run a workload first, or give --file"
             )
         return latest
     found = runs.find(run_id)
     if found is None:
         raise InvalidInput(
             f"there is no recorded run {run_id!r}",
-            where="--run",
+            where=where,
             hint="`sluice runs` lists them; leave it out for the newest",
         )
     if isinstance(found, UnreadableRun):

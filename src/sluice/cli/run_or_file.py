@@ -32,10 +32,12 @@ def subject_of(
     run: str | None,
     workload: GivenWorkload | None,
     at_s: float | None,
+    run_name: str = "--run",
     simulation: Mapping[str, object],
 ) -> Subject:
     """The subject that flags name. Raises InvalidInput where they do not go together.
 
+    run_name: how the verb takes a run, for messages.
     simulation: the flags that go with a workload; those that were not given are None or empty.
     """
     given = {name: value for name, value in simulation.items() if value not in (None, [])}
@@ -50,7 +52,7 @@ def subject_of(
     if run is not None:
         raise InvalidInput(
             f"it is given together with {'--file' if workload.file != '-' else '--from-log'}",
-            where="--run",
+            where=run_name,
             hint="ask about one of the two",
         )
     settings = given.pop("set", [])

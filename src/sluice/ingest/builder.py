@@ -83,6 +83,7 @@ class WorkloadBuilder:
             classes=tuple(classes.values()),
             capacity_prices=rents,
             capacity=shape.capacity,
+            capacities=shape.capacities or {},
             members=_sharers(shape),
             limits=_limits(shape),
             vm=None if shape.cluster is None else vm_of(shape.cluster),
@@ -211,7 +212,7 @@ def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple
 def _sharers(shape: WorkloadShape) -> tuple[Member, ...]:
     """The members of `share`."""
     return tuple(
-        Member(member_id=one.id, weight=one.weight, demands=tuple(one.demands))
+        Member(member_id=one.id, weight=one.weight, demands=tuple(one.demands), task=one.task or {})
         for one in shape.members or ()
     )
 

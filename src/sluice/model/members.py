@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
@@ -11,14 +12,16 @@ from sluice.model.ids import checked_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A member that paid for a share. demands: new units of each step, 0 or more.
+    """A member that paid for a share. demands: new units, or tasks, of each step, 0 or more.
 
-    Source: ltyarn spec, section 2.
+    task: what one task takes of each resource, where several are shared; empty with one.
+    Source: ltyarn spec, sections 2 and 8.5.
     """
 
     member_id: str
     weight: float = 1.0
     demands: tuple[float, ...]
+    task: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"member {self.member_id!r}"
@@ -34,3 +37,12 @@ class Member:
                     where=where,
                     hint="give a finite number of at least 0",
                 )
+        for name, amount in self.task.items():
+            if not 0 <= amount < math.inf:
+                raise InvalidInput(
+                    f"task.{name} is {amount}", where=where, hint="give a finite number, 0 or more"
+                )
+        if self.task and not any(self.task.values()):
+            raise InvalidInput(
+                "task takes nothing", where=where, hint="give an amount above 0 of a resource"
+            )

@@ -44,7 +44,7 @@ class Workload:
     pools: the named pools, in file order; a job without a named pool has a pool of its own.
     prices, limits, vm: input of `plan`; None if the file has none.
     classes, capacity_prices: input of `capacity`.  vm_pools: input of `pools`.
-    capacity, members: input of `share`; None and empty if the file has none.
+    capacity, capacities, members: input of `share`; None and empty if the file has none.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
     recorded: by job, how it ran, for a workload made from logs.
@@ -61,6 +61,7 @@ class Workload:
     capacity_prices: CapacityPrices | None = None
     vm_pools: VmPools | None = None
     capacity: float | None = None
+    capacities: Mapping[str, float] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"

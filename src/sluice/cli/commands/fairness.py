@@ -69,7 +69,7 @@ def fairness(
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
     }  # fmt: skip
     workload = simulated_workload("fairness", file, from_log, from_log_format, from_log_set)
-    about = subject_of(run=run, workload=workload, at_s=None, simulation=simulation)
+    about = subject_of(run=run, workload=workload, at_s=None, run_name="RUN", simulation=simulation)
     if all_runs and (run is not None or workload is not None):
         raise InvalidInput(
             "it is given together with a run or a workload",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from sluice.ingest.file_schema.fields import (
+    OTHER_RESOURCES_MAX,
     SECONDS_MAX,
     Amount,
     AmountAboveZero,
@@ -92,7 +93,14 @@ class MemberShape(Shape):
 
     id: Identity = Field(description="the name of the member, 1 to 200 printable characters")
     weight: AmountAboveZero = Field(1.0, description="a relative share, above 0")
-    demands: list[Amount] = Field(description="a list with the units of each step, 0 or more")
+    demands: list[Amount] = Field(
+        description="a list with the units of each step, or the tasks with capacities, 0 or more"
+    )
+    task: dict[Identity, Amount] | None = Field(
+        None,
+        max_length=OTHER_RESOURCES_MAX,
+        description="what one task takes of each of the capacities, as in {cpu: 1, memory_gb: 4}",
+    )
 
 
 class VmTypeShape(Shape):
@@ -148,6 +156,12 @@ class PlanningShape(Shape):
     limits: LimitsShape | None = Field(None, description="a mapping as in {deadline_s: 1000}")
     classes: list[ClassShape] | None = Field(None, description="a list of classes of jobs")
     capacity: AmountAboveZero | None = Field(None, description="units to be shared, above 0")
+    capacities: dict[Identity, AmountAboveZero] | None = Field(
+        None,
+        min_length=1,
+        max_length=OTHER_RESOURCES_MAX,
+        description="several resources to be shared, above 0, as in {cpu: 9, memory_gb: 18}",
+    )
     members: list[MemberShape] | None = Field(None, description="a list of members with demands")
     server_units: AmountAboveZero | None = Field(
         None, description="resource units of one server, above 0"

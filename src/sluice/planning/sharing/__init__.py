@@ -7,7 +7,7 @@
 * `fluid`: a rule run over all steps, and the static partition to compare it with;
 * `fairness`: fairness degrees, benefit and loss, Jain's index, the Lorenz curve;
 * `misreports`: what a member could gain by reporting other demands than its own;
-* `dominant`: tasks with several resources: DRF and long-term DRF.
+* `dominant`: DRF and long-term DRF of tasks whose needs change, to compare what is remembered.
 
 Source: ltyarn spec. The resource is divisible and preemptible here: each step divides it again.
 Tasks that keep what they have until they end are the matter of the task policy `ltyarn`.

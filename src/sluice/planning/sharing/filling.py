@@ -1,5 +1,7 @@
 """Water-filling: one level for all members, at which the supply is used up.
 
+With several resources the level rises on for the members that need none of those used up.
+
 Each member's amount is a piecewise linear, rising function of the level, with at most three break
 points: where it starts to receive, where it passes its share (a borrowed unit may count less), and
 where its demand is met. The sum of these functions is piecewise linear too, so that the level is
@@ -60,6 +62,49 @@ def fill(supply: Number, claims: Sequence[Claim], price: Number) -> list[Number]
     points = sorted({point for claim in claims for point in claim.break_points(price)})
     level = level_at(supply, points, lambda x: sum(c.received(x, price) for c in claims))
     return [claim.received(level, price) for claim in claims]
+
+
+def fill_several(
+    claims: Sequence[Claim], price: Number, needs: Sequence[Sequence[Number]]
+) -> list[Number]:
+    """Units for each claim on several resources, of each of which there is 1.
+
+    needs: by claim, the part of each resource that a unit takes.
+    Progressive filling: the level of all claims rises until a resource is used up. The claims
+    that need it keep what they have, and the level rises on for the others.
+    Source: Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.
+
+    >>> from fractions import Fraction as F
+    >>> claims = [Claim(F(9), F(1), F(0), F(1, 2)) for _ in range(2)]
+    >>> needs = [(F(1, 2), F(1)), (F(1), F(1, 6))]  # A: 1 of 9 cpu, 4 of 18 GB; B: 3 and 1
+    >>> [str(units) for units in fill_several(claims, F(1), needs)]
+    ['2/3', '2/3']
+    """
+    given = [claim.demand for claim in claims]
+    free = [price * 0 + 1 for _ in needs[0]]
+    rising = list(range(len(claims)))
+    while True:
+        full = [
+            _level_of([(claims[i], needs[i][resource]) for i in rising], left, price)
+            for resource, left in enumerate(free)
+        ]
+        level = min((one for one in full if one is not None), default=None)
+        if level is None:
+            return given
+        used_up = [resource for resource, one in enumerate(full) if one == level]
+        for i in [i for i in rising if any(needs[i][resource] for resource in used_up)]:
+            given[i] = claims[i].received(level, price)
+            free = [left - given[i] * need for left, need in zip(free, needs[i], strict=True)]
+            rising.remove(i)
+
+
+def _level_of(users: Sequence[tuple[Claim, Number]], free: Number, price: Number) -> Number | None:
+    """The level at which the claims use up a resource; None if their demands leave some."""
+    users = [(claim, need) for claim, need in users if need]
+    if not users or sum(claim.demand * need for claim, need in users) <= free:
+        return None
+    points = sorted({point for claim, _ in users for point in claim.break_points(price)})
+    return level_at(free, points, lambda x: sum(c.received(x, price) * n for c, n in users))
 
 
 def level_at(supply: Number, points: Sequence[Number], total: Callable[[Number], Number]) -> Number:

@@ -2,13 +2,17 @@
 
 Numbers are exact fractions as long as that is affordable: under the long-term rules denominators
 grow with every step, so that larger problems are computed in floating point.
+
+With several resources the unit is a dominant share: the greatest part of any resource that a member
+holds. A demand of tasks becomes a demand of dominant shares, so that the rules, the fixed shares
+and the fairness degrees are those of one resource with a capacity of 1 (ltyarn spec, section 8.5).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sluice.model.errors import InvalidInput
@@ -75,6 +79,8 @@ class SharingProblem:
     """Capacity R and members, in numbers of one kind: all fractions, or all floats.
 
     demands: by step, then by member.  shares: by member, equation (2).
+    capacities: of several resources; empty with one.
+    room, tasks: the capacities, and by member what a task takes of them, as whole numbers.
     """
 
     names: tuple[str, ...]
@@ -82,13 +88,16 @@ class SharingProblem:
     weights: tuple[Number, ...]
     demands: tuple[tuple[Number, ...], ...]
     options: SharingOptions
+    capacities: Mapping[str, float] = field(default_factory=dict)
+    room: tuple[int, ...] = ()
+    tasks: tuple[tuple[int, ...], ...] = ()
 
     @property
     def is_exact(self) -> bool:
         """Whether the numbers are fractions."""
         return isinstance(self.capacity, Fraction)
 
-    def number(self, value: float) -> Number:
+    def number(self, value: Number) -> Number:
         """The value as a number of the problem's kind."""
         return _exact(value) if self.is_exact else float(value)
 
@@ -99,6 +108,24 @@ class SharingProblem:
             capacity=float(self.capacity),
             weights=tuple(map(float, self.weights)),
             demands=tuple(tuple(map(float, row)) for row in self.demands),
+        )
+
+    @property
+    def task_units(self) -> tuple[Number, ...]:
+        """By member, the units of one task: its dominant share; 1 with one resource."""
+        if not self.tasks:
+            return (self.number(1),) * len(self.names)
+        return tuple(self.number(unit) for unit in _dominant(self.room, self.tasks))
+
+    @property
+    def needs(self) -> tuple[tuple[Number, ...], ...]:
+        """By member, the part of each resource that a unit takes; empty with one resource."""
+        return tuple(
+            tuple(
+                self.number(Fraction(need, room) / unit)
+                for need, room in zip(task, self.room, strict=True)
+            )
+            for task, unit in zip(self.tasks, _dominant(self.room, self.tasks), strict=True)
         )
 
     @property
@@ -114,13 +141,28 @@ class SharingProblem:
 
 
 def sharing_problem(
-    capacity: float, members: Sequence[Member], options: SharingOptions
+    capacity: float | Mapping[str, float], members: Sequence[Member], options: SharingOptions
 ) -> SharingProblem:
-    """The problem of a file. Raises InvalidInput naming the field and the member."""
+    """The problem of a file. capacity: of one resource, or of several by name.
+
+    Raises InvalidInput naming the field and the member.
+    """
+    if isinstance(capacity, Mapping):
+        return _of_several(capacity, members, options)
     if not 0 < capacity < math.inf:
         raise InvalidInput(
             f"capacity is {capacity}", where="capacity", hint="give a finite number above 0"
         )
+    for member in members:
+        if member.task:
+            raise InvalidInput(
+                "task is given with one resource", where=f"member {member.member_id!r}",
+                hint="give capacities: {cpu: 9, memory_gb: 18} in place of capacity",
+            )  # fmt: skip
+    return _problem(capacity, members, options)
+
+
+def _problem(capacity: float, members: Sequence[Member], options: SharingOptions) -> SharingProblem:
     if not members:
         raise InvalidInput("members is empty", where="members", hint="give at least one member")
     steps = len(members[0].demands)
@@ -152,9 +194,105 @@ def sharing_problem(
     )
 
 
-def _exact(number: float) -> Fraction:
+def _of_several(
+    capacities: Mapping[str, float], members: Sequence[Member], options: SharingOptions
+) -> SharingProblem:
+    """A problem whose units are dominant shares, of which there is 1 of each resource."""
+    if options.policy == "karma":
+        raise InvalidInput(
+            "karma shares one resource", where="policy",
+            hint="give ltrf, mlrf, decay or static, or one capacity",
+        )  # fmt: skip
+    for name, amount in capacities.items():
+        if not 0 < amount < math.inf:
+            raise InvalidInput(
+                f"{name} is {amount}", where="capacities", hint="give a finite number above 0"
+            )
+    for member in members:
+        _check_task(member, capacities)
+    plain = _problem(1, members, replace(options, is_whole=False))
+    room, tasks = _as_whole_numbers(capacities, members)
+    problem = replace(plain, options=options, capacities=capacities, room=room, tasks=tasks)
+    units = problem.task_units
+    demands = tuple(
+        tuple(tasks * unit for tasks, unit in zip(row, units, strict=True))
+        for row in problem.demands
+    )
+    problem = replace(problem, demands=demands)
+    if options.is_whole:
+        _check_whole_tasks(problem, members)
+    return problem
+
+
+def _check_task(member: Member, capacities: Mapping[str, float]) -> None:
+    where = f"member {member.member_id!r}"
+    if not member.task:
+        raise InvalidInput(
+            "task is missing", where=where,
+            hint=f"give what one task takes, as in task: {{{next(iter(capacities))}: 1}}",
+        )  # fmt: skip
+    for name, amount in member.task.items():
+        if name not in capacities:
+            raise InvalidInput(
+                f"task.{name} is not one of the capacities", where=where,
+                hint=f"give {', '.join(capacities)}",
+            )  # fmt: skip
+        if amount > capacities[name]:
+            raise InvalidInput(
+                f"task.{name} is {amount:g}, above the capacity of {capacities[name]:g}",
+                where=where, hint="give what one task takes",
+            )  # fmt: skip
+
+
+def _as_whole_numbers(
+    capacities: Mapping[str, float], members: Sequence[Member]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Capacities, and by member what a task takes, each resource in a unit that divides all."""
+    columns = []
+    for name, amount in capacities.items():
+        exact = [_exact(one) for one in (amount, *(m.task.get(name, 0) for m in members))]
+        scale = math.lcm(*(one.denominator for one in exact))
+        columns.append([int(one * scale) for one in exact])
+    room, *tasks = zip(*columns, strict=True)
+    return room, tuple(tasks)
+
+
+def _dominant(room: Sequence[int], tasks: Sequence[Sequence[int]]) -> list[Fraction]:
+    """The dominant share of one task of each member."""
+    return [max(map(Fraction, task, room)) for task in tasks]
+
+
+def _exact(number: Number) -> Fraction:
     """The number as it is written: 0.1 is a tenth, not the float next to it."""
-    return Fraction(str(number))
+    return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+def _check_whole_tasks(problem: SharingProblem, members: Sequence[Member]) -> None:
+    if problem.options.policy == "static":
+        raise InvalidInput(
+            "static gives parts of tasks", where="policy", hint="leave out whole units"
+        )
+    _check_whole_demands(members)
+    steps = len(problem.demands)
+    for member, unit in zip(members, problem.task_units, strict=True):
+        tasks = min(sum(member.demands), steps / float(unit))
+        if tasks > WHOLE_UNITS_MAX:
+            raise InvalidInput(
+                f"up to {tasks:,.0f} tasks are started one by one",
+                where=f"member {member.member_id!r}",
+                hint=f"give larger tasks, at most {WHOLE_UNITS_MAX} over all steps",
+            )
+
+
+def _check_whole_demands(members: Sequence[Member]) -> None:
+    for member in members:
+        for step, units in enumerate(member.demands):
+            if units != int(units):
+                raise InvalidInput(
+                    f"demands[{step}] is {units:g}",
+                    where=f"member {member.member_id!r}",
+                    hint="give whole numbers with whole units",
+                )
 
 
 def _check_whole(capacity: float, members: Sequence[Member], options: SharingOptions) -> None:
@@ -165,14 +303,7 @@ def _check_whole(capacity: float, members: Sequence[Member], options: SharingOpt
             where="capacity",
             hint=f"give a whole number, at most {WHOLE_UNITS_MAX} over all steps",
         )
-    for member in members:
-        for step, units in enumerate(member.demands):
-            if units != int(units):
-                raise InvalidInput(
-                    f"demands[{step}] is {units:g}",
-                    where=f"member {member.member_id!r}",
-                    hint="give whole numbers with whole units",
-                )
+    _check_whole_demands(members)
     if options.policy not in ("karma", "static"):
         return
     part = 1 - _exact(options.alpha) if options.policy == "karma" else Fraction(1)

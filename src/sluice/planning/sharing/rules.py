@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from sluice.planning.sharing.filling import Claim, fill, level_at
+from sluice.planning.sharing.filling import Claim, fill, fill_several, level_at
 from sluice.planning.sharing.problem import Number, SharingProblem
 
 
@@ -20,6 +20,15 @@ class Rule(Protocol):
 
     def memory(self) -> Mapping[str, Sequence[Number]]:
         """What the rule remembers of each member after the step, by name."""
+
+
+def _divided(
+    problem: SharingProblem, needs: Sequence[Sequence[Number]], claims: list[Claim], price: Number
+) -> list[Number]:
+    """Units for each claim on the capacity, or on several resources."""
+    if needs:
+        return fill_several(claims, price, needs)
+    return fill(problem.capacity, claims, price)
 
 
 class StaticRule:
@@ -41,12 +50,13 @@ class MemorylessRule:
     def __init__(self, problem: SharingProblem) -> None:
         self._problem = problem
         self._shares = problem.shares
+        self._needs = problem.needs
 
     def divide(self, demands: Sequence[Number]) -> list[Number]:
         zero, one = demands[0] * 0, demands[0] * 0 + 1
         rows = zip(demands, self._problem.weights, self._shares, strict=True)
         claims = [Claim(demand, weight, zero, share) for demand, weight, share in rows]
-        return fill(self._problem.capacity, claims, one)
+        return _divided(self._problem, self._needs, claims, one)
 
     def memory(self) -> Mapping[str, Sequence[Number]]:
         return {}
@@ -63,6 +73,7 @@ class LongTermRule:
     def __init__(self, problem: SharingProblem) -> None:
         self._problem = problem
         self._shares = problem.shares
+        self._needs = problem.needs
         self._price = problem.number(problem.options.discount_price)
         self._begin_round()
 
@@ -79,7 +90,7 @@ class LongTermRule:
         if self._problem.options.charges_late:
             self._charge_newcomers(demands)
         rows = zip(demands, self._problem.weights, self._used, self._shares, strict=True)
-        given = fill(self._problem.capacity, [Claim(*row) for row in rows], self._price)
+        given = _divided(self._problem, self._needs, [Claim(*row) for row in rows], self._price)
         for index, units in enumerate(given):
             self._used[index] += counted(units, self._shares[index], self._price)
         return given
@@ -183,13 +194,14 @@ class DecayRule:
 
     def __init__(self, problem: SharingProblem) -> None:
         self._problem = problem
+        self._needs = problem.needs
         self._kept = 0.5 ** (1 / problem.options.half_life_steps)
         self._used: list[Number] = [0.0] * len(problem.names)
 
     def divide(self, demands: Sequence[Number]) -> list[Number]:
         self._used = [used * self._kept for used in self._used]
         rows = zip(demands, self._problem.weights, self._used, demands, strict=True)
-        given = fill(self._problem.capacity, [Claim(*row) for row in rows], 1.0)
+        given = _divided(self._problem, self._needs, [Claim(*row) for row in rows], 1.0)
         self._used = [used + units for used, units in zip(self._used, given, strict=True)]
         return given
 

@@ -1,33 +1,56 @@
 """The rules handing out whole units, one at a time: what a scheduler of equal tasks does.
 
-Each unit goes to the member whose key is least; ties go to the smaller allocation for its weight
-in this step, then to the earlier member. A heap makes that O(log n) a unit.
+With several resources they start whole tasks: DRF, and long-term DRF. Each unit goes to the member
+whose key is least; ties go to the smaller allocation for its weight in this step, then to the
+earlier member. A heap makes that O(log n) a unit.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from sluice.planning.sharing.problem import Number, SharingProblem
 from sluice.planning.sharing.rules import Rule, StaticRule, counted
 
-Level = Callable[[int, int], Number]  # of a member that has received so many units in this step
+Level = Callable[[int, Number], Number]  # of a member that has received these units in this step
+
+_TINY = Fraction(1, 10**9)
 
 
 def hand_out(
     supply: int, wanted: Sequence[int], weights: Sequence[Number], level: Level
 ) -> list[int]:
     """Units for each member. level: rises with the units that the member has received."""
+    return _start([supply], [(1,)] * len(wanted), wanted, weights, [1] * len(wanted), level)
+
+
+def _start(
+    room: Sequence[int],
+    tasks: Sequence[Sequence[int]],
+    wanted: Sequence[int],
+    weights: Sequence[Number],
+    sizes: Sequence[Number],
+    level: Level,
+) -> list[int]:
+    """Tasks for each member. tasks: what one takes of each resource.  sizes: units of one."""
+    free = list(room)
     given = [0] * len(wanted)
-    heap = [(level(i, 0), weights[i] * 0, i) for i, units in enumerate(wanted) if units > 0]
+    heap = [(level(i, 0), weights[i] * 0, i) for i, count in enumerate(wanted) if count > 0]
     heapq.heapify(heap)
-    while supply > 0 and heap:
+    while heap:
         _, _, i = heap[0]
+        left = [room - need for room, need in zip(free, tasks[i], strict=True)]
+        if min(left) < 0:
+            heapq.heappop(heap)  # room only shrinks: its task does not fit later either
+            continue
+        free = left
         given[i] += 1
-        supply -= 1
         if given[i] < wanted[i]:
-            heapq.heapreplace(heap, (level(i, given[i]), given[i] / weights[i], i))
+            units = given[i] * sizes[i]
+            heapq.heapreplace(heap, (level(i, units), units / weights[i], i))
         else:
             heapq.heappop(heap)
     return given
@@ -40,18 +63,26 @@ class _WholeRule:
         self._problem = problem
         self._weights = problem.weights
         self._used: list[Number] = [problem.capacity * 0] * len(problem.names)
+        self._sizes = problem.task_units
+        self._room = problem.room or (int(problem.capacity),)
+        self._tasks = problem.tasks or ((1,),) * len(problem.names)
 
-    def _level(self, member: int, units: int) -> Number:
+    def _level(self, member: int, units: Number) -> Number:
         raise AssertionError("a rule defines _level()")
 
     def divide(self, demands: Sequence[Number]) -> list[Number]:
-        wanted = [int(demand) for demand in demands]
-        given = hand_out(int(self._problem.capacity), wanted, self._weights, self._level)
-        for member, units in enumerate(given):
-            self._count(member, units)
-        return [self._problem.capacity * 0 + units for units in given]
+        # A sum of rounded parts may be a little below a whole number of tasks.
+        wanted = [
+            math.floor(demand / size + _TINY)
+            for demand, size in zip(demands, self._sizes, strict=True)
+        ]
+        given = _start(self._room, self._tasks, wanted, self._weights, self._sizes, self._level)
+        units: list[Number] = [count * size for count, size in zip(given, self._sizes, strict=True)]
+        for member, received in enumerate(units):
+            self._count(member, received)
+        return units
 
-    def _count(self, member: int, units: int) -> None:
+    def _count(self, member: int, units: Number) -> None:
         self._used[member] += units
 
     def memory(self) -> Mapping[str, Sequence[Number]]:
@@ -61,7 +92,7 @@ class _WholeRule:
 class WholeMemorylessRule(_WholeRule):
     """MLRF in whole units."""
 
-    def _level(self, member: int, units: int) -> Number:
+    def _level(self, member: int, units: Number) -> Number:
         return units / self._weights[member]
 
 
@@ -73,12 +104,12 @@ class WholeLongTermRule(_WholeRule):
         self._shares = problem.shares
         self._price = problem.number(problem.options.discount_price)
 
-    def _level(self, member: int, units: int) -> Number:
+    def _level(self, member: int, units: Number) -> Number:
         zero = self._used[member] * 0
         gain = counted(zero + units, self._shares[member], self._price)
         return (self._used[member] + gain) / self._weights[member]
 
-    def _count(self, member: int, units: int) -> None:
+    def _count(self, member: int, units: Number) -> None:
         zero = self._used[member] * 0
         self._used[member] += counted(zero + units, self._shares[member], self._price)
 
@@ -91,7 +122,7 @@ class WholeDecayRule(_WholeRule):
         self._used = [used * kept for used in self._used]
         return super().divide(demands)
 
-    def _level(self, member: int, units: int) -> Number:
+    def _level(self, member: int, units: Number) -> Number:
         return (self._used[member] + units) / self._weights[member]
 
     def memory(self) -> Mapping[str, Sequence[Number]]:

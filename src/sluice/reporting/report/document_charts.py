@@ -32,6 +32,7 @@ from sluice.reporting.run.chart import run_overview
 from sluice.reporting.run.curves import waiting_view
 from sluice.reporting.run.jobs_gantt import jobs_view
 from sluice.reporting.run.outcomes import JobOutcome
+from sluice.reporting.share.chart import share_chart
 from sluice.reporting.size.chart import size_chart
 from sluice.reporting.whatif.chart import whatif_chart
 
@@ -47,7 +48,7 @@ def charts_of(document: Document, where: str) -> list[Chart]:
         if has(document):
             try:
                 return [draw(document)]
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise InvalidInput(
                     f"its figures cannot be drawn ({type(error).__name__}: {error})",
                     where=where,
@@ -160,6 +161,10 @@ def _spread(row: Document, measure: str) -> MeasureSpread | None:
 
 
 _PARTS = ("", "_sd", "_min", "_max")
+
+
+def _is_share(document: Document) -> bool:
+    return "over_steps" in document and _rows_have(document, "steps")
 
 
 def _is_size(document: Document) -> bool:
@@ -287,4 +292,5 @@ _CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], .
     (_is_fairness, _fairness_chart),
     (_is_diagnosis, diagnosis_chart),
     (_is_whatif, whatif_chart),
+    (_is_share, share_chart),
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sluice.planning.sharing.fluid import SharingHistory
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import INK, PALETTE, WHOLE, WIDTH, finished, heading, titled
 from sluice.reporting.formatting import count, hundredths, shortened
@@ -15,59 +15,85 @@ _HEIGHT = 200
 _NAME_LETTERS = 18
 
 
-def share_chart(history: SharingHistory) -> Chart:
-    """Allocated units as stacked bars, and fairness degrees as lines."""
-    last = history.steps[-1]
-    benefit, loss = hundredths(float(last.benefit)), hundredths(float(last.loss))
-    gains = f"benefit {benefit}, loss {loss}"
+def share_chart(document: Mapping[str, Any]) -> Chart:
+    """Allocated units as stacked bars, and fairness degrees as lines.
+
+    document: of a division. With several resources the bars are dominant shares, and a third view
+    has the use of each resource.
+    """
+    benefit, loss = hundredths(document["benefit"]), hundredths(document["loss"])
     notes = [
-        f"rule {history.problem.options.policy}; {gains} at the last step",
-        _left_out(history),
+        f"rule {document['policy']}; benefit {benefit}, loss {loss} at the last step",
+        _left_out(document),
     ]
     title = heading("Shares", notes)
-    views = [_units_view(history), _fairness_view(history)]
+    views = [_units_view(document), _fairness_view(document)]
+    if "capacities" in document:
+        views.insert(1, _resources_view(document))
     return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
 
 
-def _left_out(history: SharingHistory) -> str:
-    hidden = len(history.problem.names) - MEMBERS_MAX
+def _left_out(document: Mapping[str, Any]) -> str:
+    hidden = len(document["fairness"]) - MEMBERS_MAX
     return f"{count(hidden)} members are not shown." if hidden > 0 else ""
 
 
-def _rows(history: SharingHistory) -> list[dict[str, Any]]:
-    shown = history.problem.names[:MEMBERS_MAX]
-    # Long histories are thinned out: a chart is some hundred pixels wide.
-    every = -(-len(history.steps) // STEPS_MAX)
+def _members(document: Mapping[str, Any]) -> list[str]:
+    return list(document["fairness"])[:MEMBERS_MAX]
+
+
+def _drawn_steps(document: Mapping[str, Any]) -> list[int]:
+    """Numbers of the steps; long histories are thinned out: a chart is some hundred pixels wide."""
+    steps = len(document["steps"])
+    every = -(-steps // STEPS_MAX)
+    return [n for n in range(1, steps + 1) if n % every == 0 or n == steps]
+
+
+def _rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    units = "dominant" if "capacities" in document else "allocated"
     return [
         {
             "step": number,
             "member": shortened(name, _NAME_LETTERS),
-            "units": float(step.allocated[member]),
-            "fairness": None if degree is None else float(degree),
+            "units": document["steps"][number - 1][name][units],
+            "fairness": document["over_steps"]["fairness"][number - 1][name],
         }
-        for number, step in enumerate(history.steps, start=1)
-        if number % every == 0 or number == len(history.steps)
-        for member, name in enumerate(shown)
-        for degree in [step.fairness[member]]
+        for number in _drawn_steps(document)
+        for name in _members(document)
     ]
 
 
-def _colors(history: SharingHistory) -> dict[str, Any]:
-    names = [shortened(name, _NAME_LETTERS) for name in history.problem.names[:MEMBERS_MAX]]
+def _resource_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Parts of each resource that all members hold."""
+    return [
+        {
+            "step": number,
+            "resource": shortened(name, _NAME_LETTERS),
+            "used": sum(row["resources"][name] for row in document["steps"][number - 1].values())
+            / total,
+        }
+        for number in _drawn_steps(document)
+        for name, total in document["capacities"].items()
+    ]
+
+
+def _colors(field: str, given: list[str]) -> dict[str, Any]:
+    names = [shortened(name, _NAME_LETTERS) for name in given]
     return {
-        "field": "member",
+        "field": field,
         "type": "nominal",
         "scale": {"domain": names, "range": list(PALETTE[: len(names)])},
         "legend": {"offset": 16},
     }
 
 
-def _units_view(history: SharingHistory) -> dict[str, Any]:
+def _units_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    is_one = "capacities" not in document
     return {
-        "title": titled("Allocated units", []),
+        "title": titled("Allocated units" if is_one else "Dominant shares", []),
         "width": WIDTH,
         "height": _HEIGHT,
-        "data": {"values": _rows(history)},
+        "data": {"values": _rows(document)},
         "mark": "bar",
         "encoding": {
             "x": {
@@ -75,24 +101,31 @@ def _units_view(history: SharingHistory) -> dict[str, Any]:
                 "type": "ordinal",
                 "axis": {"title": "step", "labelOverlap": True, "labelAngle": 0},
             },
-            "y": {"field": "units", "type": "quantitative", "axis": {"title": "units"}},
-            "color": _colors(history),
-            "tooltip": _tooltip("units"),
+            "y": {
+                "field": "units",
+                "type": "quantitative",
+                "axis": {"title": "units" if is_one else "sum of dominant shares"},
+            },
+            "color": _colors("member", _members(document)),
+            "tooltip": _tooltip("member", "units"),
         },
-    }  # fmt: skip
+    }
 
 
-def _tooltip(value: str) -> list[dict[str, str]]:
+def _tooltip(name: str, value: str) -> list[dict[str, str]]:
     return [
-        {"field": "member", "type": "nominal"},
+        {"field": name, "type": "nominal"},
         {"field": "step", "type": "quantitative"},
         {"field": value, "type": "quantitative", "format": ",.4~g"},
     ]
 
 
-def _fairness_view(history: SharingHistory) -> dict[str, Any]:
-    line = {
-        "mark": {"type": "line", "point": len(history.steps) <= MEMBERS_MAX},
+def _lines(
+    document: Mapping[str, Any], value: str, axis: Mapping[str, Any], color: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A value over the steps, a line for each name of the color."""
+    return {
+        "mark": {"type": "line", "point": len(document["steps"]) <= MEMBERS_MAX},
         "encoding": {
             "x": {
                 "field": "step",
@@ -100,16 +133,33 @@ def _fairness_view(history: SharingHistory) -> dict[str, Any]:
                 "scale": {"padding": 8, "zero": False, "nice": False},
                 "axis": {"title": "step", "labelExpr": WHOLE},
             },
-            "y": {
-                "field": "fairness",
-                "type": "quantitative",
-                "scale": {"zero": False, "padding": 8},
-                "axis": {"title": "use / use with a fixed share"},
-            },
-            "color": _colors(history),
-            "tooltip": _tooltip("fairness"),
+            "y": {"field": value, "type": "quantitative", **axis},
+            "color": color,
+            "tooltip": _tooltip(color["field"], value),
         },
     }
+
+
+def _resources_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    axis = {
+        "scale": {"domain": [0, 1]},
+        "axis": {"title": "part in use", "format": "%"},
+    }
+    return {
+        "title": titled("Use of each resource", []),
+        "width": WIDTH,
+        "height": _HEIGHT,
+        "data": {"values": _resource_rows(document)},
+        **_lines(document, "used", axis, _colors("resource", list(document["capacities"]))),
+    }
+
+
+def _fairness_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    axis = {
+        "scale": {"zero": False, "padding": 8},
+        "axis": {"title": "use / use with a fixed share"},
+    }
+    line = _lines(document, "fairness", axis, _colors("member", _members(document)))
     even = {
         "data": {"values": [{"even": 1}]},
         "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
@@ -119,6 +169,6 @@ def _fairness_view(history: SharingHistory) -> dict[str, Any]:
         "title": titled("Fairness degree", ["Below 1 a member has less than its own share."]),
         "width": WIDTH,
         "height": _HEIGHT,
-        "data": {"values": _rows(history)},
+        "data": {"values": _rows(document)},
         "layer": [line, even],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sluice.planning.sharing.fairness import jain_index
 from sluice.planning.sharing.fluid import SharingHistory, plain
@@ -17,7 +17,13 @@ from sluice.reporting.share.chart import share_chart
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_UNITS = ("demand_new", "demand_total", "allocated", "accumulated", "counted", "lent")
+_DEMANDED = (
+    "demand_new",
+    "demand_total",
+    "allocated",
+    "accumulated",
+)  # tasks, if they need several
+_SHARED = ("counted", "lent")  # dominant shares, if there are several resources
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,12 +65,25 @@ class ShareResult(NotebookView):
         pairs = zip(last.accumulated, weights, strict=True)
         return jain_index([float(used / weight) for used, weight in pairs])
 
+    @property
+    def utilization(self) -> dict[str, float]:
+        """The mean part of each resource that was held; empty with one resource."""
+        problem, steps = self.history.problem, self.history.steps
+        return {
+            name: sum(
+                float(units * need[resource])
+                for units, need in zip(steps[-1].accumulated, problem.needs, strict=True)
+            )
+            / len(steps)
+            for resource, name in enumerate(problem.capacities)
+        }
+
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         problem, steps = self.history.problem, self.history.steps
         document: dict[str, object] = {
             "policy": problem.options.policy,
-            "capacity": plain(problem.capacity),
+            **self._resources(),
             "shares": self._by_name(problem.shares),
             "steps": [self._step(index) for index in range(len(steps))],
             "fairness": self.fairness,
@@ -80,15 +99,47 @@ class ShareResult(NotebookView):
             "exact": problem.is_exact,
         }
         if self.misreports is not None:
-            document["misreports"] = {one.name: _misreport(one) for one in self.misreports}
+            sizes = zip(self.misreports, problem.task_units, strict=True)
+            document["misreports"] = {one.name: _misreport(one, size) for one, size in sizes}
         return document
 
-    def _step(self, index: int) -> dict[str, dict[str, float | None]]:
-        step = self.history.steps[index]
-        rows: dict[str, dict[str, float | None]] = {}
-        for member, name in enumerate(self.names):
-            rows[name] = {field: plain(getattr(step, field)[member]) for field in _UNITS}
-            rows[name] |= {field: plain(kept[member]) for field, kept in step.memory.items()}
+    def _resources(self) -> dict[str, object]:
+        """What was shared; with several resources also what a task takes, and the mean use."""
+        problem = self.history.problem
+        if not problem.tasks:
+            return {"capacity": plain(problem.capacity)}
+        names = list(problem.capacities)
+        return {
+            "capacities": dict(problem.capacities),
+            "tasks": {
+                member: dict(zip(names, self._amounts(index, 1), strict=True))
+                for index, member in enumerate(self.names)
+            },
+            "utilization": self.utilization,
+        }
+
+    def _amounts(self, member: int, tasks: float) -> list[float]:
+        """What tasks of a member take of each resource, in the units of the file."""
+        problem = self.history.problem
+        parts = zip(problem.tasks[member], problem.room, strict=True)
+        totals = problem.capacities.values()
+        return [
+            tasks * total * need / room for (need, room), total in zip(parts, totals, strict=True)
+        ]
+
+    def _step(self, index: int) -> dict[str, dict[str, Any]]:
+        step, problem = self.history.steps[index], self.history.problem
+        rows: dict[str, dict[str, Any]] = {}
+        for member, (name, size) in enumerate(zip(self.names, problem.task_units, strict=True)):
+            row: dict[str, Any] = {
+                field: plain(getattr(step, field)[member] / size) for field in _DEMANDED
+            }
+            row |= {field: plain(getattr(step, field)[member]) for field in _SHARED}
+            if problem.tasks:
+                held = self._amounts(member, row["allocated"])
+                row["dominant"] = plain(step.allocated[member])
+                row["resources"] = dict(zip(problem.capacities, held, strict=True))
+            rows[name] = row | {field: plain(kept[member]) for field, kept in step.memory.items()}
         return rows
 
     def _by_name(self, values: tuple[Number | None, ...]) -> dict[str, float | None]:
@@ -97,21 +148,27 @@ class ShareResult(NotebookView):
     def to_frame(self) -> DataFrame:
         """One row for each step and member. Raises MissingExtra without pandas."""
         return data_frame(
-            {"step": index, "member": name, **row}
+            {"step": index, "member": name, **_flat(row)}
             for index in range(len(self.history.steps))
             for name, row in self._step(index).items()
         )
 
     def plot(self) -> Chart:
         """Units and fairness degrees over the steps."""
-        return share_chart(self.history)
+        return share_chart(self.document())
 
 
-def _misreport(found: Misreport) -> dict[str, object]:
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    held = row.pop("resources", {})
+    return row | {f"resources.{name}": amount for name, amount in held.items()}
+
+
+def _misreport(found: Misreport, size: Number) -> dict[str, object]:
+    """size: units of one task, so that reports and gains are those of the file."""
     return {
-        "honest": plain(found.honest),
-        "best": plain(found.best),
-        "gain": plain(found.gain),
-        "reports": [plain(units) for units in found.reports],
+        "honest": plain(found.honest / size),
+        "best": plain(found.best / size),
+        "gain": plain(found.gain / size),
+        "reports": [plain(units / size) for units in found.reports],
         "exhaustive": found.is_exhaustive,
     }

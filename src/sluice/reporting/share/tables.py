@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import counted, hundredths
+from sluice.reporting.formatting import counted, hundredths, share
 from sluice.reporting.share.result import ShareResult
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
@@ -20,7 +20,10 @@ def steps_table(result: ShareResult) -> Table:
     """One row for each member: allocated and accumulated units of each step."""
     steps = result.history.steps
     first = max(0, len(steps) - STEPS_MAX)
+    sizes = result.history.problem.task_units
     caption = "each cell: allocated / counted so far"
+    if result.history.problem.tasks:
+        caption = "each cell: tasks / dominant shares counted so far"
     if first:
         caption += f"; the first {counted(first, 'step')} left out, --json has all"
     hidden = len(result.names) - MEMBERS_MAX
@@ -33,7 +36,7 @@ def steps_table(result: ShareResult) -> Table:
             name_cell(name),
             *(
                 plain_text(
-                    f"{hundredths(float(step.allocated[member]))}"
+                    f"{hundredths(float(step.allocated[member] / sizes[member]))}"
                     f" / {hundredths(float(step.counted[member]))}"
                 )
                 for step in steps[first:]
@@ -44,17 +47,25 @@ def steps_table(result: ShareResult) -> Table:
 
 def members_table(result: ShareResult) -> Table:
     """One row for each member: share, use, lent and borrowed units, and fairness."""
-    table = plain_table("fairness: use divided by what a fixed share would have given")
+    problem = result.history.problem
+    caption = "fairness: use divided by what a fixed share would have given"
+    if problem.tasks:
+        caption += "; share, used, lent and borrowed: dominant shares"
+    table = plain_table(caption)
     table.add_column("member", no_wrap=True)
+    if problem.tasks:
+        table.add_column("tasks", justify="right", no_wrap=True)
     for name in ("share", "used", "lent", "borrowed", "fairness"):
         table.add_column(name, justify="right", no_wrap=True)
     steps, fairness = result.history.steps, result.fairness
     for member, name in enumerate(result.names[:MEMBERS_MAX]):
         degree = fairness[name]
         lent = [float(step.lent[member]) for step in steps]
+        tasks = float(steps[-1].accumulated[member] / problem.task_units[member])
         table.add_row(
             name_cell(name),
-            plain_text(hundredths(float(result.history.problem.shares[member]))),
+            *([plain_text(hundredths(tasks))] if problem.tasks else []),
+            plain_text(hundredths(float(problem.shares[member]))),
             plain_text(hundredths(float(steps[-1].accumulated[member]))),
             plain_text(hundredths(sum(units for units in lent if units > 0))),
             plain_text(hundredths(-sum(units for units in lent if units < 0))),
@@ -73,13 +84,14 @@ def misreports_table(result: ShareResult) -> Table:
     table.add_column("member", no_wrap=True)
     for name in ("honest", "best", "gain", "by reporting"):
         table.add_column(name, justify="right", no_wrap=name != "by reporting")
-    for one in found[:MEMBERS_MAX]:
-        reports = ", ".join(hundredths(float(units)) for units in one.reports[:STEPS_MAX])
+    sizes = result.history.problem.task_units
+    for one, size in list(zip(found, sizes, strict=False))[:MEMBERS_MAX]:
+        reports = ", ".join(hundredths(float(units / size)) for units in one.reports[:STEPS_MAX])
         table.add_row(
             name_cell(one.name),
-            plain_text(hundredths(float(one.honest))),
-            plain_text(hundredths(float(one.best))),
-            plain_text(hundredths(float(one.gain)), "red" if one.gain > 0 else ""),
+            plain_text(hundredths(float(one.honest / size))),
+            plain_text(hundredths(float(one.best / size))),
+            plain_text(hundredths(float(one.gain / size)), "red" if one.gain > 0 else ""),
             plain_text(reports if one.gain > 0 else "the truth"),
         )
     return table
@@ -96,5 +108,6 @@ def share_panel(result: ShareResult) -> Panel:
             ("benefit", hundredths(result.benefit)),
             ("loss", hundredths(result.loss)),
             ("Jain's index", hundredths(result.jain)),
+            *((f"{name} used", share(part)) for name, part in result.utilization.items()),
         ],
     )
