@@ -65,6 +65,33 @@ def test_a_replay_takes_what_was_recorded(log):
     assert abs(sluice.explain(str(log)).replay_error) < 0.05
 
 
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("grep_rdd-100MB-localcluster2x1.jsonl.gz", "first task of a slot takes 10.1 times"),
+        ("linelen_rdd-50MB-local2.jsonl.gz", "Use 4 slots instead of 2"),
+        ("local-1430917381534", "Shorten the end"),
+    ],
+)
+def test_five_changes_are_listed_with_what_each_saves(log, said):
+    advice = sluice.explain(str(LOGS / "spark" / log)).advice
+
+    assert len(advice) == 5
+    assert any(said in one.what for one in advice)
+    assert all(one.saves_s > 0 and one.how for one in advice)
+    assert [one.saves_s for one in advice] == sorted((one.saves_s for one in advice), reverse=True)
+
+
+def test_what_tasks_spent_besides_their_work_survives_the_store(tmp_path):
+    store = str(tmp_path / "store.db")
+    sluice.import_logs([LOGS / "spark/linelen_rdd-50MB-local2.jsonl.gz"], store=store)
+
+    found = sluice.explain("linelen_rdd", store=store)
+
+    assert any("start faster: smaller code" in one.what for one in found.advice)
+    assert (found.spilled_bytes, found.remote_tasks) == (0, 0)
+
+
 def test_more_slots_never_take_longer():
     seconds = [one.s for one in sluice.explain(str(SPARK)).what_if]
 

@@ -112,7 +112,16 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_report_has_the_chart_that_plot_draws(kind, folder):
-    words = KINDS[kind]
+    assert_same_chart(KINDS[kind], folder)
+
+
+def test_a_report_has_the_chart_of_a_calibration(folder):
+    assert 0 == sluice("import", *sorted(NIGHTLY.glob("*.gz"))[:12]).code
+
+    assert_same_chart(["calibrate"], folder)
+
+
+def assert_same_chart(words, folder):
     plotted = sluice(*words, "--json", "--plot", "plot.json")
     assert 0 == plotted.code, plotted.err
     (folder / "result.json").write_text(plotted.out)

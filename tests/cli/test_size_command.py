@@ -7,9 +7,10 @@ from tests.cli.terminal import sluice
 from tests.estimate.nightly_jobs import night_of, nightly_jobs, nights_of
 
 import sluice as package
-from sluice.bootstrap.night_simulation import NodeShape, drawn_jobs, simulated_night
+from sluice.bootstrap.night_simulation import DrawnJobs, NodeShape, simulated_night
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
+from sluice.cli import progress
 from sluice.estimate.nights import NightJob
 from sluice.store.profiles import Profiles
 
@@ -84,7 +85,8 @@ def test_no_size_that_does_is_a_no(few):
     found = document(few, "--deadline-s", "5", "--nodes-max", "4", code=1)
 
     assert (None, None, None) == (found["nodes"], found["slots"], found["probability"])
-    assert [1, 2, 4] == [point["nodes"] for point in found["curve"]]
+    # Smaller sizes have no time for the work, whatever the draw.
+    assert [4] == [point["nodes"] for point in found["curve"]]
     answer = sluice("size", few, "--deadline-s", 5, "--nodes-max", 4, "--draws", 20)
     assert "no size up to 4 nodes" in answer.out
     assert max(map(len, answer.out.splitlines())) <= 80
@@ -220,6 +222,40 @@ def test_no_reserved_price_in_the_list_is_refused(two):
     assert "reserved_hour_usd" in answer.err
 
 
+def test_the_search_begins_where_the_slots_have_time_for_the_work(few):
+    """Sizes below it meet the deadline in no draw, so a longer search has the same answer."""
+    found = document(few, "--deadline-s", "130")
+    (few.parent / "set.yaml").write_text(few.read_text() + "settings: {heartbeat_s: 0}\n")
+    longer = document(few.parent / "set.yaml", "--deadline-s", "130")
+
+    assert found["nodes"] == longer["nodes"]
+    assert longer["curve"][0]["nodes"] == 1 < found["curve"][0]["nodes"]
+    assert longer["curve"][0]["probability"] == 0
+
+
+def test_progress_has_lines_with_the_time_left_without_a_terminal(few, monkeypatch):
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.05)
+
+    answer = sluice("size", few, "--deadline-s", "150", "--draws", "60", "--json")
+
+    lines = answer.err.splitlines()
+    assert any("left" in line and "60 nights on " in line for line in lines), lines
+    assert all(line.startswith("sizing: ") for line in lines)
+
+
+def test_time_is_billed_in_units_also_with_prices_of_both_terms(few):
+    """A night takes minutes: an hour is paid for, or the minutes."""
+    prices = "prices: {on_demand_vm_usd: 1.0, reserved_vm_usd: 0.5, reserved_vms: 0%s}\n"
+    text = few.read_text()
+    few.write_text(text + prices % "")
+    by_hour = document(few, "--deadline-s", "150")
+    few.write_text(text + prices % ", billing_s: 60")
+    by_minute = document(few, "--deadline-s", "150")
+
+    assert by_hour["cost_usd"] == by_hour["nodes"] == by_minute["nodes"]
+    assert by_minute["cost_usd"] < by_hour["cost_usd"] / 10
+
+
 class _AsTheyWere:
     """Gives the lengths of tasks as they were, in place of a new draw."""
 
@@ -237,7 +273,7 @@ def _is_enough(jobs, nodes, deadline_s, seed, nights=50):
         runs = night_of(jobs, 1000 + night, seed)
         drawn = [NightJob(run.profile, 5.0 * number, run) for number, run in enumerate(runs)]
         found = simulated_night(
-            drawn_jobs(drawn, _AsTheyWere(), 1.0), SHAPE.cluster(nodes), tasks, settings
+            DrawnJobs(1.0).of(drawn, _AsTheyWere()), SHAPE.cluster(nodes), tasks, settings
         )
         missed += found.span_s > deadline_s
         if missed > 0.05 * nights:

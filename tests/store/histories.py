@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 
 
 def tasks_of(*lengths_s, node="node-1"):
@@ -50,6 +50,7 @@ _TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"
 _NAMES = _TEXTS.filter(bool)
 _SECONDS = st.floats(0, 1e12) | st.integers(0, 10**9)
 _COUNTS = st.integers(0, 2**63 - 1)
+_COSTS = st.builds(TaskCosts, gc_s=st.floats(0, 1e12), spilled_bytes=_COUNTS)
 
 
 @st.composite
@@ -87,6 +88,7 @@ def past_phases(draw):
         rss_bytes_max=draw(st.none() | _COUNTS),
         timeline=tuple(draw(st.lists(past_tasks(), max_size=4))),
         after=tuple(draw(st.lists(st.integers(0, 5), max_size=2))),
+        costs=draw(st.none() | _COSTS),
     )
 
 

@@ -30,7 +30,12 @@ _PHASE_0001 = (
     " NULL, NULL, '[]', NULL, NULL)"
 )
 _RUN_0002 = _RUN_0001.replace(", NULL, 100.0)", ", NULL, 100.0, NULL)")
-ROWS_OF = {"0001": (_RUN_0001, _PHASE_0001), "0002": (_RUN_0002, _PHASE_0001)}
+_PHASE_0003 = _PHASE_0001.replace(" NULL, NULL)", " NULL, NULL, NULL)")
+ROWS_OF = {
+    "0001": (_RUN_0001, _PHASE_0001),
+    "0002": (_RUN_0002, _PHASE_0001),
+    "0003": (_RUN_0002, _PHASE_0003),
+}
 OLD = past_run(
     "job_1",
     phase_of(2.0, 4.0, input_bytes=10),

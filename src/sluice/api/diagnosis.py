@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sluice.api.simulate import simulate
 from sluice.bootstrap.profiles import nearest_profile
-from sluice.bootstrap.run_replay import (
-    Change,
-    Slots,
-    evened,
-    replay_workload,
-    scaled,
-    split,
-)
-from sluice.estimate.run_anatomy import RunAnatomy, run_anatomy
+from sluice.bootstrap.run_advice import RunReplay, most_valuable
+from sluice.bootstrap.run_replay import Slots, replay_phases, replay_workload, scaled
+from sluice.estimate.run_anatomy import run_anatomy
 from sluice.ingest.logs.formats import AUTO, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
-from sluice.model.history import DEADLINE, PastRun
+from sluice.model.history import DEADLINE, PastPhase, PastRun
 from sluice.model.name_types import LogFormatName
-from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis, WhatIf
+from sluice.reporting.explain.diagnosis import Diagnosis, WhatIf
 from sluice.reporting.history.past_runs import SOURCE
 from sluice.store.profiles import Profiles
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 _NAMED_MAX = 8
-_WORTH_SHARE_MIN = 0.005  # of the recorded time: less is noise
-
-Replayed = Callable[..., float]
 
 
 def explain(
@@ -64,18 +55,22 @@ def diagnosed(run: PastRun) -> Diagnosis:
     # Waiting for slots and the driver's work pass in the replay as well.
     outside_s = anatomy.waited_s + anatomy.driver_s
 
-    def replayed_s(some: Slots = slots, change: Change | None = None) -> float:
-        makespan_s = simulate(replay_workload(run, some, outside_s, change)).makespan_s
+    def replayed_s(some: Slots, phases: Sequence[PastPhase]) -> float:
+        workload = replay_workload(phases, some, outside_s, run.run_id)
+        makespan_s = simulate(workload).makespan_s
         assert makespan_s is not None, "every task of a replay ends"
         return makespan_s
 
-    base_s = replayed_s()
-    what_if = tuple(_what_if(slots, base_s, replayed_s))
-    found = sorted(
-        _advice(run, slots, anatomy, base_s, replayed_s),
-        key=lambda advice: (-advice.saves_s, advice.what),
+    phases = replay_phases(run)
+    replay = RunReplay(
+        run=run,
+        slots=slots,
+        anatomy=anatomy,
+        phases=phases,
+        seconds=replayed_s,
+        base_s=replayed_s(slots, phases),
     )
-    worth = [one for one in found if one.saves_s > _WORTH_SHARE_MIN * anatomy.recorded_s]
+    costs = [phase.costs for phase in run.phases if phase.costs is not None]
     return Diagnosis(
         run_id=run.run_id,
         profile=run.profile,
@@ -83,10 +78,12 @@ def diagnosed(run: PastRun) -> Diagnosis:
         slots=sum(slots.values()),
         failed_attempts=sum(phase.failed for phase in run.phases),
         anatomy=anatomy,
-        replayed_s=base_s,
-        what_if=what_if,
-        advice=tuple(worth[:ADVICE_MAX]),
+        replayed_s=replay.base_s,
+        what_if=tuple(_what_if(replay)),
+        advice=most_valuable(replay),
         deadline_s=_deadline_s(run),
+        spilled_bytes=sum(one.spilled_bytes for one in costs) if costs else None,
+        remote_tasks=sum(one.remote_tasks for one in costs) if costs else None,
     )
 
 
@@ -96,69 +93,15 @@ def _deadline_s(run: PastRun) -> float | None:
     return None if deadline is None or run.source != SOURCE else float(deadline)
 
 
-def _what_if(slots: Slots, base_s: float, replayed_s: Replayed) -> Iterator[WhatIf]:
-    total = sum(slots.values())
+def _what_if(replay: RunReplay) -> Iterator[WhatIf]:
+    total = sum(replay.slots.values())
     for factor in FACTORS:
-        some = scaled(slots, factor)
-        seconds = base_s if factor == 1 else replayed_s(some)
+        some = scaled(replay.slots, factor)
+        seconds = replay.base_s if factor == 1 else replay.seconds(some, replay.phases)
         actual = sum(some.values()) / total
-        efficiency = base_s / (actual * seconds) if seconds else 1.0
+        efficiency = replay.base_s / (actual * seconds) if seconds else 1.0
         yield WhatIf(
             slots_factor=factor, slots=sum(some.values()), s=seconds, efficiency=efficiency
-        )
-
-
-# --- advice ---------------------------------------------------------------------------------------
-
-
-def _advice(
-    run: PastRun, slots: Slots, anatomy: RunAnatomy, base_s: float, replayed_s: Replayed
-) -> Iterator[Advice]:
-    double = scaled(slots, 2)
-    yield Advice(
-        what=f"Use {sum(double.values())} slots instead of {sum(slots.values())}",
-        saves_s=base_s - replayed_s(double),
-        how="replayed with twice the slots",
-    )
-    if anatomy.driver_s:
-        yield Advice(
-            what="Shorten the work outside tasks: start-up, planning, collecting results, commit",
-            saves_s=anatomy.driver_s,
-            how="at most: all time in which no task ran",
-        )
-    if anatomy.waited_s:
-        yield Advice(
-            what="Start when slots are free, or give its queue a guarantee",
-            saves_s=anatomy.waited_s,
-            how="at most: the time before the first task",
-        )
-    for one in anatomy.skew:
-        read = " and reads more" if one.by_bytes else ""
-        yield Advice(
-            what=f"Divide {one.stage!r} evenly: its longest task takes {one.ratio:.1f} times the"
-            f" median{read}",
-            saves_s=base_s - replayed_s(change=evened(one.stage)),
-            how="replayed with all tasks of the stage at their average",
-        )
-    most = max(slots.values())
-    for phase in run.phases:
-        if phase.tasks < most:
-            yield Advice(
-                what=f"Use {most} tasks instead of {phase.tasks} in {phase.name!r}",
-                saves_s=base_s - replayed_s(change=split(phase.name, most)),
-                how="replayed with the stage's work divided evenly over a task for each slot",
-            )
-    yield from _of_failures(run, slots)
-
-
-def _of_failures(run: PastRun, slots: Slots) -> Iterator[Advice]:
-    lost_s = sum(phase.failed * phase.avg_s for phase in run.phases)
-    failed = sum(phase.failed for phase in run.phases)
-    if failed:
-        yield Advice(
-            what=f"Find out why {failed} attempts failed",
-            saves_s=lost_s / sum(slots.values()),
-            how="each failed attempt counted as an average task, over all slots",
         )
 
 

@@ -2,11 +2,12 @@
 
 The same draws are used for every size, so that sizes differ by their slots and not by luck. A size
 that clearly fails is given up after FIRST_DRAWS. More nodes are taken to be no worse, so the sizes
-are searched by doubling and halving.
+are searched by doubling and halving, from the smallest one whose slots have time for the work.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,27 +17,35 @@ from sluice.api.sources import read_workload
 from sluice.bootstrap.job_forecasts import logged_histories
 from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usable_history
 from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
-from sluice.bootstrap.night_simulation import SimulatedNight, drawn_jobs, simulated_night
+from sluice.bootstrap.night_simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.ingest.logs.formats import AUTO
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
+from sluice.model.job import Job, SlotKind
 from sluice.model.machines import PriceList, Rent
 from sluice.model.name_types import LogFormatName, OneNightName, RentName, TaskPolicyName
 from sluice.model.workload import Workload
+from sluice.reporting.formatting import counted
 from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest, wilson_interval
 
 DRAWS = 100
 FIRST_DRAWS = 20
 NODES_MAX = 1000
+_TASKS_KEPT_MAX = (
+    5_000_000  # of drawn nights, in memory; other nights are drawn again for each size
+)
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """What is asked of each size. fixed: jobs whose lengths are those of the file."""
+    """What is asked of each size. fixed: jobs whose lengths are those of the file.
+
+    has_plain_settings: whether the simulation leaves the lengths of tasks as they are.
+    """
 
     night: NightDraw
     fixed: tuple[Job, ...]
@@ -46,6 +55,7 @@ class _Question:
     seed: int
     tasks: ChosenPolicy
     settings: Settings
+    has_plain_settings: bool
 
 
 def size(
@@ -68,6 +78,7 @@ def size(
     format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
     settings: Sequence[str] = (),
     on_progress: Callable[[str], None] | None = None,
+    on_fraction: Callable[[float], None] | None = None,
 ) -> ClusterSize:
     """The smallest cluster on which all deadlines are met with a probability.
 
@@ -80,6 +91,7 @@ def size(
     cut_gaps_days: leave out runs before the last gap of that many days.
     tasks: the task policy of the cluster.  draws: nights for each size.  seed: of the draws.
     on_progress: called with a sentence before each size is simulated.
+    on_fraction: called with the share of the search that is done, 0 to 1, an estimate.
     Raises InvalidInput.
     """
     _check(source, from_log, deadline_s, probability, nodes_max, draws, cut_gaps_days)
@@ -109,11 +121,14 @@ def size(
         draws=draws,
         seed=seed,
         tasks=chosen,
+        has_plain_settings=workload is None or not workload.settings,
         settings=resolved_settings({} if workload is None else workload.settings, (), (chosen,)),
     )
     sizes = []
-    for machine in machines_of(workload, runs, terms):
-        points = _searched(question, machine, nodes_max, on_progress or (lambda _: None))
+    machines = machines_of(workload, runs, terms)
+    for place, machine in enumerate(machines):
+        progress = _Progress(on_progress, on_fraction, place / len(machines), 1 / len(machines))
+        points = _Search(question, machine, progress).points(nodes_max)
         more = []
         if machine.name is None:
             more = [f"a node has {machine.shape.slots} slots; --vm-type chooses another"]
@@ -172,62 +187,126 @@ def _has_deadline(workload: Workload | None) -> bool:
 # --- search ---------------------------------------------------------------------------------------
 
 
-def _searched(
-    question: _Question, machine: Machine, nodes_max: int, on_progress: Callable[[str], None]
-) -> dict[int, SizePoint]:
-    """The sizes that were tried; the smallest that does is among them, with those next to it."""
-    points: dict[int, SizePoint] = {}
+@dataclass(slots=True)
+class _Progress:
+    """Reports the share that is done: `begun` and up to `whole` of it for this type of node."""
 
-    def does(nodes: int) -> bool:
-        if nodes not in points:
-            kind = "" if machine.name is None else f" ({machine.name})"
-            on_progress(f"simulating {question.draws} nights on {nodes} nodes{kind}")
-            points[nodes] = _point(question, machine, nodes)
-        return points[nodes].probability >= question.probability
+    on_progress: Callable[[str], None] | None
+    on_fraction: Callable[[float], None] | None
+    begun: float
+    whole: float
+    nights: int = 0
 
-    low, high = 0, 1
-    while not does(high):
-        if high == nodes_max:
-            return points
-        low, high = high, min(2 * high, nodes_max)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if does(middle) else (middle, high)
-    if high < nodes_max:
-        does(high + 1)  # what one more node is worth
-    return points
+    def size(self, draws: int, nodes: int, kind: str | None) -> None:
+        """A size is begun."""
+        if self.on_progress is not None:
+            of_type = "" if kind is None else f" ({kind})"
+            self.on_progress(f"{draws} nights on {counted(nodes, 'node')}{of_type}")
+
+    def night(self, left: int) -> None:
+        """A night is over. left: nights that are likely to follow."""
+        self.nights += 1
+        if self.on_fraction is not None:
+            self.on_fraction(self.begun + self.whole * self.nights / (self.nights + left))
 
 
-def _point(question: _Question, machine: Machine, nodes: int) -> SizePoint:
-    cluster = machine.shape.cluster(nodes)
-    met = 0
-    nights: list[SimulatedNight] = []
-    for draw in range(question.draws):
-        rng = random.Random(f"{question.seed}/{draw}")
-        night = question.night(rng)
-        drawn = drawn_jobs(night, rng, machine.shape.speed)
-        found = simulated_night(
-            (*drawn, *question.fixed), cluster, question.tasks, question.settings
+class _Search:
+    """Simulates sizes of clusters of one type of node, each size once."""
+
+    def __init__(self, question: _Question, machine: Machine, progress: _Progress) -> None:
+        self._question = question
+        self._machine = machine
+        self._progress = progress
+        self._drawn = DrawnJobs(machine.shape.speed)
+        self._kept: dict[int, tuple[Job, ...]] = {}
+        self._kept_tasks = 0
+        self._points: dict[int, SizePoint] = {}
+
+    def points(self, nodes_max: int) -> dict[int, SizePoint]:
+        """The sizes that were tried; the smallest that does is among them, and those next to it."""
+        first = min(nodes_max, self._nodes_min())
+        below = first - 1  # known not to do, as `low` below
+        low, high = below, first
+        while not self._does(high, sizes_left=4):
+            if high == nodes_max:
+                return self._points
+            low, high = high, min(below + 2 * (high - below), nodes_max)
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_enough = self._does(middle, sizes_left=(high - low).bit_length())
+            low, high = (low, middle) if is_enough else (middle, high)
+        if high < nodes_max:
+            self._does(high + 1, sizes_left=0)  # what one more node is worth
+        return self._points
+
+    def _nodes_min(self) -> int:
+        """The smallest size whose slots have time for all tasks in a draw, before the deadline."""
+        question, shape = self._question, self._machine.shape
+        if question.deadline_s is None or not question.has_plain_settings:
+            return 1
+        kinds = (
+            [(shape.containers, tuple(SlotKind))]
+            if shape.containers
+            else [(shape.map_slots, (SlotKind.MAP,)), (shape.reduce_slots, (SlotKind.REDUCE,))]
         )
-        nights.append(found)
-        in_time = question.deadline_s is None or found.span_s <= question.deadline_s
-        met += in_time and not found.late
-        if draw + 1 == FIRST_DRAWS and _is_hopeless(met, FIRST_DRAWS, question.probability):
-            break
-    low, high = wilson_interval(met, len(nights))
-    spans_s = [night.span_s for night in nights]
+        least = [
+            work_s(self._jobs(draw), *named) / (slots * question.deadline_s)
+            for draw in range(question.draws)
+            for slots, named in kinds
+            if slots
+        ]
+        # Of each draw the kind of slot that needs most, and of these the draw that needs least.
+        needs = [max(least[at : at + len(kinds)]) for at in range(0, len(least), len(kinds))]
+        return max(1, math.ceil(min(needs, default=0.0) - _ROUNDING))
+
+    def _jobs(self, draw: int) -> tuple[Job, ...]:
+        """The jobs of a draw; they are the same for every size."""
+        jobs = self._kept.get(draw)
+        if jobs is None:
+            question = self._question
+            rng = random.Random(f"{question.seed}/{draw}")
+            jobs = (*self._drawn.of(question.night(rng), rng), *question.fixed)
+            self._kept_tasks += sum(phase.tasks for job in jobs for phase in job.phases)
+            if self._kept_tasks <= _TASKS_KEPT_MAX:
+                self._kept[draw] = jobs
+        return jobs
+
+    def _does(self, nodes: int, sizes_left: int) -> bool:
+        if nodes not in self._points:
+            self._progress.size(self._question.draws, nodes, self._machine.name)
+            self._points[nodes] = self._point(nodes, sizes_left)
+        return self._points[nodes].probability >= self._question.probability
+
+    def _point(self, nodes: int, sizes_left: int) -> SizePoint:
+        question, machine = self._question, self._machine
+        cluster = machine.shape.cluster(nodes)
+        met = 0
+        nights: list[SimulatedNight] = []
+        for draw in range(question.draws):
+            found = simulated_night(self._jobs(draw), cluster, question.tasks, question.settings)
+            nights.append(found)
+            in_time = question.deadline_s is None or found.span_s <= question.deadline_s
+            met += in_time and not found.late
+            self._progress.night(question.draws * (sizes_left + 1) - draw - 1)
+            if draw + 1 == FIRST_DRAWS and _is_hopeless(met, FIRST_DRAWS, question.probability):
+                break
+        return _size_point(machine, nodes, met, [night.span_s for night in nights])
+
+
+def _size_point(machine: Machine, nodes: int, met: int, spans_s: Sequence[float]) -> SizePoint:
+    low, high = wilson_interval(met, len(spans_s))
     costs = [machine.cost_usd(nodes, span_s) for span_s in spans_s]
     known = [cost for cost in costs if cost is not None]
     reserved_vms, on_demand_vms = machine.split(nodes)
     return SizePoint(
         nodes=nodes,
         slots=nodes * machine.shape.slots,
-        probability=met / len(nights),
+        probability=met / len(spans_s),
         low=low,
         high=high,
         cost_usd=sum(known) / len(known) if known else None,
         span_s=sum(spans_s) / len(spans_s),
-        draws=len(nights),
+        draws=len(spans_s),
         reserved_vms=reserved_vms,
         on_demand_vms=on_demand_vms,
     )

@@ -144,12 +144,16 @@ def _own_rental(
         both = both or CapacityPrices()
         if reserved_vms is not None:
             both = replace(both, reserved_vms=float(reserved_vms))
-        return RentalPrices.of(both, workload.source), prices or _HOURLY
+        return RentalPrices.of(both, workload.source), prices or _billed(both.billing_s)
     if reserved_vms is not None:
         raise InvalidInput(
             "there are no prices", where="--reserved-vms", hint="give --vm-type and --prices"
         )
     return (None if prices is None else _of_one_kind(prices.vm_hour_usd)), prices or _HOURLY
+
+
+def _billed(billing_s: float | None) -> Prices:
+    return _HOURLY if billing_s is None else replace(_HOURLY, billing_s=billing_s)
 
 
 def _of_one_kind(hour_usd: float, *, is_reserved: bool = False) -> RentalPrices:
@@ -185,9 +189,7 @@ def _offered(
     return Machine(
         shape=_shape(slots, offer.speed, has_containers=has_containers),
         rental=rental,
-        billing=_HOURLY
-        if listed.billing_s is None
-        else replace(_HOURLY, billing_s=listed.billing_s),
+        billing=_billed(listed.billing_s),
         name=str(offer.vm_type),
         is_spot=offer.rent is Rent.SPOT,
     )

@@ -7,6 +7,7 @@ tasks are slow changes from night to night.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -66,9 +67,55 @@ class SimulatedNight:
     late: int
 
 
-def drawn_jobs(night: Iterable[NightJob], rng: random.Random, speed: float) -> tuple[Job, ...]:
-    """The jobs of a night, with task lengths drawn from those of each run."""
-    return tuple(_job(one, rng, speed) for one in night)
+class DrawnJobs:
+    """Jobs of nights, with task lengths drawn from those of each run on nodes of a speed.
+
+    What the draws of a run have in common is computed once: a night in a hundred draws of ten runs
+    has each run ten times.
+    """
+
+    def __init__(self, speed: float) -> None:
+        self._speed = speed
+        self._known: dict[int, _KnownRun] = {}
+
+    def of(self, night: Iterable[NightJob], rng: random.Random) -> tuple[Job, ...]:
+        """The jobs of a night."""
+        return tuple(_job(one, self._known_run(one.run), rng) for one in night)
+
+    def _known_run(self, run: PastRun) -> _KnownRun:
+        known = self._known.get(id(run))
+        if known is None:
+            known = self._known[id(run)] = _KnownRun.of(run, self._speed)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownRun:
+    """A run as it enters each night. It holds the run, so that its id stays taken.
+
+    phases: in order.  lengths: of the tasks of each; a list if they are drawn from it.
+    """
+
+    run: PastRun
+    phases: Sequence[PastPhase]
+    lengths: Sequence[list[float] | TaskLengths]
+    driver_s: float
+
+    @classmethod
+    def of(cls, run: PastRun, speed: float) -> _KnownRun:
+        phases = in_order(run.phases, is_seen=True)
+        lengths = [_lengths(phase, barrier_s_of(phase, phases), speed) for phase in phases]
+        return cls(run, phases, lengths, _outside_s(run))
+
+
+def work_s(jobs: Iterable[Job], *kinds: SlotKind) -> float:
+    """Seconds of all tasks of some kinds together."""
+    return math.fsum(
+        phase.tasks * phase.lengths.avg_s(phase.tasks)
+        for job in jobs
+        for phase in job.phases
+        if phase.kind in kinds and phase.lengths is not None
+    )
 
 
 def simulated_night(
@@ -90,18 +137,17 @@ def simulated_night(
     )
 
 
-def _job(one: NightJob, rng: random.Random, speed: float) -> Job:
-    phases = in_order(one.run.phases, is_seen=True)
+def _job(one: NightJob, known: _KnownRun, rng: random.Random) -> Job:
     name = printable(one.name)
     return Job(
         job_id=JobId(name),
         pool=PoolId(name),
         submitted_at_s=one.at_s,
         deadline_at_s=None if one.deadline_s is None else one.at_s + one.deadline_s,
-        driver_s=_outside_s(one.run),
+        driver_s=known.driver_s,
         phases=tuple(
-            _phase(phase, place, barrier_s_of(phase, phases), rng, speed)
-            for place, phase in enumerate(phases)
+            _phase(phase, place, lengths, rng)
+            for place, (phase, lengths) in enumerate(zip(known.phases, known.lengths, strict=True))
         ),
     )
 
@@ -121,24 +167,28 @@ def _outside_s(run: PastRun) -> float:
 
 
 def _phase(
-    phase: PastPhase, place: int, barrier_s: float, rng: random.Random, speed: float
+    phase: PastPhase, place: int, known: list[float] | TaskLengths, rng: random.Random
 ) -> Phase:
+    drawn = (
+        ListedLengths(tuple(rng.choices(known, k=phase.tasks)))
+        if isinstance(known, list)
+        else known
+    )
     return Phase(
         name=f"{place}: {printable(phase.name)}",
         kind=_KINDS.get(phase.kind, SlotKind.MAP),
         tasks=phase.tasks,
-        lengths=_lengths(phase, barrier_s, rng, speed),
+        lengths=drawn,
         after=phase.after,
     )
 
 
-def _lengths(phase: PastPhase, barrier_s: float, rng: random.Random, speed: float) -> TaskLengths:
+def _lengths(phase: PastPhase, barrier_s: float, speed: float) -> list[float] | TaskLengths:
     if len(phase.timeline) != phase.tasks:
         avg_s = max(phase.avg_s / speed, LEAST_S)
         return ConstantLengths(avg_s, max(phase.max_s / speed, avg_s))
     # A reduce that starts early waits for the maps; its own work begins then.
-    known_s = [
+    return [
         max((task.finished_at_s - max(task.started_at_s, barrier_s)) / speed, LEAST_S)
         for task in phase.timeline
     ]
-    return ListedLengths(tuple(rng.choices(known_s, k=phase.tasks)))

@@ -7,10 +7,10 @@ they become containers; other runs have slots for maps and slots for reduces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sluice.estimate.slot_time import on_slots
+from sluice.estimate.slot_time import on_slots, with_timeline
 from sluice.ingest.logs.phase_order import by_stage_number, in_order
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
@@ -24,7 +24,6 @@ LEAST_S = 0.001  # a task takes some time, also if the log's clock did not see i
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
 Slots = Mapping[SlotKind, int]
-Change = Callable[[PastPhase], PastPhase]
 
 
 def scaled(slots: Slots, factor: float) -> dict[SlotKind, int]:
@@ -33,16 +32,9 @@ def scaled(slots: Slots, factor: float) -> dict[SlotKind, int]:
 
 
 def replay_workload(
-    run: PastRun, slots: Slots, driver_s: float, change: Change | None = None
+    phases: Sequence[PastPhase], slots: Slots, driver_s: float, source: str
 ) -> Workload:
-    """The run as a workload. change: applied to each phase first."""
-    ordered = by_stage_number if SlotKind.CONTAINER in slots else in_order
-    phases = ordered(run.phases, is_seen=True)
-    if SlotKind.CONTAINER in slots:
-        phases = on_slots(phases, slots_of(run)[SlotKind.CONTAINER])
-    barriers_s = [barrier_s_of(phase, phases) for phase in phases]
-    if change is not None:
-        phases = [change(phase) for phase in phases]
+    """The phases of a run as a workload, as `replay_phases` returns them or changed."""
     node = Node(
         node_id=NodeId("node-1"),
         map_slots=slots.get(SlotKind.MAP, 0),
@@ -53,12 +45,30 @@ def replay_workload(
         job_id=JobId("run"),
         pool=PoolId("run"),
         driver_s=driver_s,
-        phases=tuple(
-            _phase(phase, index, barrier_s, slots)
-            for index, (phase, barrier_s) in enumerate(zip(phases, barriers_s, strict=True))
-        ),
+        phases=tuple(_phase(phase, index, slots) for index, phase in enumerate(phases)),
     )
-    return Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=(job,), source=run.run_id)
+    return Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=(job,), source=source)
+
+
+def replay_phases(run: PastRun) -> list[PastPhase]:
+    """The phases in the order of a replay; each task begins when it had a slot and its input."""
+    slots = slots_of(run)
+    ordered = by_stage_number if SlotKind.CONTAINER in slots else in_order
+    phases = ordered(run.phases, is_seen=True)
+    if SlotKind.CONTAINER in slots:
+        phases = on_slots(phases, slots[SlotKind.CONTAINER])
+    return [_from_barrier(phase, barrier_s_of(phase, phases)) for phase in phases]
+
+
+def _from_barrier(phase: PastPhase, barrier_s: float) -> PastPhase:
+    if len(phase.timeline) != phase.tasks:
+        return phase
+    tasks = [
+        replace(task, started_at_s=min(max(task.started_at_s, barrier_s), task.finished_at_s))
+        for task in phase.timeline
+    ]
+    # In the order in which they started: list scheduling then starts them in that order again.
+    return with_timeline(phase, sorted(tasks, key=lambda task: task.started_at_s))
 
 
 def barrier_s_of(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
@@ -67,51 +77,19 @@ def barrier_s_of(phase: PastPhase, phases: Sequence[PastPhase]) -> float:
     return max(before, default=0.0)
 
 
-def _phase(phase: PastPhase, index: int, barrier_s: float, slots: Slots) -> Phase:
+def _phase(phase: PastPhase, index: int, slots: Slots) -> Phase:
     kind = _KINDS[phase.kind] if SlotKind.CONTAINER not in slots else SlotKind.CONTAINER
     return Phase(
         name=f"{index}: {phase.name}",
         kind=kind,
         tasks=phase.tasks,
-        lengths=_lengths(phase, barrier_s),
+        lengths=_lengths(phase),
         after=phase.after,
     )
 
 
-def _lengths(phase: PastPhase, barrier_s: float) -> TaskLengths:
+def _lengths(phase: PastPhase) -> TaskLengths:
     if len(phase.timeline) != phase.tasks:
         avg_s = max(phase.avg_s, LEAST_S)
         return ConstantLengths(avg_s, max(phase.max_s, avg_s))
-    # In the order in which they started: list scheduling then starts them in that order again.
-    tasks = sorted(phase.timeline, key=lambda task: task.started_at_s)
-    return ListedLengths(
-        tuple(
-            max(LEAST_S, task.finished_at_s - max(task.started_at_s, barrier_s)) for task in tasks
-        )
-    )
-
-
-# --- changes --------------------------------------------------------------------------------------
-
-
-def evened(stage: str) -> Change:
-    """A change: the work of a stage is divided evenly over its tasks."""
-
-    def change(phase: PastPhase) -> PastPhase:
-        if phase.name != stage:
-            return phase
-        return replace(phase, timeline=(), max_s=phase.avg_s)
-
-    return change
-
-
-def split(stage: str, tasks: int) -> Change:
-    """A change: the work of a stage is divided evenly over more tasks."""
-
-    def change(phase: PastPhase) -> PastPhase:
-        if phase.name != stage or tasks <= phase.tasks:
-            return phase
-        avg_s = phase.avg_s * phase.tasks / tasks
-        return replace(phase, timeline=(), tasks=tasks, avg_s=avg_s, max_s=avg_s)
-
-    return change
+    return ListedLengths(tuple(max(LEAST_S, task.length_s) for task in phase.timeline))

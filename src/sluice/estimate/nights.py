@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 from statistics import median
@@ -55,6 +55,9 @@ class Nights:
 
     by_night: tuple[tuple[tuple[float, PastRun], ...], ...]
     began_at_s: float
+    _by_profile: dict[str, list[tuple[float, PastRun]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def draw(self, mode: OneNight, rng: random.Random) -> list[NightJob]:
         """A night; in the order of submission, from 0 s on.
@@ -87,11 +90,11 @@ class Nights:
 
     def by_profile(self) -> dict[str, list[tuple[float, PastRun]]]:
         """The runs of each profile, oldest first."""
-        found: dict[str, list[tuple[float, PastRun]]] = {}
-        for night in self.by_night:
-            for at_s, run in night:
-                found.setdefault(run.profile, []).append((at_s, run))
-        return found
+        if not self._by_profile:
+            for night in self.by_night:
+                for at_s, run in night:
+                    self._by_profile.setdefault(run.profile, []).append((at_s, run))
+        return self._by_profile
 
 
 def _from_zero(jobs: Sequence[NightJob]) -> list[NightJob]:

@@ -8,7 +8,7 @@ commits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -16,7 +16,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
 
 SKEW_RATIO_MIN = 1.5  # below, a stage's longest task is like its others
-_BYTES_EXPLAIN = 0.7  # share of the ratio of lengths that the ratio of bytes must reach
+_AMOUNT_EXPLAINS = 0.7  # share of the ratio of lengths that the ratio of amounts must reach
 _DRIVER_STARTS_FIRST = frozenset({"spark"})  # their logs begin with the driver, not with a queue
 
 
@@ -36,7 +36,8 @@ class PathStep:
 class Skew:
     """A stage with a task far longer than the median one.
 
-    by_bytes: whether the longest task also read that many more bytes; None without bytes.
+    by_bytes, by_records: whether the longest task also read that many more bytes, or records;
+    None if the log has none.
     """
 
     stage: str
@@ -44,6 +45,7 @@ class Skew:
     median_s: float
     ratio: float
     by_bytes: bool | None
+    by_records: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class RunAnatomy:
 
     recorded_s: from submission, or the start of the driver, to the end.
     waited_s: before the first task, for slots.  driver_s: other time in which no task ran.
+    startup_s, ending_s: of driver_s, before the first task and after the last one.
     idle_share: share of the slots' time, from the first task to the end, in which no task ran.
     critical_path: stages in order of time, each waiting for the one before it.
     skew: stages by how far their longest task exceeds the median, farthest first.
@@ -63,6 +66,8 @@ class RunAnatomy:
     idle_share: float
     critical_path: tuple[PathStep, ...]
     skew: tuple[Skew, ...]
+    startup_s: float = 0.0
+    ending_s: float = 0.0
 
 
 def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
@@ -91,6 +96,8 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
         idle_share=max(0.0, 1 - worked_s / slot_time_s) if slot_time_s > 0 else 0.0,
         critical_path=tuple(_critical_path(run.phases, recorded_s)),
         skew=tuple(sorted(_skews(run.phases), key=_by_excess)),
+        startup_s=before_s - waited_s,
+        ending_s=recorded_s - last_s,
     )
 
 
@@ -165,7 +172,8 @@ def _skews(phases: Iterable[PastPhase]) -> Iterator[Skew]:
                 longest_s=longest.length_s,
                 median_s=typical_s,
                 ratio=ratio,
-                by_bytes=_by_bytes(phase, longest, ratio),
+                by_bytes=_is_explained(phase, longest, ratio, lambda task: task.input_bytes),
+                by_records=_is_explained(phase, longest, ratio, lambda task: task.input_records),
             )
 
 
@@ -174,8 +182,10 @@ def _by_excess(one: Skew) -> tuple[float, str]:
     return one.median_s - one.longest_s, one.stage
 
 
-def _by_bytes(phase: PastPhase, longest: PastTask, ratio: float) -> bool | None:
-    typical = median(task.input_bytes for task in phase.timeline)
+def _is_explained(
+    phase: PastPhase, longest: PastTask, ratio: float, amount: Callable[[PastTask], int]
+) -> bool | None:
+    typical = median(map(amount, phase.timeline))
     if not typical:
         return None
-    return longest.input_bytes / typical >= _BYTES_EXPLAIN * ratio
+    return amount(longest) / typical >= _AMOUNT_EXPLAINS * ratio

@@ -58,7 +58,7 @@ def on_slots(phases: Sequence[PastPhase], slots: int) -> list[PastPhase]:
         placed[at].append(
             replace(task, started_at_s=start_s, finished_at_s=end_s, fetched_at_s=None)
         )
-    return [_with_timeline(phase, tasks) for phase, tasks in zip(phases, placed, strict=True)]
+    return [with_timeline(phase, tasks) for phase, tasks in zip(phases, placed, strict=True)]
 
 
 def _followed_at_s(phases: Sequence[PastPhase]) -> list[float]:
@@ -71,7 +71,8 @@ def _followed_at_s(phases: Sequence[PastPhase]) -> list[float]:
     return began_s
 
 
-def _with_timeline(phase: PastPhase, tasks: Sequence[PastTask]) -> PastPhase:
+def with_timeline(phase: PastPhase, tasks: Sequence[PastTask]) -> PastPhase:
+    """The phase with these tasks, one or more, and their average and longest length."""
     lengths_s = [task.length_s for task in tasks]
     longest_s = max(lengths_s)
     average_s = min(fsum(lengths_s) / len(tasks), longest_s)  # rounding may exceed the longest

@@ -110,7 +110,7 @@ def capacity_prices(shape: PricesShape | None) -> CapacityPrices | None:
     if shape is None or shape.model_fields_set.isdisjoint(_CAPACITY_PRICES):
         return None
     try:
-        return CapacityPrices(**shape.model_dump(include=_CAPACITY_PRICES))
+        return CapacityPrices(**shape.model_dump(include={*_CAPACITY_PRICES, "billing_s"}))
     except InvalidInput as error:
         raise _refusal(error) from None
 

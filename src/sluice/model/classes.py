@@ -153,12 +153,14 @@ class CapacityPrices:
     """Price of a VM for the planned hour; None where the file gives no value.
 
     on_demand_vm_usd: must exceed reserved_vm_usd, which must exceed 0.
-    reserved_vms: number of reserved VMs.
+    reserved_vms: number of reserved VMs.  billing_s: as in `Prices`, for a cluster that is rented
+    by these prices.
     """
 
     on_demand_vm_usd: float | None = None
     reserved_vm_usd: float | None = None
     reserved_vms: float | None = None
+    billing_s: float | None = None
 
     def __post_init__(self) -> None:
         for what, hint in self._faults():

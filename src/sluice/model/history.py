@@ -41,6 +41,7 @@ class PastTask:
     """One successful attempt. Instants are seconds since the run was submitted.
 
     fetched_at_s: when a task that shuffles had all its input; None if it was not recorded.
+    input_bytes, input_records: what it read, of the input or of a shuffle; 0 if not recorded.
     """
 
     started_at_s: float
@@ -48,11 +49,30 @@ class PastTask:
     fetched_at_s: float | None = None
     node: str | None = None
     input_bytes: int = 0
+    input_records: int = 0
 
     @property
     def length_s(self) -> float:
         """Seconds from launch to finish."""
         return self.finished_at_s - self.started_at_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCosts:
+    """What the tasks of a phase spent besides their own work, summed over successful attempts.
+
+    launch_s: between launch and finish, but outside the task's code: fetching the code and the
+    task, sending back its result.  gc_s: collecting garbage.  fetch_wait_s: waiting for shuffled
+    input.  spilled_bytes: written to disk for lack of memory.
+    remote_tasks, remote_s: attempts that ran on another node than their input, and their lengths.
+    """
+
+    launch_s: float = 0.0
+    gc_s: float = 0.0
+    fetch_wait_s: float = 0.0
+    spilled_bytes: int = 0
+    remote_tasks: int = 0
+    remote_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +85,7 @@ class PastPhase:
     Bytes and records are sums over them.
     timeline: the single tasks in order of task number; empty if the log has no single tasks.
     after: positions of the phases whose output this phase reads.
+    costs: None if the log does not hold them.
     """
 
     name: str
@@ -83,6 +104,7 @@ class PastPhase:
     rss_bytes_max: int | None = None
     timeline: tuple[PastTask, ...] = ()
     after: tuple[int, ...] = ()
+    costs: TaskCosts | None = None
 
     def __post_init__(self) -> None:
         where = f"phase {self.name!r}"

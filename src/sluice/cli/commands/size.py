@@ -111,11 +111,11 @@ def size(
     Example: sluice size jobs.yaml --probability 0.99
     """
     from sluice.api import size as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
     from sluice.reporting.size.tables import views
 
     files = Files.checked("-" if file is None else file, plot=plot)
-    with spinner("sizing") as on_progress:
+    with steps("sizing") as shown:
         result = api.size(
             file,
             from_log=from_log or (),
@@ -133,7 +133,8 @@ def size(
             seed=seed,
             format=from_log_format or "auto",
             settings=from_log_set or (),
-            on_progress=on_progress,
+            on_progress=shown.on_progress,
+            on_fraction=shown.on_fraction,
         )
     if plot is not None:
         files.save(result.plot())

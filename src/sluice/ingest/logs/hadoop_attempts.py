@@ -105,7 +105,8 @@ def _task(attempt: Attempt, submitted_ms: int) -> PastTask:
         finished_at_s=(attempt.finished_ms - submitted_ms) / 1000,
         fetched_at_s=None if fetched_ms is None else (fetched_ms - submitted_ms) / 1000,
         node=attempt.node or None,
-        input_bytes=attempt.work.input_bytes,
+        input_bytes=attempt.work.input_bytes + attempt.work.shuffle_read_bytes,
+        input_records=attempt.work.input_records,
     )
 
 

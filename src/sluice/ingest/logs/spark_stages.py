@@ -11,13 +11,14 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sluice.model.history import PastPhase, PastTask
+from sluice.model.history import PastPhase, PastTask, TaskCosts
 
 # No file has 2 PiB and no clock shows the year 71,000; sums of them also fit where they are stored.
 WHOLE_MAX = 2**51
 NAME_CHARACTERS_MAX = 120
 _SUM_MAX = 2**63 - 1
 _NONE: Mapping[str, Any] = {}
+_REMOTE = frozenset(("RACK_LOCAL", "ANY"))  # input on another node; NO_PREF has no place
 _RSS = ("ProcessTreeJVMRSSMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory")
 
 
@@ -76,6 +77,47 @@ class Sums(NamedTuple):
         return Sums._make(map(int.__add__, self, other))
 
 
+class CostSums(NamedTuple):
+    """What a task spent besides its work, or all tasks of a stage together: see `TaskCosts`."""
+
+    launch_ms: int = 0
+    gc_ms: int = 0
+    fetch_wait_ms: int = 0
+    spilled_bytes: int = 0
+    remote_tasks: int = 0
+    remote_ms: int = 0
+
+    @classmethod
+    def of(cls, metrics: Mapping[str, Any], locality: object, length_ms: int) -> CostSums:
+        """Of one task. Raises Odd, or as `Sums.of`."""
+        fetched = metrics.get("Shuffle Read Metrics") or _NONE
+        ran_ms = whole(metrics.get("Executor Run Time", length_ms))
+        is_remote = locality in _REMOTE
+        return cls(
+            max(0, length_ms - ran_ms),
+            min(whole(metrics.get("JVM GC Time", 0)), length_ms),
+            min(whole(fetched.get("Fetch Wait Time", 0)), length_ms),
+            whole(metrics.get("Disk Bytes Spilled", 0)),
+            int(is_remote),
+            length_ms if is_remote else 0,
+        )
+
+    def plus(self, other: CostSums) -> CostSums:
+        """Both together."""
+        return CostSums._make(map(int.__add__, self, other))
+
+    def costs(self) -> TaskCosts:
+        """As a value of the model."""
+        return TaskCosts(
+            launch_s=self.launch_ms / 1000,
+            gc_s=self.gc_ms / 1000,
+            fetch_wait_s=self.fetch_wait_ms / 1000,
+            spilled_bytes=self.spilled_bytes,
+            remote_tasks=self.remote_tasks,
+            remote_s=self.remote_ms / 1000,
+        )
+
+
 class EndedTask(NamedTuple):
     """A task that ended well. task: its number within the stage."""
 
@@ -83,6 +125,7 @@ class EndedTask(NamedTuple):
     start_ms: int
     end_ms: int
     input_bytes: int
+    input_records: int
 
 
 class Stage:
@@ -92,7 +135,7 @@ class Stage:
     """
 
     __slots__ = (
-        "_kept", "completed_at_ms", "failed", "has_cpu", "is_complete", "max_ms", "name",
+        "_kept", "completed_at_ms", "costs", "failed", "has_cpu", "is_complete", "max_ms", "name",
         "own_rdd", "parents", "rss_bytes_max", "stage_id", "submitted_at_ms", "sums", "tasks",
         "tasks_told", "total_ms",
     )  # fmt: skip
@@ -108,7 +151,8 @@ class Stage:
         self.is_complete = self.has_cpu = False
         self.tasks = self.failed = self.total_ms = self.max_ms = self.rss_bytes_max = 0
         self.sums = Sums()
-        self._kept = array("q")  # five numbers a task: an EndedTask, and the number of its host
+        self.costs: CostSums | None = None
+        self._kept = array("q")  # six numbers a task: an EndedTask, and the number of its host
 
     def learn(self, info: Mapping[str, Any]) -> None:
         """Take Spark's own record of the stage. Raises Odd, or as `Sums.of`."""
@@ -134,6 +178,7 @@ class Stage:
         if end_ms < start_ms:
             raise Odd("a task that ends before it begins")
         sums, index = Sums.of(metrics), whole(info["Index"])
+        costs = CostSums.of(metrics, info.get("Locality"), end_ms - start_ms)
         memory = event.get("Task Executor Metrics") or _NONE
         rss_bytes = sum(whole(memory.get(name, 0)) for name in _RSS)
         # From here on nothing is refused.
@@ -141,9 +186,12 @@ class Stage:
         self.total_ms += end_ms - start_ms
         self.max_ms = max(self.max_ms, end_ms - start_ms)
         self.sums = self.sums.plus(sums)
+        if metrics:
+            self.costs = costs if self.costs is None else self.costs.plus(costs)
         self.has_cpu = self.has_cpu or "Executor CPU Time" in metrics
         self.rss_bytes_max = max(self.rss_bytes_max, rss_bytes)
-        return EndedTask(index, start_ms, end_ms, sums.input_bytes)
+        read_bytes = sums.input_bytes + sums.shuffle_read_bytes
+        return EndedTask(index, start_ms, end_ms, read_bytes, sums.input_records)
 
     def keep(self, task: EndedTask, host: int) -> None:
         """Remember a task for the timeline."""
@@ -157,7 +205,7 @@ class Stage:
     @property
     def began_ms(self) -> int | None:
         """When the first of the tasks kept was launched."""
-        return min(self._kept[1::5], default=None)
+        return min(self._kept[1::6], default=None)
 
     @property
     def kind(self) -> str:
@@ -172,7 +220,7 @@ class Stage:
     @property
     def fits(self) -> bool:
         """Whether its sums are such as can be stored."""
-        return max(self.sums) <= _SUM_MAX
+        return max(*self.sums, *(self.costs or ())) <= _SUM_MAX
 
     def phase(self, began_ms: int, hosts: Sequence[str], after: tuple[int, ...]) -> PastPhase:
         """It as a phase. began_ms: when the application did; hosts: their names by number."""
@@ -189,11 +237,12 @@ class Stage:
             rss_bytes_max=self.rss_bytes_max or None,
             timeline=self._timeline(began_ms, hosts),
             after=after,
+            costs=None if self.costs is None else self.costs.costs(),
             **sums,
         )
 
     def _timeline(self, began_ms: int, hosts: Sequence[str]) -> tuple[PastTask, ...]:
-        columns = (self._kept[column::5] for column in range(5))
+        columns = (self._kept[column::6] for column in range(6))
         # A task that ran well twice (its output was lost) is given twice, in order of time.
         return tuple(
             PastTask(
@@ -201,6 +250,9 @@ class Stage:
                 finished_at_s=(end_ms - began_ms) / 1000,
                 node=hosts[host] or None,
                 input_bytes=input_bytes,
+                input_records=input_records,
             )
-            for _, start_ms, end_ms, input_bytes, host in sorted(zip(*columns, strict=True))
+            for _, start_ms, end_ms, input_bytes, input_records, host in sorted(
+                zip(*columns, strict=True)
+            )
         )

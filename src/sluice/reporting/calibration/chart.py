@@ -5,11 +5,9 @@ Points on the diagonal are exact predictions; points above it are too long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sluice.estimate.calibration import Calibration, RunComparison
-from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import CLOCK, FAINT, MS, PALETTE, finished, heading
 from sluice.reporting.formatting import clock, share, shortened
@@ -20,16 +18,23 @@ _NAME_LETTERS = 20
 _OTHERS = "other profiles"
 
 
-def calibration_chart(calibration: Calibration) -> Chart:
-    """The chart of a calibration; without runs that have no prediction."""
-    every = [one for one in calibration.comparisons if one.predicted_s is not None]
-    shown = every[:: -(-len(every) // _RUNS_MAX) or 1]
-    names = _names(calibration)
-    rows = [_row(one, names) for one in shown]
+def calibration_chart(document: Mapping[str, Any]) -> Chart:
+    """The chart of a calibration, without runs that have no prediction.
+
+    document: of `calibrate`.
+    """
+    names = _names(document["profiles"])
+    every = [
+        (names[profile], run)
+        for profile, held in document["profiles"].items()
+        for run in held["runs"]
+        if run["predicted_s"] is not None
+    ]
+    rows = [_row(name, run) for name, run in every[:: -(-len(every) // _RUNS_MAX) or 1]]
     return Chart(
         finished(
             {
-                "title": heading("Predicted against actual", _notes(calibration), offset=14),
+                "title": heading("Predicted against actual", _notes(document), offset=14),
                 "width": _SIDE,
                 "height": _SIDE,
                 "layer": [_diagonal(_limits(rows)), _intervals(rows), _points(rows, names)],
@@ -38,45 +43,45 @@ def calibration_chart(calibration: Calibration) -> Chart:
     )
 
 
-def _names(calibration: Calibration) -> dict[str, str]:
+def _names(profiles: Iterable[str]) -> dict[str, str]:
     """The name of each profile in the legend, which has one name for each colour."""
-    all_names = [profile.name for profile in calibration.profiles]
+    all_names = list(profiles)
     named = all_names if len(all_names) <= len(PALETTE) else all_names[: len(PALETTE) - 1]
     return {
         name: shortened(name, _NAME_LETTERS) if name in named else _OTHERS for name in all_names
     }
 
 
-def _notes(calibration: Calibration) -> list[str]:
-    found = calibration.accuracy
+def _notes(document: Mapping[str, Any]) -> list[str]:
+    found = document["overall"]
     method = {
         "run": "each predicted from the other runs",
         "setting": "each predicted from other settings",
         "nothing": "each predicted from all runs, itself included",
-    }[calibration.leave_out.value]
+    }[document["leave_out"]]
     inside = (
-        f"; {share(found.coverage)} inside the {calibration.level * 100:g} % interval"
-        if found.coverage is not None
+        f"; {share(found['coverage'])} inside the {document['level'] * 100:g} % interval"
+        if found["coverage"] is not None
         else ""
     )
     return [
-        f"{found.predicted} runs, {method}",
-        f"median error {share(found.error_median)}{inside}",
+        f"{found['predicted']} runs, {method}",
+        f"median error {share(found['error_median'])}{inside}",
     ]
 
 
-def _row(one: RunComparison, names: dict[str, str]) -> dict[str, Any]:
-    interval = one.interval if isinstance(one.interval, PredictionInterval) else None
-    predicted_s = one.predicted_s or 0.0  # only runs with a prediction are drawn
-    low_s, high_s = (interval.low_s, interval.high_s) if interval else (predicted_s, predicted_s)
+def _row(profile: str, run: Mapping[str, Any]) -> dict[str, Any]:
+    predicted_s, actual_s = run["predicted_s"], run["actual_s"]
+    has_interval = run["low_s"] is not None
+    low_s, high_s = (run["low_s"], run["high_s"]) if has_interval else (predicted_s, predicted_s)
     return {
-        "profile": names[one.profile],
-        "run": shortened(one.run_id, 60),
-        "actual": MS * one.actual_s,
+        "profile": profile,
+        "run": shortened(run["id"], 60),
+        "actual": MS * actual_s,
         "predicted": MS * predicted_s,
         "low": MS * low_s,
         "high": MS * high_s,
-        "took": clock(one.actual_s),
+        "took": clock(actual_s),
         "prediction": clock(predicted_s),
         "interval": f"{clock(low_s)} – {clock(high_s)}",
     }

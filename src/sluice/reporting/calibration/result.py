@@ -56,7 +56,7 @@ class CalibrationReport(NotebookView):
 
     def plot(self) -> Chart:
         """Every run, predicted against actual, with its interval."""
-        return calibration_chart(self.calibration)
+        return calibration_chart(self.document())
 
 
 def _profile(profile: ProfileCalibration) -> dict[str, object]:

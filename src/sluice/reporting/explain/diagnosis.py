@@ -42,6 +42,8 @@ class Diagnosis(NotebookView):
 
     replayed_s: what a simulation of the run with its own slots takes.
     failed_attempts: attempts of tasks that failed; their time is not part of any stage.
+    spilled_bytes, remote_tasks: bytes that tasks wrote for lack of memory, and tasks that ran on
+    another node than their input; None if the log does not hold them.
     deadline_s: after submission; None if the job had none, or if its source does not record it.
     """
 
@@ -55,6 +57,8 @@ class Diagnosis(NotebookView):
     what_if: tuple[WhatIf, ...]
     advice: tuple[Advice, ...]
     deadline_s: float | None = None
+    spilled_bytes: int | None = None
+    remote_tasks: int | None = None
 
     @property
     def late_s(self) -> float | None:
@@ -88,8 +92,12 @@ class Diagnosis(NotebookView):
             "replay_error": self.replay_error,
             "waited_s": anatomy.waited_s,
             "driver_s": anatomy.driver_s,
+            "startup_s": anatomy.startup_s,
+            "ending_s": anatomy.ending_s,
             "idle_share": anatomy.idle_share,
             "failed_attempts": self.failed_attempts,
+            "spilled_bytes": self.spilled_bytes,
+            "remote_tasks": self.remote_tasks,
             "deadline_s": self.deadline_s,
             "late_s": self.late_s,
             "critical_path": [asdict(step) for step in anatomy.critical_path],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sluice.estimate.run_anatomy import Skew
 from sluice.reporting.explain.diagnosis import Diagnosis
 from sluice.reporting.formatting import (
     count,
@@ -14,6 +15,7 @@ from sluice.reporting.formatting import (
     share,
     shortened,
     signed,
+    size,
 )
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
@@ -46,9 +48,16 @@ def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
     if anatomy.waited_s:
         yield "waited for slots", duration(anatomy.waited_s)
     yield "no task running", f"{duration(anatomy.driver_s)} ({share(found.driver_share)})"
+    if anatomy.startup_s:
+        first, last = duration(anatomy.startup_s), duration(anatomy.ending_s)
+        yield "", f"{first} before the first task, {last} after the last"
     yield "slots", f"{count(found.slots)}, idle {share(anatomy.idle_share)} of their time"
     if found.failed_attempts:
         yield "failed", counted(found.failed_attempts, "attempt")
+    if found.spilled_bytes is not None:
+        yield "spilled to disk", size(found.spilled_bytes) if found.spilled_bytes else "nothing"
+    if found.remote_tasks is not None:
+        yield "away from their input", counted(found.remote_tasks, "task")
 
 
 def _path_table(found: Diagnosis) -> Table:
@@ -75,7 +84,6 @@ def _skew_table(found: Diagnosis) -> Table:
     for name in ("longest", "median", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cause", no_wrap=True)
-    causes = {True: "bytes", False: "not bytes", None: ""}
     names = distinguished([one.stage for one in shown], _STAGE_LETTERS)
     for one, short in zip(shown, names, strict=True):
         table.add_row(
@@ -83,9 +91,18 @@ def _skew_table(found: Diagnosis) -> Table:
             plain_text(duration(one.longest_s)),
             plain_text(duration(one.median_s)),
             plain_text(f"{one.ratio:.1f}x"),
-            plain_text(causes[one.by_bytes]),
+            plain_text(_cause(one)),
         )
     return table
+
+
+def _cause(skew: Skew) -> str:
+    """What explains that the longest task is that long."""
+    if skew.by_bytes is skew.by_records is None:
+        return ""
+    found = {"bytes": skew.by_bytes, "records": skew.by_records}
+    causes = [name for name, explains in found.items() if explains]
+    return " and ".join(causes) or "not what it reads"
 
 
 def _slots_table(found: Diagnosis) -> Table:

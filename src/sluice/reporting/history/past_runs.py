@@ -157,13 +157,13 @@ def _past_tasks(attempt: Attempt, began_at_s: float) -> list[PastTask]:
     """The tasks of an attempt: one, in a real run. began_at_s: when the run of the job began."""
     fetched_at_s = attempt.shuffled_at_s
     read_bytes = 0 if attempt.usage is None else attempt.usage.input_bytes
-    fetched_bytes = 0 if attempt.usage is None else attempt.usage.shuffle_bytes
     task = PastTask(
         started_at_s=attempt.started_at_s - began_at_s,
         finished_at_s=max(attempt.started_at_s, attempt.finished_at_s) - began_at_s,
         fetched_at_s=None if math.isnan(fetched_at_s) else fetched_at_s - began_at_s,
         node=str(attempt.node.node_id),
-        input_bytes=max(0, read_bytes - fetched_bytes),
+        input_bytes=max(0, read_bytes),
+        input_records=0 if attempt.usage is None else max(0, attempt.usage.input_records),
     )
     return [task] * attempt.launch.tasks
 

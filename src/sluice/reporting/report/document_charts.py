@@ -15,6 +15,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
 from sluice.model.limits import PlanLimits
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod
+from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis, finished, heading
@@ -280,6 +281,10 @@ def _is_whatif(document: Document) -> bool:
     return "winners" in document and _rows_have(document, "queues", "old", "new", "difference")
 
 
+def _is_calibration(document: Document) -> bool:
+    return "leave_out" in document and _rows_have(document, "profiles", "runs", "outliers")
+
+
 _CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], ...] = (
     (_is_run, _run_chart),
     (_is_comparison, _comparison_chart),
@@ -293,4 +298,5 @@ _CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], .
     (_is_diagnosis, diagnosis_chart),
     (_is_whatif, whatif_chart),
     (_is_share, share_chart),
+    (_is_calibration, calibration_chart),
 )

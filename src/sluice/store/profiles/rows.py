@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun, job_kind
+from sluice.model.history import PastPhase, PastRun, TaskCosts, job_kind
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics, length_statistics
 from sluice.store.profiles.timeline import TASKS_KEPT_MAX, packed, unpacked
 
@@ -133,7 +133,15 @@ def _phase_row(position: int, phase: PastPhase, *, is_kept: bool) -> Row:
         "after": _json(list(phase.after)),
         "lengths": None if statistics is None else _json(asdict(statistics)),
         "timeline": packed(phase.timeline) if is_kept else None,
+        "costs": None if phase.costs is None else _costs(phase.costs),
     }
+
+
+def _costs(costs: TaskCosts) -> str:
+    known = asdict(costs)
+    return _json(
+        {name: (_seconds if name.endswith("_s") else _count)(name, known[name]) for name in known}
+    )
 
 
 def digest_of(run: Row, phases: Sequence[Row]) -> str:
@@ -228,6 +236,7 @@ def _phase(row: Row) -> PastPhase:
         **{name: row[name] for name in ("name", "kind", "avg_s", "max_s", "cpu_s", *_COUNTS)},
         after=tuple(orjson.loads(row["after"])),
         timeline=() if timeline is None else unpacked(bytes(timeline)),
+        costs=None if row["costs"] is None else TaskCosts(**orjson.loads(row["costs"])),
     )
 
 

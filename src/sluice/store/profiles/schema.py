@@ -16,7 +16,11 @@ from sluice.store.profiles.address import Address
 from sluice.store.profiles.database import reading, writing
 
 VERSION_TABLE = "sluice_version"
-VERSIONS = ("0001", "0002")  # of the migrations, oldest first; this release writes the last one
+VERSIONS = (
+    "0001",
+    "0002",
+    "0003",
+)  # of the migrations, oldest first; this release writes the last one
 
 
 def bring_up_to_date(engine: Engine, address: Address) -> None:

@@ -77,4 +77,5 @@ PHASES = Table(
     Column("after", Text, nullable=False),
     Column("lengths", Text),  # statistics over the single tasks in the log
     Column("timeline", LargeBinary),  # those tasks, packed; NULL if there are too many
+    Column("costs", Text),  # what they spent besides their work, as JSON; NULL if not in the log
 )

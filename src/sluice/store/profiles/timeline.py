@@ -26,6 +26,7 @@ def packed(tasks: Sequence[PastTask]) -> bytes:
         "finished_at_s": [task.finished_at_s for task in tasks],
         "fetched_at_s": [task.fetched_at_s for task in tasks],
         "input_bytes": [task.input_bytes for task in tasks],
+        "input_records": [task.input_records for task in tasks],
         "node": [places[task.node] for task in tasks],
         "nodes": nodes,
     }
@@ -41,7 +42,10 @@ def unpacked(content: bytes) -> tuple[PastTask, ...]:
     if columns["format"] != _FORMAT:
         raise ValueError(f"its tasks are packed in format {columns['format']}")
     nodes = columns["nodes"]
-    names = ("started_at_s", "finished_at_s", "fetched_at_s", "input_bytes", "node")
+    columns.setdefault("input_records", [0] * len(columns["node"]))  # older releases have none
+    names = (
+        "started_at_s", "finished_at_s", "fetched_at_s", "input_bytes", "input_records", "node",
+    )  # fmt: skip
     return tuple(
         PastTask(
             started_at_s=started_at_s,
@@ -49,8 +53,9 @@ def unpacked(content: bytes) -> tuple[PastTask, ...]:
             fetched_at_s=fetched_at_s,
             node=nodes[place],
             input_bytes=input_bytes,
+            input_records=input_records,
         )
-        for started_at_s, finished_at_s, fetched_at_s, input_bytes, place in zip(
+        for started_at_s, finished_at_s, fetched_at_s, input_bytes, input_records, place in zip(
             *(columns[name] for name in names), strict=True
         )
     )
