@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ from sluice.store.run_record import RunIdentity
 from sluice.store.runs import Runs
 
 _SCRATCH = "scratch"
+_FIRST = (EntryKind.RUN, EntryKind.PREPARED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,7 +305,9 @@ def _on_message(watcher: Watcher | None) -> OnMessage:
 
 
 def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
-    return dict(e.prepared() for e in entries(run.folder) if e.kind is EntryKind.PREPARED)
+    # They follow the header, before all other rows.
+    first = takewhile(lambda entry: entry.kind in _FIRST, entries(run.folder))
+    return dict(entry.prepared() for entry in first if entry.kind is EntryKind.PREPARED)
 
 
 def _prepared(workload: Workload) -> list[PreparedJob]:

@@ -12,11 +12,12 @@ from sluice.bootstrap.run_options import (
     scheduler_part,
     settings_of,
 )
+from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
-from sluice.store.rows import EntryKind, entries
 from sluice.store.run_info import RunInfo, UnreadableRun, silent_s
 from sluice.store.runs import Runs
+from sluice.store.snapshots import recorded_events
 
 OnStart = Callable[[Scheduler], None]
 
@@ -81,9 +82,8 @@ def replayed(
     check_policy_files(run.header, options, run.run_id)
     scheduler = live_scheduler(workload, settings_of(workload, options), options)
     on_start(scheduler)
-    for entry in entries(run.folder):
-        if entry.kind is EntryKind.EVENT:
-            event = entry.event()
+    with paused_collector():
+        for event in recorded_events(run.folder):
             if until_s is not None and event.at_s > until_s:
                 break
             scheduler.handle(event)

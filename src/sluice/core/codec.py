@@ -160,6 +160,31 @@ def _default(field: dataclasses.Field[Any]) -> object:
     return _ABSENT if field.default is dataclasses.MISSING else field.default
 
 
+@cache
+def event_classes() -> Mapping[tuple[str, str], tuple[type, tuple[str, ...]]]:
+    """Every class that an event may hold, by module and name, with its fields or members."""
+    found: dict[tuple[str, str], tuple[type, tuple[str, ...]]] = {}
+    waiting: list[Any] = [Event]
+    while waiting:
+        hint = waiting.pop()
+        inner = hint.__supertype__ if isinstance(hint, NewType) else None
+        if inner is not None or get_origin(hint) is not None or hint in _FORMS:
+            waiting += _FORMS.get(hint, get_args(hint)) if inner is None else (inner,)
+            continue
+        if not isinstance(hint, type) or hint in _SCALARS:
+            continue
+        kind: Any = hint
+        name = kind.__module__, kind.__qualname__
+        if name in found:
+            continue
+        if issubclass(kind, Enum):
+            found[name] = kind, tuple(kind.__members__)
+        else:
+            found[name] = kind, tuple(field for field, _ in _fields(kind))
+            waiting += get_type_hints(kind).values()
+    return found
+
+
 # --- reading: by declared type ----------------------------------------------------------------
 
 

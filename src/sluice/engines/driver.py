@@ -44,7 +44,7 @@ from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
 from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
-from sluice.engines.recovery import facts_since, replay
+from sluice.engines.recovery import facts_since, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
@@ -151,7 +151,7 @@ class Driver:
                 ) from None
 
     def _run(self) -> LiveRun:
-        if replay(self._journal.read(), self._driver_state):
+        if replay_journal(self._journal, self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
         self._line_up_jobs()
         if self._journal.epoch > FIRST_EPOCH:

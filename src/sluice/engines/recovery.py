@@ -11,13 +11,28 @@ from collections.abc import Iterable
 
 from sluice.core.commands import Command
 from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed, TaskFinished
+from sluice.core.garbage_collector import paused_collector
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
 from sluice.model.errors import StoreCorrupt
 from sluice.model.ids import JobId
-from sluice.store.journal import decision_digest
+from sluice.store.journal import Journal, decision_digest
 from sluice.store.rows import Entry, EntryKind
+
+
+def replay_journal(journal: Journal, driver_state: DriverState) -> bool:
+    """Replay a run's journal into the scheduler; returns whether the run had finished.
+
+    Raises StoreCorrupt as `replay` does, and for damaged rows.
+    """
+    with paused_collector():
+        finished = journal.events_if_finished()
+        if finished is None:
+            return replay(journal.read(), driver_state)
+        for event in finished:  # nothing follows that could contradict them
+            driver_state.handle(event)
+        return True
 
 
 def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:

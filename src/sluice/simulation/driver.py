@@ -8,10 +8,8 @@ heartbeat while no task waits, because such a heartbeat would change nothing.
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -29,6 +27,7 @@ from sluice.core.events import (
     TaskProgress,
     Tick,
 )
+from sluice.core.garbage_collector import paused_collector
 from sluice.core.offers import Decision
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
@@ -128,7 +127,7 @@ class Simulation:
         by_heartbeat = self._by_heartbeat
         end_s = math.inf if until_s is None else until_s
         instants = 0
-        with _paused_collector():
+        with paused_collector():
             while len(agenda) and agenda.next_at_s <= end_s:
                 now_s = agenda.next_at_s
                 while agenda.next_at_s == now_s:
@@ -352,17 +351,3 @@ class Simulation:
     def _keys_on(self, node_id: NodeId) -> list[AttemptKey]:
         running = self._state.running.items()
         return [key for key, attempt in running if attempt.node.node_id == node_id]
-
-
-@contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Reference counting frees what a simulation drops; a search for cycles among millions of
-    finished attempts would find none and take a third of the time.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

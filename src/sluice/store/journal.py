@@ -55,9 +55,11 @@ from sluice.store.rows import (
     chained,
     entries,
     head,
+    header_and_end,
     opened,
 )
 from sluice.store.run_lock import RunLock
+from sluice.store.snapshots import SNAPSHOT_NAME, SnapshotWriter, recorded_events
 
 FIRST_EPOCH = 1
 
@@ -91,6 +93,7 @@ class Journal:
         self._head: Head | None = None
         self._failure: StoreUnavailable | None = None
         self._seq, self._checksum = -1, NOTHING_BEFORE
+        self.snapshot: SnapshotWriter | None = None  # of a new run
         self._noted: list[tuple[EntryKind, str]] = []
         self.has_unsynced = False
 
@@ -107,6 +110,7 @@ class Journal:
             lock.release()
         journal = cls.reopened(folder)
         journal.epoch = FIRST_EPOCH
+        journal.snapshot = SnapshotWriter(folder)
         return journal
 
     @classmethod
@@ -151,6 +155,7 @@ class Journal:
         journal refuses all further writes and a resumed run finds the events in it.
         """
         self._write([(EntryKind.EVENT, encode(event)) for event in events])
+        self._copy(events)
 
     def add(self, events: Sequence[Event]) -> None:
         """Add events in one transaction. Others see them, and they survive the end of this
@@ -159,6 +164,11 @@ class Journal:
         Raises StoreUnavailable as `append` does.
         """
         self._write([(EntryKind.EVENT, encode(event)) for event in events], is_synced=False)
+        self._copy(events)
+
+    def _copy(self, events: Sequence[Event]) -> None:
+        if self.snapshot is not None:
+            self.snapshot.add(events, self._position)
 
     def sync(self) -> None:
         """All that was added is durable when this returns. Costs nothing if it is already."""
@@ -186,6 +196,8 @@ class Journal:
     def finish(self) -> None:
         """The run is over."""
         self._write([(EntryKind.FINISHED, "")])
+        if self.snapshot is not None:
+            self.snapshot.finish(self._position)
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -255,6 +267,16 @@ class Journal:
     def read(self) -> Iterator[Entry]:
         """All rows in order, each verified, as `rows.entries` gives them."""
         return entries(self.folder)
+
+    def events_if_finished(self) -> Iterator[Event] | None:
+        """The events of a finished run that has a snapshot, as `recorded_events` gives them.
+
+        None for any other run: its replay must compare the decisions, too.
+        """
+        if not (self.folder / SNAPSHOT_NAME).exists():
+            return None
+        _, end = header_and_end(self.folder)
+        return recorded_events(self.folder) if end is EntryKind.FINISHED else None
 
 
 def _write_first_rows(folder: Path, header: RunHeader, prepared: Prepared) -> None:

@@ -32,7 +32,7 @@ _SELECT = "SELECT seq, epoch, kind, payload, checksum FROM rows ORDER BY seq"
 
 _SELECT_WITH_HEAD = (
     "SELECT seq, epoch, kind, payload, checksum, (SELECT seq FROM head),"
-    " (SELECT checksum FROM head) FROM rows ORDER BY seq"
+    " (SELECT checksum FROM head) FROM rows WHERE seq > ? ORDER BY seq"
 )
 
 
@@ -186,13 +186,18 @@ def head(connection: sqlite3.Connection) -> tuple[int, bytes]:
     return seq, checksum
 
 
-def verified(connection: sqlite3.Connection, path: Path) -> Iterator[Entry]:
-    """All rows in order. Raises StoreCorrupt, with its number, at the first damaged row."""
-    seq, checksum = -1, NOTHING_BEFORE
-    last: tuple[object, object] = (None, None)
+def verified(
+    connection: sqlite3.Connection, path: Path, after: tuple[int, bytes] = (-1, NOTHING_BEFORE)
+) -> Iterator[Entry]:
+    """All rows in order. Raises StoreCorrupt, with its number, at the first damaged row.
+
+    after: number and checksum of the row before the first one to read.
+    """
+    seq, checksum = after
+    last: tuple[object, object] = after if after[0] >= 0 else (None, None)
     with store_errors(path):
         # One statement sees one state of the file, also while its writer adds rows.
-        for *row, last_seq, last_checksum in connection.execute(_SELECT_WITH_HEAD):
+        for *row, last_seq, last_checksum in connection.execute(_SELECT_WITH_HEAD, (seq,)):
             seq += 1
             last = last_seq, last_checksum
             if row[0] != seq:
