@@ -5,7 +5,7 @@ second; one at a time: seconds from `launch` to its TaskFinished, median and p95
 attempt in the engine's process. Each through pipes (the local engine) and through node servers on
 this machine, in turns, in the same run; with --ray also on the raylets of an embedded Ray cluster,
 then on 3 nodes only, and with fewer attempts: starting a cluster takes most of that minute. Before
-it times an engine, it checks that each of 60 attempts runs once, on its node.
+it times an engine, it checks that each of 60 attempts (or --checked N) runs once, on its node.
 Budgets: over the network 800 attempts/s on 3 nodes, median under 4 ms; on a busy machine, where the
 local engine makes less than 1,600/s: half of the local engine's rate, and twice its median.
 Machine: 2 cores, 24 GiB, Python 3.11.
@@ -73,11 +73,15 @@ def raylets(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """How much is measured: attempts of a burst, attempts one at a time, rounds of both."""
+    """How much is measured: attempts of a burst, attempts one at a time, rounds of both.
+
+    checked: attempts whose answers are checked first.
+    """
 
     attempts: int
     alone: int
     rounds: int
+    checked: int
 
 
 def measured(nodes: int, load: Load, *, with_ray: bool) -> bool:
@@ -93,8 +97,13 @@ def measured(nodes: int, load: Load, *, with_ray: bool) -> bool:
             folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory()))
             bench = benches[name] = open_ones.enter_context(Bench(nodes, make(folder)))
             up_s = time.perf_counter() - began_s
-            bench.check(CHECKED, folder)
-            print(f"  up after {up_s:.1f} s; its answers are right", file=sys.stderr, flush=True)
+            bench.check(load.checked, folder)
+            took_s = time.perf_counter() - began_s - up_s
+            print(
+                f"  up after {up_s:.1f} s; {load.checked} answers are right, {took_s:.1f} s",
+                file=sys.stderr,
+                flush=True,
+            )
         for bench in benches.values():
             bench.burst(100, IN_FLIGHT)
         for _ in range(load.rounds):
@@ -131,12 +140,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--ray", action="store_true", help="also on an embedded Ray cluster")
+    parser.add_argument("--checked", type=int, default=CHECKED, help="attempts to check first")
     given = parser.parse_args()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     if given.ray:
-        load = Load(attempts=RAY_ATTEMPTS, alone=RAY_ALONE, rounds=given.rounds or RAY_ROUNDS)
+        rounds = given.rounds or RAY_ROUNDS
+        load = Load(attempts=RAY_ATTEMPTS, alone=RAY_ALONE, rounds=rounds, checked=given.checked)
         return 0 if measured(3, load, with_ray=True) else 1
-    load = Load(attempts=ATTEMPTS, alone=ALONE, rounds=given.rounds or ROUNDS)
+    rounds = given.rounds or ROUNDS
+    load = Load(attempts=ATTEMPTS, alone=ALONE, rounds=rounds, checked=given.checked)
     answers = [measured(nodes, load, with_ray=False) for nodes in (1, 3)]
     return 0 if all(answers) else 1
 
