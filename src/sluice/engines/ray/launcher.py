@@ -115,7 +115,7 @@ class RayLauncher(NetworkLauncher):
                 self._fail(report["why"])
 
     def _miss(self) -> None:
-        """Report the nodes that died with the former driver: a resumed run does not wait for them."""
+        """Report the nodes that died with the former driver; a resumed run does not await them."""
         there = {node.node_id for node in self._nodes.values()}
         for node in self._rule.embedded:
             if self.adopts and node.node_id not in there:
