@@ -18,14 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from bench._figures import quantile, verdict
 
-from sluice.core.events import AttemptKey, NodeJoined, TaskFailed, TaskFinished
+from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.engines.agent import kernel
 from sluice.engines.base import Attempt, Engine
 from sluice.engines.local.engine import LocalEngine
@@ -76,10 +76,16 @@ class Bench:
         self._launched = 0
 
     def __enter__(self) -> Self:
-        self._engine.start()
-        up = 0
-        while up < len(self._nodes):
-            up += sum(isinstance(event, NodeJoined) for event in self._engine.events(1.0))
+        try:
+            self._engine.start()
+            up = 0
+            while up < len(self._nodes):
+                events = self._engine.events(1.0)
+                assert not any(isinstance(event, NodeLost) for event in events), events
+                up += sum(isinstance(event, NodeJoined) for event in events)
+        except BaseException:
+            self._engine.stop(kill_running=True)
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -105,6 +111,20 @@ class Bench:
             children_s=after[1] - before[1],
         )
 
+    def check(self, attempts: int, folder: Path) -> None:
+        """Whether each of these attempts runs once, on its node. Raises AssertionError."""
+        first = self._launched
+        for number in range(first, first + attempts):
+            line = f"{number} $SLUICE_NODE"
+            self._launch(["/bin/sh", "-c", f"echo {line} >> {folder}/ran"])
+        ended = 0
+        while ended < attempts:
+            ended += self._ends()
+        ran = [line.split() for line in (folder / "ran").read_text("utf-8").splitlines()]
+        assert sorted(int(number) for number, _ in ran) == list(range(first, first + attempts))
+        nodes = {(int(number) % len(self._nodes), node) for number, node in ran}
+        assert len(nodes) == len(self._nodes), nodes
+
     def alone_s(self, attempts: int) -> list[float]:
         """Seconds from launch to the news of the end, one attempt at a time."""
         lengths_s = []
@@ -116,7 +136,7 @@ class Bench:
             lengths_s.append(time.perf_counter() - start_s)
         return lengths_s
 
-    def _launch(self) -> None:
+    def _launch(self, argv: Sequence[str] = NOTHING) -> None:
         number = self._launched
         self._launched += 1
         self._engine.launch(
@@ -125,14 +145,14 @@ class Bench:
                 epoch=1,
                 node_id=self._nodes[number % len(self._nodes)].node_id,
                 slot=0,
-                work={"kind": "command", "argv": NOTHING, "job_name": "job-0"},
+                work={"kind": "command", "argv": list(argv), "job_name": "job-0"},
             )
         )
 
     def _ends(self) -> int:
         events = self._engine.events(10.0)
         # Right before fast: each attempt ends once, and well.
-        assert not any(isinstance(event, TaskFailed) for event in events), events
+        assert not any(isinstance(event, TaskFailed | NodeLost) for event in events), events
         return sum(isinstance(event, TaskFinished) for event in events)
 
 

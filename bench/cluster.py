@@ -3,7 +3,9 @@
 Question: commands that do nothing (`true`), on 1 node and on 3, 4 in flight per node: attempts a
 second; one at a time: seconds from `launch` to its TaskFinished, median and p95; CPU seconds of an
 attempt in the engine's process. Each through pipes (the local engine) and through node servers on
-this machine, in turns, in the same run; with --ray also on raylets of an embedded Ray cluster.
+this machine, in turns, in the same run; with --ray also on the raylets of an embedded Ray cluster,
+then on 3 nodes only, and with fewer attempts: starting a cluster takes most of that minute. Before
+it times an engine, it checks that each of 60 attempts (or --checked N) runs once, on its node.
 Budgets: over the network 800 attempts/s on 3 nodes, median under 4 ms; on a busy machine, where the
 local engine makes less than 1,600/s: half of the local engine's rate, and twice its median.
 Machine: 2 cores, 24 GiB, Python 3.11.
@@ -18,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench._figures import quantile, verdict
@@ -34,6 +37,8 @@ from sluice.engines.ray.launcher import RayEngine, RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.model.cluster import Node
 
+CHECKED = 60
+RAY_ATTEMPTS, RAY_ALONE, RAY_ROUNDS = 400, 60, 2
 LEASE_S = 10.0
 RATE_MIN, MEDIAN_S_MAX = 800.0, 0.004
 BUSY_LOCAL_RATE, BUSY_SHARE_MIN, BUSY_MEDIAN_MAX = 1_600.0, 0.5, 2.0
@@ -66,7 +71,20 @@ def raylets(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
     return made
 
 
-def measured(nodes: int, rounds: int, *, with_ray: bool) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How much is measured: attempts of a burst, attempts one at a time, rounds of both.
+
+    checked: attempts whose answers are checked first.
+    """
+
+    attempts: int
+    alone: int
+    rounds: int
+    checked: int
+
+
+def measured(nodes: int, load: Load, *, with_ray: bool) -> bool:
     """Print what the engines do; whether those over the network are within the budget."""
     made = {"pipes": local, "network": network} | ({"ray": raylets} if with_ray else {})
     bursts: dict[str, list[tuple[float, float]]] = {name: [] for name in made}
@@ -74,21 +92,31 @@ def measured(nodes: int, rounds: int, *, with_ray: bool) -> bool:
     with ExitStack() as open_ones:
         benches = {}
         for name, make in made.items():
-            scratch = open_ones.enter_context(tempfile.TemporaryDirectory())
-            benches[name] = open_ones.enter_context(Bench(nodes, make(Path(scratch))))
+            print(f"{nodes} node(s), {name:>7}: starts", file=sys.stderr, flush=True)
+            began_s = time.perf_counter()
+            folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory()))
+            bench = benches[name] = open_ones.enter_context(Bench(nodes, make(folder)))
+            up_s = time.perf_counter() - began_s
+            bench.check(load.checked, folder)
+            took_s = time.perf_counter() - began_s - up_s
+            print(
+                f"  up after {up_s:.1f} s; {load.checked} answers are right, {took_s:.1f} s",
+                file=sys.stderr,
+                flush=True,
+            )
         for bench in benches.values():
             bench.burst(100, IN_FLIGHT)
-        for _ in range(rounds):
+        for _ in range(load.rounds):
             for name, bench in benches.items():
-                burst = bench.burst(ATTEMPTS, IN_FLIGHT * nodes)
+                burst = bench.burst(load.attempts, IN_FLIGHT * nodes)
                 bursts[name].append((burst.wall_s, burst.engine_s))
-                alone_s[name].append(bench.alone_s(ALONE))
+                alone_s[name].append(bench.alone_s(load.alone))
     rates, medians_s = {}, {}
     for name in benches:
-        rates[name] = ATTEMPTS / min(wall_s for wall_s, _ in bursts[name])
+        rates[name] = load.attempts / min(wall_s for wall_s, _ in bursts[name])
         medians_s[name] = min(quantile(times_s, 0.5) for times_s in alone_s[name])
         p95_s = min(quantile(times_s, 0.95) for times_s in alone_s[name])
-        engine_ms = min(engine_s for _, engine_s in bursts[name]) / ATTEMPTS * 1e3
+        engine_ms = min(engine_s for _, engine_s in bursts[name]) / load.attempts * 1e3
         print(
             f"{nodes} node(s), {name:>7}: {rates[name]:6,.0f}/s with {IN_FLIGHT} in flight a node;"
             f" one at a time p50 {medians_s[name] * 1e3:.2f} ms, p95 {p95_s * 1e3:.2f} ms;"
@@ -110,11 +138,18 @@ def measured(nodes: int, rounds: int, *, with_ray: bool) -> bool:
 def main() -> int:
     """Exit code: 0 if all is within the budget."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--ray", action="store_true", help="also on an embedded Ray cluster")
+    parser.add_argument("--checked", type=int, default=CHECKED, help="attempts to check first")
     given = parser.parse_args()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-    answers = [measured(nodes, given.rounds, with_ray=given.ray) for nodes in (1, 3)]
+    if given.ray:
+        rounds = given.rounds or RAY_ROUNDS
+        load = Load(attempts=RAY_ATTEMPTS, alone=RAY_ALONE, rounds=rounds, checked=given.checked)
+        return 0 if measured(3, load, with_ray=True) else 1
+    rounds = given.rounds or ROUNDS
+    load = Load(attempts=ATTEMPTS, alone=ALONE, rounds=rounds, checked=given.checked)
+    answers = [measured(nodes, load, with_ray=False) for nodes in (1, 3)]
     return 0 if all(answers) else 1
 
 

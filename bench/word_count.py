@@ -22,7 +22,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,7 @@ PROGRAMS = Path(__file__).parent / "_word_count"
 SOURCE = Path(__file__).parents[1] / "src"
 SPLIT_BYTES = 26 << 20
 REDUCES, SLOTS = 4, 2
+SLOTS_ONLY = {"map_slots": SLOTS, "reduce_slots": SLOTS}
 SUM = (
     'BEGIN { FS = OFS = "\\t" } function told() { if (NR > 1) print word, count }'
     " (first = $1) != word || NR == 1 { told(); word = first; count = 0 }"
@@ -66,7 +67,11 @@ class Way:
 # --- Sluice -----------------------------------------------------------------------------------
 
 
-def sluice(run: dict[str, object]) -> Callable[[list[Path], Path], Spent]:
+def sluice(
+    run: dict[str, object],
+    cluster: Mapping[str, object] = SLOTS_ONLY,
+    options: Sequence[str] = (),
+) -> Callable[[list[Path], Path], Spent]:
     """Through the command line, as a user would."""
 
     def counted(texts: list[Path], place: Path) -> Spent:
@@ -78,11 +83,10 @@ def sluice(run: dict[str, object]) -> Callable[[list[Path], Path], Spent]:
             "env": {"LC_ALL": "C"},
         }
         job = {"id": "words", "reduces": {"tasks": REDUCES}, "run": spec}
-        cluster = {"map_slots": SLOTS, "reduce_slots": SLOTS}
         workload = {"version": 1, "cluster": cluster, "jobs": [job]}
         (place / "words.json").write_text(json.dumps(workload))
         return whole_process(
-            [sys.executable, "-m", "sluice", "run", str(place / "words.json"), "--json"],
+            [sys.executable, "-m", "sluice", "run", str(place / "words.json"), "--json", *options],
             log=place / "log",
             env={"SLUICE_HOME": str(place / "home"), "PYTHONPATH": str(SOURCE)},
         )
@@ -120,7 +124,12 @@ def mrjob(texts: list[Path], place: Path) -> Spent:
     )
 
 
-def java(program: str) -> Callable[[list[Path], Path], Spent]:
+def java(
+    program: str,
+    *options: str,
+    python: str = sys.executable,
+    env: Mapping[str, str] = {},
+) -> Callable[[list[Path], Path], Spent]:
     """One of the programs that drive a JVM; it reads the folder of the text."""
 
     def counted(texts: list[Path], place: Path) -> Spent:
@@ -129,12 +138,14 @@ def java(program: str) -> Callable[[list[Path], Path], Spent]:
         for path in texts:
             (source / path.name).symlink_to(path)
         return whole_process(
-            [sys.executable, str(PROGRAMS / program), str(source), str(place / "output")],
+            [python, str(PROGRAMS / program), str(source), str(place / "output"), *options],
             log=place / "log",
             env={
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_LOCAL_DIRS": str(place),
-                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_WORKER_DIR": str(place),
+                "PYSPARK_PYTHON": python,
+                **env,
             },
         )
 

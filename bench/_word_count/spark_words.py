@@ -1,4 +1,4 @@
-"""Word count on Spark: `python spark_words.py INPUT OUTPUT`. Source: engines spec, section 6."""
+"""Word count on Spark: `python spark_words.py INPUT OUTPUT [MASTER]`. Source: engines spec, 6."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from pyspark.sql import SparkSession
 
 
-def main(source: str, target: str) -> None:
+def main(source: str, target: str, master: str = "local[2]") -> None:
     """The RDD program of every tutorial."""
-    session = SparkSession.builder.master("local[2]").config("spark.driver.memory", "2g")
+    session = SparkSession.builder.master(master).config("spark.driver.memory", "2g")
     spark = session.config("spark.ui.enabled", "false").getOrCreate()
     words = spark.sparkContext.textFile(source, 8).flatMap(str.split)
     counts = words.map(lambda word: (word, 1)).reduceByKey(operator.add, 4)

@@ -137,6 +137,20 @@ def test_a_result_that_comes_after_the_node_was_lost_changes_nothing(engine, lau
     assert engine.events(0) == []
 
 
+def test_it_is_the_book_of_open_attempts_that_keeps_a_late_result_out(
+    engine, launcher, monkeypatch
+):
+    """The same as above without it: then the late result is believed."""
+    attempt = launch(engine)
+    monkeypatch.setattr(AgentEngine, "_attempt", lambda *_: attempt)
+    launcher.agents["n0"][-1].ends()
+    launcher.agents["n0"][-1].says({"report": "up"})
+    engine.events(0)
+    launcher.agents["n0"][-1].says(finished(attempt))
+
+    assert [TaskFinished] == [type(event) for event in engine.events(0)]
+
+
 def test_an_agent_says_nothing_about_the_attempts_of_another_node(engine, launcher):
     attempt = launch(engine, "n0")
     launcher.agents["n1"][-1].says(finished(attempt))
@@ -174,6 +188,15 @@ def test_a_node_that_leaves_is_lost_and_not_started_again_until_it_joins(engine,
     engine.events(0)
     launcher.agents["n0"][-1].says({"report": "up"}, finished(attempt))
     assert engine.events(0) == [NodeJoined(5.0, NODES[0])]
+
+
+def test_a_node_that_left_before_this_life_is_lost_at_once(engine, launcher):
+    """A driver that takes a run up again does not wait for it."""
+    gone = Node(node_id=NodeId("gone"), map_slots=1)
+    launcher.news = [NodeChange(node=gone, left="its raylet has ended")]
+    (lost,) = engine.events(0)
+
+    assert (lost.node_id, lost.reason) == ("gone", "its raylet has ended")
 
 
 def test_a_node_whose_agent_never_came_up_is_lost_once(launcher):

@@ -55,9 +55,9 @@ def local(folder, journal, clock):
     return LocalEngine(NODES, folder / "scratch", journal.epoch, clock.now_s)
 
 
-def run(folder, make_engine, *, pause_s=0.0, **options):
+def run(folder, make_engine, *, pause_s=0.0, make_job=wordcount, **options):
     folder.mkdir()
-    source = JobRunner([prepare(wordcount(folder, pause_s=pause_s))], folder / "scratch")
+    source = JobRunner([prepare(make_job(folder, pause_s=pause_s))], folder / "scratch")
     clock = RunClock()
     with Journal.create(folder, HEADER, source.records()) as journal:
         engine = make_engine(folder, journal, clock, **options)

@@ -1,6 +1,7 @@
-"""What every engine with real processes keeps: the same tests over pipes and over a network."""
+"""What every engine with real processes keeps: over pipes, over a network, and over Ray."""
 
 import os
+import random
 import signal
 import sys
 import textwrap
@@ -8,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.engines import test_cluster_live_run as cluster_live_run
+from tests.engines.ray_lives import RayLives
 from tests.engines.test_local_engine import Bench, left_of, marked, pid_in, shell
 
 from sluice.core.events import (
@@ -19,6 +22,8 @@ from sluice.core.events import (
     TaskProgress,
     TaskStarted,
 )
+from sluice.core.transitions import JobState
+from sluice.engines.agent import kernel
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Limits
 from sluice.engines.cluster.handshake import new_token, token_key
@@ -27,9 +32,13 @@ from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.cluster import Node
-from sluice.model.ids import NodeId
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, RunSpec, SlotKind
 
-NODES = (Node(node_id=NodeId("n0"), map_slots=4), Node(node_id=NodeId("n1"), map_slots=4))
+RAY = (pytest.mark.slow, pytest.mark.xdist_group("ray"))
+NODES = tuple(
+    Node(node_id=NodeId(f"n{number}"), map_slots=4, reduce_slots=1) for number in range(2)
+)
 HIDDEN = "setsid sh -c 'echo $$ > hidden; while :; do sleep 0.1; done' & sleep 600"
 WORK = """
     import os
@@ -55,30 +64,61 @@ def network(scratch, clock, lease_s):
     return AgentEngine(LocalServersLauncher(NODES, scratch, access, 1, settings), 1, clock)
 
 
-@pytest.fixture(params=[local, network])
-def start(request, tmp_path, monkeypatch):
-    """Starts an engine with two nodes; nothing of it is left after the test."""
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "contract_work.py").write_text(textwrap.dedent(WORK), "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
-    engines = []
+def started(make, scratch, lease_s):
+    """A bench on an engine of its own."""
     zero_s = time.monotonic()
 
-    def started(lease_s=None):
-        def clock():
-            return time.monotonic() - zero_s
+    def clock():
+        return time.monotonic() - zero_s
 
-        engine = request.param(tmp_path / "s", clock, lease_s)
-        engines.append(engine)
-        engine.start()
-        bench = Bench(engine, clock, [])
-        bench.wait_for(NodeJoined, count=len(NODES))
-        return bench
+    engine = make(scratch, clock, lease_s)
+    engine.start()
+    bench = Bench(engine, clock, [], scratch=scratch)
+    bench.wait_for(NodeJoined, count=len(NODES))
+    return bench
 
-    yield started
-    for engine in engines:
-        engine.stop(kill_running=True)
-    assert [] == left_of(marked(tmp_path / "s"))
+
+@pytest.fixture(scope="module", autouse=True)
+def modules(tmp_path_factory):
+    """The code of the work, where every engine finds it."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "contract_work.py").write_text(textwrap.dedent(WORK), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield
+
+
+@pytest.fixture(scope="module")
+def ray_lives(modules, tmp_path_factory):
+    """One cluster for all tests here."""
+    lives = RayLives(tmp_path_factory.mktemp("ray"), NODES)
+    try:
+        lives.started(lives.engine()).engine.stop(kill_running=True)
+        yield lives
+    finally:
+        lives.end()
+
+
+@pytest.fixture(params=[local, network, pytest.param("ray", marks=RAY)])
+def start(request, tmp_path):
+    """Starts an engine with two nodes; nothing of it is left after the test."""
+    is_ray = request.param == "ray"
+    lives = request.getfixturevalue("ray_lives") if is_ray else None
+    scratch = lives.scratch if lives else tmp_path / "s"
+    benches = []
+
+    def start(lease_s=None):
+        if lives:
+            benches.append(lives.started(lives.engine(lease_s=lease_s)))
+        else:
+            benches.append(started(request.param, scratch, lease_s))
+        return benches[-1]
+
+    yield start
+    for bench in benches:
+        bench.engine.stop(kill_running=True)
+    # The node servers of Ray's nodes wait for the next life.
+    assert [] == left_of([pid for pid in marked(scratch) if not lives or is_agent(pid)])
 
 
 @pytest.fixture
@@ -93,6 +133,11 @@ def agent_of(scratch, attempt_pid):
     assert agent in marked(scratch)
     assert Path(f"/proc/{agent}/comm").read_text() == "sluice-agent\n"
     return agent
+
+
+def is_agent(pid):
+    """Whether a process is that of an agent."""
+    return kernel.process_name(pid) == "sluice-agent"
 
 
 def ends(bench):
@@ -149,18 +194,20 @@ def test_a_command_of_a_megabyte_arrives(bench, tmp_path):
     assert (tmp_path / "n").read_text() == "10\n"
 
 
-def test_many_attempts_on_two_nodes_are_each_told_exactly_once(bench, tmp_path):
-    for task in range(300):
+@pytest.mark.parametrize("count", [300, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_many_attempts_on_two_nodes_are_each_told_exactly_once(bench, tmp_path, count):
+    """Of 10,000 `python -m bench.cluster --checked 10000` says the same."""
+    for task in range(count):
         work = shell(f"echo {task} >> runs", cwd=str(tmp_path))
         bench.launch(work, task, node=f"n{task % 2}")
-    bench.wait_for(TaskFinished, count=300)
+    bench.wait_for(TaskFinished, count=count, patience_s=count)
     bench.told += bench.engine.events(0.1)
 
     for kind in (TaskStarted, TaskFinished):
         keys = [event.key.task for event in bench.told if isinstance(event, kind)]
-        assert sorted(keys) == list(range(300))
+        assert sorted(keys) == list(range(count))
     ran = (tmp_path / "runs").read_text().split()
-    assert sorted(map(int, ran)) == list(range(300))
+    assert sorted(map(int, ran)) == list(range(count))
 
 
 def test_a_kill_is_told_once_all_is_gone(bench, tmp_path):
@@ -199,7 +246,7 @@ def test_the_same_attempt_runs_once(bench, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "kind"),
-    [({"node": "elsewhere"}, FailureKind.NODE_FAULT), ({"epoch": 2}, FailureKind.REJECTED)],
+    [({"node": "elsewhere"}, FailureKind.NODE_FAULT), ({"epoch": 999}, FailureKind.REJECTED)],
 )
 def test_what_cannot_be_launched_is_rejected_at_once(bench, options, kind):
     key = bench.launch(shell("true"), **options)
@@ -233,7 +280,7 @@ def test_a_killed_agent_is_a_lost_node_that_comes_back(bench, tmp_path):
     other = bench.launch(shell("while [ ! -e go ]; do sleep 0.01; done", cwd=str(tmp_path)), 1,
                          node="n1")  # fmt: skip
     pid, hidden = pid_in(tmp_path / "pid"), pid_in(tmp_path / "hidden")
-    os.kill(agent_of(tmp_path / "s", pid), signal.SIGKILL)
+    os.kill(agent_of(bench.scratch, pid), signal.SIGKILL)
     (lost,) = bench.wait_for(NodeLost)
 
     assert (lost.node_id, lost.reason) == ("n0", "its agent ended: signal SIGKILL")
@@ -249,7 +296,7 @@ def test_a_frozen_agent_is_a_lost_node_that_comes_back(start, tmp_path):
     bench = start(lease_s=2.0)
     key = bench.launch(shell("echo $$ > pid; exec sleep 600", cwd=str(tmp_path)))
     pid = pid_in(tmp_path / "pid")
-    os.kill(agent_of(tmp_path / "s", pid), signal.SIGSTOP)
+    os.kill(agent_of(bench.scratch, pid), signal.SIGSTOP)
     (lost,) = bench.wait_for(NodeLost)
 
     assert (lost.node_id, lost.reason) == ("n0", "no heartbeat for 2 s")
@@ -263,7 +310,7 @@ def test_a_node_that_is_slow_is_not_lost(start, tmp_path):
     """Its agent pauses for less than its lease; what was sent in the meantime is done then."""
     bench = start(lease_s=60.0)
     bench.launch(shell("echo $$ > pid; exec sleep 600", cwd=str(tmp_path)), grace_s=0.1)
-    agent = agent_of(tmp_path / "s", pid_in(tmp_path / "pid"))
+    agent = agent_of(bench.scratch, pid_in(tmp_path / "pid"))
     os.kill(agent, signal.SIGSTOP)
     for task in range(1, 20):
         bench.launch(shell("true"), task)
@@ -272,6 +319,24 @@ def test_a_node_that_is_slow_is_not_lost(start, tmp_path):
     bench.wait_for(TaskFinished, count=19)
 
     assert [] == [event for event in bench.told if isinstance(event, NodeLost)]
+
+
+def test_a_disk_that_is_full_fails_the_attempt_and_not_the_node(bench):
+    for folder in bench.scratch.rglob("log"):
+        (folder / f"job-0-0-1-e{bench.epoch}.log").symlink_to("/dev/full")
+    failed = bench.run(shell("echo nowhere to write"))
+
+    assert failed.kind is FailureKind.EXIT
+    assert isinstance(bench.run(shell("true"), task=1), TaskFinished)
+
+
+def test_a_log_that_cannot_be_opened_is_a_fault_of_the_node(bench):
+    for folder in bench.scratch.rglob("log"):
+        (folder / f"job-0-0-1-e{bench.epoch}.log").symlink_to(folder / "none" / "here")
+    failed = bench.run(shell("echo nowhere to write"))
+
+    assert failed.kind is FailureKind.NODE_FAULT
+    assert isinstance(bench.run(shell("true"), task=1), TaskFinished)
 
 
 def test_stop_ends_what_runs_and_still_tells_it(bench, tmp_path):
@@ -291,3 +356,101 @@ def test_stop_may_wait_for_what_runs(bench):
     bench.engine.stop(kill_running=False)
 
     assert bench.wait_for(TaskFinished, key)
+
+
+# --- a driver, whole jobs, a bad network ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make", [cluster_live_run.local, cluster_live_run.network, pytest.param("ray", marks=RAY)]
+)
+def test_all_that_is_shuffled_arrives(request, tmp_path, make):
+    """8 MB; `python -m bench.shuffle` moves 1 GB."""
+    if make == "ray":
+        lives = request.getfixturevalue("ray_lives")
+
+        def make(_folder, journal, clock):
+            return lives.engine(clock=clock.now_s, serves=journal.epoch)
+
+    folder = tmp_path / "run"
+    _, result = cluster_live_run.run(folder, make, make_job=shuffle)
+
+    assert {entry.state for entry in result.jobs.values()} == {JobState.DONE}
+    assert lines_of(folder / "out") == lines_of(folder / "in")
+
+
+def shuffle(folder, *, pause_s):
+    """A job whose maps and reduces change nothing. pause_s: it does not pause."""
+    assert pause_s == 0.0
+    rng = random.Random(7)
+    (folder / "in").mkdir()
+    for number in range(8):
+        lines = (f"{rng.getrandbits(64):x}\t{rng.randbytes(40).hex()}\n" for _ in range(10_000))
+        (folder / "in" / str(number)).write_text("".join(lines))
+    spec = RunSpec(
+        folder=str(folder), input=("in",), output="out", mapper=("cat",), reducer=("cat",)
+    )
+    reduces = Phase(name="reduce", kind=SlotKind.REDUCE, tasks=2, after=())
+    return Job(job_id=JobId("shuffle/1"), pool=PoolId("p"), phases=(reduces,), run=spec)
+
+
+def lines_of(folder):
+    """All lines of the files of a folder, sorted."""
+    texts = (path.read_text() for path in folder.iterdir() if path.name[0] != ".")
+    return sorted(line for text in texts for line in text.splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_the_next_life_of_a_driver_takes_over_what_runs_on_ray(ray_lives, tmp_path):
+    first = ray_lives.started(ray_lives.engine())
+    script = "echo $$ >> runs; while [ ! -e go ]; do sleep 0.02; done"
+    keys = [
+        first.launch(shell(script, cwd=str(tmp_path)), task, node=f"n{task % 2}")
+        for task in range(6)
+    ]
+    first.wait_for(TaskStarted, count=6)
+    running = list(first.engine._open.values())
+    ray_lives.crash(first.engine)
+    engine = ray_lives.engine()
+    engine.adopt(running)
+    later = ray_lives.started(engine)
+    try:
+        assert set(engine.reconcile().attempts) == set(keys)
+        (tmp_path / "go").touch()
+        later.wait_for(TaskFinished, count=6)
+        later.told += engine.events(0.2)
+    finally:
+        engine.stop(kill_running=True)
+
+    assert ends(later) == list(range(6))
+    assert len((tmp_path / "runs").read_text().split()) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_nothing_is_lost_or_doubled_over_a_network_with_faults_on_ray(
+    ray_lives, tmp_path, monkeypatch
+):
+    """Frames are cut off, dropped, repeated, swapped, changed and delayed."""
+    # A frame of the handshake that is lost costs this much.
+    monkeypatch.setattr("sluice.engines.cluster.remote_agent.HANDSHAKE_S", 1.0)
+    engine = ray_lives.engine(faults={"probability": 0.04, "seed": 3})
+    bench = ray_lives.started(engine)
+    try:
+        for task in range(100):
+            bench.launch(
+                shell(f"echo {task} >> runs", cwd=str(tmp_path)), task, node=f"n{task % 2}"
+            )
+            bench.told += engine.events(0.0)
+        bench.wait_for(TaskFinished, count=100, patience_s=60.0)
+        bench.told += engine.events(0.2)
+    finally:
+        for proxy in engine.launcher.proxies:
+            proxy.probability = 0.0
+        engine.stop(kill_running=True)
+
+    assert ends(bench) == list(range(100))
+    ran = [int(task) for task in (tmp_path / "runs").read_text().split()]
+    assert sorted(ran) == list(range(100))
+    assert sum(sum(proxy.faults.values()) for proxy in engine.launcher.proxies) >= 5

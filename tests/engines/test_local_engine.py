@@ -94,13 +94,17 @@ class Bench:
     engine: LocalEngine
     clock: Callable[[], float]
     told: list[Event]
+    epoch: int = 1
+    scratch: Path | None = None  # of its nodes
 
-    def launch(self, work, task=0, *, node="n0", limits=None, grace_s=1.0, epoch=1) -> AttemptKey:
+    def launch(
+        self, work, task=0, *, node="n0", limits=None, grace_s=1.0, epoch=None
+    ) -> AttemptKey:
         key = AttemptKey(JobId("j"), 0, task, 1)
         self.engine.launch(
             Attempt(
                 key=key,
-                epoch=epoch,
+                epoch=self.epoch if epoch is None else epoch,
                 node_id=NodeId(node),
                 slot=0,
                 work={"job_name": "job"} | work,
@@ -110,8 +114,8 @@ class Bench:
         )
         return key
 
-    def wait_for(self, kind, key=None, count=1) -> list[Any]:
-        until_s = time.monotonic() + PATIENCE_S
+    def wait_for(self, kind, key=None, count=1, patience_s=PATIENCE_S) -> list[Any]:
+        until_s = time.monotonic() + patience_s
         while True:
             found = [
                 event

@@ -39,6 +39,7 @@ from sluice.model.ids import NodeId
 
 RESTARTS_MAX = 5
 TURN_S_MAX = 1.0  # silent agents are looked for this often
+LOOK_S = 0.1  # and no more often
 CLOSED_MAX = 100_000  # ended attempts that are remembered, so that none runs twice
 STOP_PATIENCE_S = 10.0
 LIST_PATIENCE_S = 10.0
@@ -311,7 +312,10 @@ class AgentEngine:
         if now_s >= self._launcher.next_at_s:
             self._launcher.tend(now_s)
         self._take_in_changes()
-        elapsed_s, self._looked_at_s = now_s - self._looked_at_s, now_s
+        elapsed_s = now_s - self._looked_at_s
+        if elapsed_s < LOOK_S:
+            return
+        self._looked_at_s = now_s
         for agent in list(self._agents.values()):
             if agent.is_up and agent.lease.pass_time(elapsed_s):
                 trouble = f" ({agent.trouble})" if agent.trouble else ""
@@ -324,6 +328,9 @@ class AgentEngine:
                 self._restarts[change.node.node_id] = RESTARTS_MAX
                 if agent is not None:
                     self._agent_ended(agent, change.left)
+                elif change.node.node_id not in self._nodes:  # it was up in a former life
+                    lost = NodeLost(self._clock(), change.node.node_id, change.left)
+                    self._ready.append(lost)
             elif agent is None and not self._is_stopping:
                 del self._restarts[change.node.node_id]
                 with contextlib.suppress(OSError):  # then the node has not come

@@ -35,6 +35,7 @@ class Poller:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._writers: list[Pollable] = []
+        self._full: set[int] = set()  # descriptors that are watched for room to write
 
     def watch(self, channel: Pollable, act: Callable[[], None]) -> None:
         """Have `act` called whenever lines may have arrived, and unsent messages sent on."""
@@ -57,6 +58,8 @@ class Poller:
         if channel in self._writers:
             self._writers.remove(channel)
             self._unwatch(channel.write_fd)
+            if channel.write_fd is not None:
+                self._full.discard(channel.write_fd)
         channel.close()
 
     def turn(self, wait_s: float | None) -> None:
@@ -79,13 +82,18 @@ class Poller:
 
     def _send(self) -> None:
         """Flush, and wait for room to write only where something is left."""
-        watched = self._selector.get_map()
+        full = self._full
         for channel in self._writers:
+            # Of a thousand channels, nearly all have nothing to send.
+            if not channel.has_unsent and channel.write_fd not in full:
+                continue
             channel.flush()
             fd = channel.write_fd
-            if fd is None or channel.has_unsent == (fd in watched):
+            if fd is None or channel.has_unsent == (fd in full):
                 continue
             if channel.has_unsent:
                 self._selector.register(fd, selectors.EVENT_WRITE, channel.flush)
+                full.add(fd)
             else:
                 self._selector.unregister(fd)
+                full.discard(fd)

@@ -20,6 +20,7 @@ from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 
+TEND_S_PER_AGENT = 50e-6  # a look at all agents costs; those that are due soon after share it
 ALIVE_EVERY_S = 0.25  # a driver that is busy elsewhere looks for heartbeats that are due
 
 
@@ -76,6 +77,7 @@ class NetworkLauncher:
         for agent in list(self._agents.values()):
             if not agent.is_at_end:
                 self._wake(agent.tend(now_s))
+        self.next_at_s = max(self.next_at_s, now_s + TEND_S_PER_AGENT * len(self._agents))
 
     def join(self, node: Node, address: Address) -> None:
         """A node that came while the engine was at work."""

@@ -261,6 +261,7 @@ def _environment(settings: BridgeSettings) -> dict[str, str]:
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_TMPDIR": settings.root,
             "RAY_memory_monitor_refresh_ms": "0",  # the limits of attempts are the agents' part
+            "RAY_worker_niceness": "0",  # its 15 would hold for all attempts
             "PYTHONPATH": os.pathsep.join(settings.import_path),
         }
         environment.pop("RAY_ADDRESS", None)

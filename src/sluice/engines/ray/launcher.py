@@ -107,10 +107,19 @@ class RayLauncher(NetworkLauncher):
                     host, port = report["address"]
                     self._unused.add(node.node_id)
                     self.join(node, (host, port))
+            case "listed":
+                self._miss()
             case "unserved":
                 self._unserved(report)
             case "fault":
                 self._fail(report["why"])
+
+    def _miss(self) -> None:
+        """Report the nodes that died with the former driver; a resumed run does not await them."""
+        there = {node.node_id for node in self._nodes.values()}
+        for node in self._rule.embedded:
+            if self.adopts and node.node_id not in there:
+                self.leave(node, "its raylet has ended")
 
     def _fail(self, why: str) -> None:
         """End the run, but not the stopping of it."""

@@ -1,0 +1,16 @@
+"""A few seeds of `tests.live.ray_chaos`; many by `python -m tests.live.ray_chaos --kills 30`."""
+
+import pytest
+from tests.live.ray_chaos import KILLS_PER_RUN, campaign
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("seed", [2, 3])
+def test_kills_in_a_run_over_ray_lose_nothing_and_do_nothing_twice(tmp_path, seed):
+    """Of a raylet, an agent, a node server and the driver, in an order of the seed's choice."""
+    ((chaos, lives),) = campaign(tmp_path, seed, kills=KILLS_PER_RUN)
+
+    assert chaos.kills.total() >= 1
+    assert lives.nodes_lost or set(chaos.kills) <= {"driver"}
