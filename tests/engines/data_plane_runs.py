@@ -116,14 +116,14 @@ def run_local(folder, given):
         return _driven(engine, journal, source, clock)
 
 
-def run_apart(folder, given, *, on_map=None, **settings):
+def run_apart(folder, given, *, on_map=None, mode="network", **settings):
     """The result of jobs on nodes that share nothing, and the engine."""
     source = JobRunner([prepare(one) for one in given], folder / "scratch")
     clock, token = RunClock(), new_token()
     key = token_key(token)
     with (
         Journal.create(folder, HEADER, source.records()) as journal,
-        DataPlane(source.prepared, key, DataPlaneSettings(**settings)) as plane,
+        DataPlane(source.prepared, key, DataPlaneSettings(data_plane=mode, **settings)) as plane,
     ):
         source.move_data_by(plane)
         launcher = LocalServersLauncher(
