@@ -31,7 +31,7 @@ from sluice.model.name_types import (
     TaskPolicyName,
 )
 from sluice.model.workload import Workload
-from sluice.reporting.run.links import links
+from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
 
 
@@ -65,8 +65,8 @@ def run(
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
-    without a shared disk moved. An output of a finished run is
-    missing if its folder, or `_SUCCESS` in it, is gone.
+    without a shared disk moved, and `moved_bytes` their sums by locality. An output of a finished
+    run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
     text = source if isinstance(source, SourceText) else read_text(str(source))
@@ -117,6 +117,7 @@ def run(
     moved = links(result.attempts, assembly.cluster)
     if moved:
         extra["links"] = [link.document() for link in moved]
+        extra["moved_bytes"] = moved_bytes(moved)
     return replace(result, extra=extra)
 
 
