@@ -1,4 +1,6 @@
-"""A store of objects on this machine, for tests of inputs and outputs at URLs."""
+"""A store of objects on this machine, and a certificate for it."""
+
+import subprocess
 
 import pytest
 
@@ -37,3 +39,18 @@ def bucket(s3_server, monkeypatch):
     for one in client.list_objects_v2(Bucket="box").get("Contents", ()):
         client.delete_object(Bucket="box", Key=one["Key"])
     client.close()
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A self-signed certificate for 127.0.0.1, and its key."""
+    paths = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=node", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-out", paths[0], "-keyout", paths[1]],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl cannot make a certificate")
+    return tuple(map(str, paths))

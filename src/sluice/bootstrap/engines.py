@@ -141,7 +141,10 @@ def engine_at_work(
     rule = NodeRule.of(limits)
     if is_embedded:
         rule = replace(rule, embedded=cluster.nodes)
-    launcher = RayLauncher(folder, scratch, place, rule, epoch=epoch, lease_s=limits.node_lease_s)
+    tls = limits.tls()
+    launcher = RayLauncher(
+        folder, scratch, place, rule, epoch=epoch, lease_s=limits.node_lease_s, tls=tls
+    )
     data_settings = settings.of(DataPlaneSettings)
     with DataPlane(
         runner.prepared,
@@ -150,6 +153,7 @@ def engine_at_work(
         host="",
         patience_s=limits.reattach_s,
         port_file=folder / PORT_FILE,
+        tls=tls,
     ) as plane:
         if moves_data(data_settings, is_embedded=is_embedded):
             runner.move_data_by(plane)

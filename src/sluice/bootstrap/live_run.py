@@ -209,6 +209,7 @@ def begin(
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:
+        settings.of(TaskLimitSettings).tls()  # files that cannot be used are refused now
         end_lost_clusters(runs)
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:

@@ -31,6 +31,7 @@ from sluice.engines.data_plane.compression import decompressor
 from sluice.engines.data_plane.server import CRC, LENGTH, NODE, RECORDS, VERSION
 from sluice.engines.data_plane.stores import FoundVersion
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
+from sluice.engines.tls_files import TlsFiles
 
 T = TypeVar("T")
 
@@ -55,14 +56,18 @@ class Client:
 
     key: of the data plane.  tries: of each request, at least 1.  patience_s: requests for whole
     files are repeated for as long, however many tries that takes.  fetched: bytes that arrived or
-    were sent, by the node id of the other side.
+    were sent, by the node id of the other side.  tls: None for plain HTTP.
     """
 
-    def __init__(self, key: bytes, tries: int, patience_s: float = 0.0) -> None:
+    def __init__(
+        self, key: bytes, tries: int, patience_s: float = 0.0, tls: TlsFiles | None = None
+    ) -> None:
         self.fetched: dict[str, int] = {}
         self._key = key
         self._tries = tries
         self._patience_s = patience_s
+        self._tls = tls
+        self._context = None if tls is None else tls.client_context()
         self._connections: dict[Address, HTTPConnection] = {}
 
     def close(self) -> None:
@@ -146,6 +151,11 @@ class Client:
         connection = self._connections.get(place[:2])
         if connection is None:
             connection = HTTPConnection(*place[:2], timeout=TIMEOUT_S, blocksize=BLOCK_BYTES)
+            if self._tls is not None and self._context is not None:
+                connection.connect()
+                name = self._tls.name or place.host
+                connection.sock = self._context.wrap_socket(connection.sock, server_hostname=name)
+                connection.auto_open = 0  # it would be plain
             self._connections[place[:2]] = connection
         connection.request(method, target, body, signed)
         response = connection.getresponse()

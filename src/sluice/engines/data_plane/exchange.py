@@ -136,8 +136,9 @@ class Exchange:
         """The client of this thread."""
         client: Client | None = getattr(self._local, "client", None)
         if client is None:
-            plane = self._plane
-            client = self._local.client = Client(self._access.key, plane.tries, plane.patience_s)
+            plane, access = self._plane, self._access
+            client = Client(access.key, plane.tries, plane.patience_s, access.tls)
+            self._local.client = client
             self._clients.append(client)
         return client
 

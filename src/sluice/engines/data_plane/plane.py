@@ -22,6 +22,7 @@ from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.fingerprints import CodeVersion
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.mapreduce.task_spec import CodeFile, Plane
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.errors import EngineUnavailable
 
 INPUT = "input"
@@ -32,7 +33,7 @@ class DataPlane:
 
     prepared: all jobs of the run.  key: of the run's token.  host: the address at which the nodes
     reach the driver; "" for all addresses of this machine.  patience_s: how long attempts wait for
-    a driver that is resumed.  port_file: keeps the port for that driver.
+    a driver that is resumed.  port_file: keeps the port for that driver.  tls: None for plain HTTP.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class DataPlane:
         *,
         patience_s: float = 0.0,
         port_file: Path | None = None,
+        tls: TlsFiles | None = None,
     ) -> None:
         self._prepared = {each.name: each for each in prepared}
         self._key = data_key(key)
@@ -51,6 +53,7 @@ class DataPlane:
         self._host = host
         self._patience_s = patience_s
         self._port_file = port_file
+        self._tls = tls
         self._server: DataServerProcess | None = None
         self._planes: dict[str, Plane] = {}
 
@@ -95,7 +98,7 @@ class DataPlane:
         places = {Place.of(output)[:2] for output in outputs if "://" in output}
 
         def remove() -> None:
-            client = Client(self._key, tries=1)
+            client = Client(self._key, tries=1, tls=self._tls)
             for host, port in places:
                 try:
                     client.remove(Place(host, port, f"data/{job_name}-"))
@@ -122,6 +125,7 @@ class DataPlane:
             folders=folders,
             files={**inputs, **files},
             taking=tuple(folders),
+            tls=self._tls,
         )
 
     def _known_port(self) -> int:
