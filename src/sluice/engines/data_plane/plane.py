@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sluice.engines.data_plane.access import DRIVER, Place, data_key
+from sluice.engines.data_plane.access import DRIVER, SCHEME, Place, data_key
 from sluice.engines.data_plane.client import Client
 from sluice.engines.data_plane.code_copies import CODE
 from sluice.engines.data_plane.server import Served
@@ -95,7 +95,8 @@ class DataPlane:
 
     def drop(self, job_name: str, outputs: Iterable[str]) -> None:
         """Remove the map output of a job that is over from the nodes, without waiting for them."""
-        places = {Place.of(output)[:2] for output in outputs if "://" in output}
+        own = (output for output in outputs if output.startswith(f"{SCHEME}://"))
+        places = {Place.of(output)[:2] for output in own}
 
         def remove() -> None:
             client = Client(self._key, tries=1, tls=self._tls)

@@ -185,7 +185,7 @@ class StoreFolder:
             self._files.rm(self._at(name), recursive=True)
 
     def _at(self, name: str) -> str:
-        return f"{self._path}/{name}"
+        return f"{self._path}/{name}".rstrip("/")
 
     def _make_parent(self, name: str) -> None:
         if self.renames:  # other stores have no folders
