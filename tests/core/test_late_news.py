@@ -212,6 +212,28 @@ def test_output_that_stays_unreadable_is_charged_to_its_maker():
     assert "map task 0 failed 3 times, last: unreadable" == scheduler.state.jobs["j"].reason
 
 
+def test_output_that_was_made_again_is_not_blamed_for_what_it_replaced():
+    """All reduces meet the same damage. The last of them to report it has not seen the repair."""
+    scheduler = scheduler_of(failures_max=2)
+    scheduler.handle(ev.NodeJoined(0.0, node("n", 1, 2)))
+    scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 1, reduces=2)))
+    (first,) = launched(scheduler.handle(ev.Tick(0.0)))
+    quick, slow = done(scheduler, first, 1.0)
+
+    def blame(key, at_s):
+        failed = ev.FailureKind.EXIT
+        scheduler.handle(ev.TaskFailed(at_s, key, at_s, failed, "unreadable", blames=((0, 0),)))
+        return launched(scheduler.handle(ev.Tick(at_s)))
+
+    (again,) = blame(quick, 2.0)
+    assert again == first._replace(attempt=2)
+    assert done(scheduler, again, 3.0) == [quick._replace(attempt=2)]
+    assert blame(slow, 4.0) == [slow._replace(attempt=2)]
+    # What the new attempts blame is the new output.
+    assert blame(slow._replace(attempt=2), 5.0) == []
+    assert scheduler.state.jobs["j"].reason == "map task 0 failed 2 times, last: unreadable"
+
+
 def test_a_permanent_failure_ends_its_job_at_once():
     """Another attempt would fail in the same way; the other attempts of the job are ended."""
     scheduler = scheduler_of(failures_max=4)

@@ -116,22 +116,24 @@ def run_local(folder, given):
         return _driven(engine, journal, source, clock)
 
 
-def run_apart(folder, given, *, on_map=None, **settings):
+def run_apart(folder, given, *, on_map=None, mode="network", tls=None, **settings):
     """The result of jobs on nodes that share nothing, and the engine."""
     source = JobRunner([prepare(one) for one in given], folder / "scratch")
     clock, token = RunClock(), new_token()
     key = token_key(token)
     with (
         Journal.create(folder, HEADER, source.records()) as journal,
-        DataPlane(source.prepared, key, DataPlaneSettings(**settings)) as plane,
+        DataPlane(
+            source.prepared, key, DataPlaneSettings(data_plane=mode, **settings), tls=tls
+        ) as plane,
     ):
         source.move_data_by(plane)
         launcher = LocalServersLauncher(
             NODES,
             folder / "roots",
-            Access(key=key, lease_s=10),
+            Access(key=key, lease_s=10, tls=tls and tls.client_context()),
             journal.epoch,
-            ServerSettings(token=token),
+            ServerSettings(token=token, certificate=tls and tls.certificate, key=tls and tls.key),
         )
         engine = Watched(launcher, journal.epoch, clock.now_s, on_map)
         return engine, _driven(engine, journal, source, clock)

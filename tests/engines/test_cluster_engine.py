@@ -440,21 +440,6 @@ def test_the_token_is_in_no_command_line_and_no_environment(cluster):
 # --- TLS ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def certificate(tmp_path):
-    """A self-signed certificate for 127.0.0.1, and its key."""
-    paths = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-         "-nodes", "-days", "2", "-subj", "/CN=node", "-addext", "subjectAltName=IP:127.0.0.1",
-         "-out", paths[0], "-keyout", paths[1]],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate")
-    return tuple(map(str, paths))
-
-
 def test_with_certificates_the_connection_is_encrypted(cluster, certificate, tmp_path):
     server = cluster.serve(certificate=certificate[0], key=certificate[1])
     tls = ssl.create_default_context(cafile=certificate[0])

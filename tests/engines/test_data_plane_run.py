@@ -1,5 +1,6 @@
 """Real jobs on nodes that share no disk: the same bytes as on the local engine."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.engines.test_local_engine import left_of, marked
 
 from sluice.core.commands import Locality
 from sluice.core.transitions import AttemptState, JobState
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.reporting.run.links import links
@@ -103,3 +105,45 @@ def test_map_output_that_is_gone_or_damaged_is_made_again(tmp_path, damage):
     maps = [attempt for attempt in result.closed if attempt.phase.index == 0]
     assert blamed
     assert len(maps) > 2  # one of the two was made again
+
+
+def test_part_files_for_a_url_go_straight_to_the_store(tmp_path):
+    here, apart = tmp_path / "here", tmp_path / "apart"
+    for folder in (here, apart):
+        write_files(folder)
+    given = wanted_jobs(jobs(here), {"word-count"})
+    run_local(here, given)
+    at_url = wanted_jobs(jobs(apart, output=f"local://{apart}/{{}}"), {"word-count"})
+    _, result = run_apart(apart, at_url)
+
+    assert result.jobs[JobId("word-count")].state is JobState.DONE
+    parts = [files["word-count"] for files in (outputs(here, given), outputs(apart, at_url))]
+    assert json.loads(parts[1].pop("_SUCCESS"))["files"]
+    assert parts[0].pop("_SUCCESS") == b""
+    assert parts[0] == parts[1]
+    reduces = [attempt for attempt in result.closed if attempt.phase.index == 1]
+    assert {peer for one in reduces for peer, _ in one.usage.fetched} <= {"n0", "n1", "n2"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["network", "auto"])
+def test_data_servers_use_the_certificates_of_the_agents(tmp_path, certificate, mode):
+    tls = TlsFiles(certificate=certificate[0], key=certificate[1])
+    here, apart = tmp_path / "here", tmp_path / "apart"
+    for folder in (here, apart):
+        write_files(folder)
+    given = wanted_jobs(jobs(apart), {"word-count"})
+    run_local(here, wanted_jobs(jobs(here), {"word-count"}))
+    _, result = run_apart(apart, given, tls=tls, mode=mode)
+
+    assert outputs(apart, given) == outputs(here, given)
+    moved = {peer for attempt in result.closed for peer, _ in attempt.usage.fetched}
+    # Nodes that see the driver's files read them there; map output moves in any case.
+    assert moved >= ({"driver", "n0"} if mode == "network" else {"n0"})
+    read_from_driver = sum(
+        dict(attempt.usage.fetched).get("driver", 0)
+        for attempt in result.closed
+        if attempt.phase.index == 0
+    )
+    input_bytes = sum(path.stat().st_size for path in (apart / "in").iterdir())
+    assert (read_from_driver >= input_bytes) is (mode == "network")

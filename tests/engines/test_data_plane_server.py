@@ -13,6 +13,8 @@ from sluice.engines.data_plane.client import Client, Unanswered
 from sluice.engines.data_plane.server import Served
 from sluice.engines.data_plane.server_process import DataServerProcess
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, write_index
+from sluice.engines.tls_files import TlsFiles
+from sluice.model.errors import InvalidInput
 
 KEY = data_key(b"k" * 32)
 WORDS = b"".join(b"word%d\t1\n" % (number % 50) for number in range(60_000))
@@ -226,3 +228,54 @@ def test_files_of_a_job_that_is_over_are_removed(served, client):
     assert {path.name for path in (folder / "data").glob("j*")} == {"j2-0-0.spill"}
     with pytest.raises(PermissionError):
         client.remove(at(port, "job/j1-"))
+
+
+def test_a_server_with_a_certificate_answers_those_who_trust_it(tmp_path, certificate):
+    (tmp_path / "lines").write_bytes(b"one\ntwo\n")
+    trusted = TlsFiles(certificate=certificate[0], key=certificate[1])
+    others = TlsFiles(certificate=certificate[0], name="another.host")
+    served = Served(key=KEY, node_id="n7", files={"input/x": str(tmp_path / "lines")}, tls=trusted)
+    process = DataServerProcess(Served.from_line(served.to_line()), "127.0.0.1")
+    try:
+        place = at(process.port, "input/x")
+        client = Client(KEY, tries=1, tls=trusted)
+        for _ in range(2):
+            assert client.read_range(place, 0, 3)[0] == b"one"
+        client.close()
+        for tls in (others, None):
+            client = Client(KEY, tries=1, tls=tls)
+            with pytest.raises(OSError, match=str(process.port)):
+                client.read_range(place, 0, 3)
+            client.close()
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize("path", ["relative.pem", "/none/certificate.pem"])
+def test_tls_files_that_cannot_be_used_are_one_message(path):
+    with pytest.raises(InvalidInput, match=r"absolute|certificate cannot be used"):
+        TlsFiles(certificate=path).check()
+
+
+def test_requests_wait_for_a_driver_that_is_resumed(tmp_path):
+    (tmp_path / "lines").write_bytes(b"one\ntwo\n")
+    served = Served(key=KEY, node_id="driver", files={"input/x": str(tmp_path / "lines")})
+    first = DataServerProcess(served, "127.0.0.1")
+    first.end()
+    found: list[bytes] = []
+    client = Client(KEY, tries=1, patience_s=60.0)
+    waiting = threading.Thread(
+        target=lambda: found.append(client.read_range(at(first.port, "input/x"), 0, 3)[0])
+    )
+    waiting.start()
+    second = DataServerProcess(served, "127.0.0.1", first.port)
+    try:
+        assert second.port == first.port
+        waiting.join(60)
+        assert found == [b"one"]
+        third = DataServerProcess(served, "127.0.0.1", first.port)
+        third.end()
+        assert third.port != first.port
+    finally:
+        client.close()
+        second.end()

@@ -15,41 +15,6 @@ from sluice.model.errors import InvalidInput
 LINES = "".join(f"the line {number % 7} of\n" for number in range(500))
 
 
-@pytest.fixture(scope="module")
-def server():
-    from moto.server import ThreadedMotoServer
-
-    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    made.start()
-    yield "http://{}:{}".format(*made.get_host_and_port())
-    made.stop()
-
-
-@pytest.fixture
-def bucket(server, monkeypatch):
-    """Puts objects into an S3 bucket of this machine."""
-    import botocore.session
-
-    for name, value in (
-        ("ENDPOINT_URL", server),
-        ("ACCESS_KEY_ID", "test"),
-        ("SECRET_ACCESS_KEY", "test"),
-        ("DEFAULT_REGION", "us-east-1"),
-        ("EC2_METADATA_DISABLED", "true"),
-    ):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    client = botocore.session.get_session().create_client("s3")
-    client.create_bucket(Bucket="box")
-
-    def put(name, text):
-        client.put_object(Bucket="box", Key=name, Body=text.encode())
-
-    yield put
-    for one in client.list_objects_v2(Bucket="box").get("Contents", ()):
-        client.delete_object(Bucket="box", Key=one["Key"])
-    client.close()
-
-
 def words(folder, *patterns, **more):
     return job_in(folder, input=patterns, mapper=SPLIT_WORDS, reducer=SUM, split_bytes=3000, **more)
 
@@ -153,12 +118,6 @@ def test_a_file_url_is_a_plain_path(tmp_path):
     write_input(tmp_path, LINES)
     (version,) = prepare(words(tmp_path, f"file://{tmp_path}/in/file-0")).inputs
     assert version.path == str(tmp_path / "in" / "file-0")
-
-
-def test_an_output_at_a_url_is_refused(tmp_path):
-    write_input(tmp_path, LINES)
-    with pytest.raises(InvalidInput, match="output 's3://box/out' is a URL"):
-        prepare(words(tmp_path, "in", output="s3://box/out"))
 
 
 def test_a_file_of_this_machine_is_read_as_a_store_reads_it(tmp_path):

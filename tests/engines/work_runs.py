@@ -97,7 +97,7 @@ def run_job(job, folder, **more):
     """The contents of the part files of a job that was planned, run and committed."""
     prepared = prepare(job)
     outputs, _ = run_tasks(prepared, folder, **more)
-    output = commit_job(prepared, outputs)
+    output = Path(commit_job(prepared, outputs))
     assert (output / "_SUCCESS").is_file()
     assert not prepared.staging.folder.exists()
     assert not list((Path(folder) / "scratch").glob("*.tmp"))

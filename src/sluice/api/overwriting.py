@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.commit import SUCCESS
+from sluice.engines.mapreduce.layout import output_of
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.store.old_outputs import HeldOutputs, settle_left
@@ -66,10 +68,6 @@ def settle_outputs(workload: Workload) -> None:
 
 
 def outputs_of(workload: Workload) -> list[Path]:
-    """The output folders of the workload's jobs."""
-    places = [
-        Path(job.run.folder, job.run.output).absolute()
-        for job in workload.jobs
-        if job.run is not None
-    ]
-    return list(dict.fromkeys(places))
+    """The output folders of the workload's jobs; those at URLs are replaced by their commit."""
+    places = (output_of(job.run) for job in workload.jobs if job.run is not None)
+    return [Path(place) for place in dict.fromkeys(places) if not is_url(place)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from sluice.bootstrap import live_run
 from sluice.bootstrap.output_names import with_run_id
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
+from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
+from sluice.engines.mapreduce.layout import output_of
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import SourceText, read_text
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.model.job import RunSpec
 from sluice.model.name_types import (
     AdmissionPolicyName,
     EngineName,
@@ -27,7 +31,7 @@ from sluice.model.name_types import (
     TaskPolicyName,
 )
 from sluice.model.workload import Workload
-from sluice.reporting.run.links import links
+from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
 
 
@@ -61,8 +65,8 @@ def run(
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
-    without a shared disk moved. An output of a finished run is
-    missing if its folder, or `_SUCCESS` in it, is gone.
+    without a shared disk moved, and `moved_bytes` their sums by locality. An output of a finished
+    run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
     text = source if isinstance(source, SourceText) else read_text(str(source))
@@ -82,7 +86,7 @@ def run(
     if left is None:
         settle_outputs(workload)
         with ReplacedOutputs(workload if overwrite else None) as replaced:
-            assembly = live_run.begin(workload, identity, plan, watcher)
+            assembly = live_run.begin(workload, identity, plan, watcher, overwrite=overwrite)
             replaced.has_begun = True
             done = assembly.run()
     else:
@@ -99,7 +103,7 @@ def run(
         uncommitted=done.uncommitted,
     ).forecasted(assembly.forecasts)
     committed = _committed(workload, done)
-    missing = {job: path for job, path in committed.items() if not _is_there(Path(path))}
+    missing = {job: path for job, path in committed.items() if not _is_there(path)}
     extra = {
         "run_id": assembly.run_id,
         "was_finished": done.was_finished,
@@ -113,13 +117,14 @@ def run(
     moved = links(result.attempts, assembly.cluster)
     if moved:
         extra["links"] = [link.document() for link in moved]
+        extra["moved_bytes"] = moved_bytes(moved)
     return replace(result, extra=extra)
 
 
 def _committed(workload: Workload, done: LiveRun) -> dict[JobId, str]:
     """Where the output of each job is that succeeded and was committed, by job."""
     return {
-        job.job_id: os.path.normpath(Path(job.run.folder, job.run.output))
+        job.job_id: _shown_output(job.run)
         for job in workload.jobs
         if job.run is not None
         and done.result.jobs[job.job_id].state is JobState.DONE
@@ -127,6 +132,19 @@ def _committed(workload: Workload, done: LiveRun) -> dict[JobId, str]:
     }
 
 
-def _is_there(output: Path) -> bool:
+def _shown_output(run: RunSpec) -> str:
+    output = output_of(run)
+    return (
+        output
+        if is_url(output)
+        else os.path.normpath(Path(run.folder, run.output.removeprefix("file://")))
+    )
+
+
+def _is_there(output: str) -> bool:
     """Whether an output is complete. The user may have moved or removed it since."""
-    return (output / SUCCESS).is_file()
+    if not is_url(output):
+        return Path(output, SUCCESS).is_file()
+    with suppress(OSError):
+        return bool(StoreFolder(output).version(SUCCESS))
+    return False

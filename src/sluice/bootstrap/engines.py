@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.run_options import RunOptions, settings_of
 from sluice.engines.base import Engine
+from sluice.engines.cluster.handshake import token_key
+from sluice.engines.data_plane.plane import DataPlane
+from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
 from sluice.engines.local.node_limits import NodeLimits
 from sluice.engines.ray.bridge_process import (
@@ -17,19 +22,23 @@ from sluice.engines.ray.bridge_process import (
     end_remnants,
     has_bridge,
     listed_nodes,
+    token_of,
 )
 from sluice.engines.ray.launcher import RayEngine, RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.settings import TaskLimitSettings
+from sluice.ingest.settings import Settings
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.workload import Workload
+from sluice.store.private import make_private_folder
 from sluice.store.run_info import driver_of
 from sluice.store.runs import Runs
 
 LOCAL, RAY = "local", "ray"
 ENGINES = (LOCAL, RAY)
+PORT_FILE = "data-port"  # in the folder of the run's bridge
 NODES_S = {LOCAL: 10.0, RAY: 120.0}  # how long nodes may take to come up
 
 
@@ -93,32 +102,68 @@ def end_lost_clusters(runs: Runs) -> None:
             end_remnants(folder)
 
 
-def engine_of(
+@contextmanager
+def engine_at_work(
     options: RunOptions,
-    settings: TaskLimitSettings,
+    settings: Settings,
     cluster: Cluster,
+    runner: JobRunner,
     scratch: Path,
     *,
     epoch: int,
     clock: Callable[[], float],
     node_limits: NodeLimits | None,
-) -> Engine:
-    """The engine that the options name. scratch: the folder of that name in the run's folder."""
-    lease_s = settings.node_lease_s
+) -> Iterator[Engine]:
+    """The engine that the options name, and inside, the data plane if its nodes need one.
+
+    runner: of the run's jobs.  scratch: the folder of that name in the run's folder.
+    """
+    limits = settings.of(TaskLimitSettings)
     if options.engine == LOCAL:
-        return LocalEngine(
-            cluster.nodes, scratch, epoch, clock, lease_s=lease_s, node_limits=node_limits
+        yield LocalEngine(
+            cluster.nodes,
+            scratch,
+            epoch,
+            clock,
+            lease_s=limits.node_lease_s,
+            node_limits=node_limits,
         )
+        return
+    folder = scratch.parent / RAY_FOLDER
+    make_private_folder(folder)
     is_embedded = options.address is None
     place = RayPlace(
         address=options.address,
         raylets=len(cluster.nodes) if is_embedded else 0,
-        grace_s=settings.reattach_s,
+        grace_s=limits.reattach_s,
+        token=token_of(folder),
     )
-    rule = NodeRule.of(settings)
+    rule = NodeRule.of(limits)
     if is_embedded:
         rule = replace(rule, embedded=cluster.nodes)
+    tls = limits.tls()
     launcher = RayLauncher(
-        scratch.parent / RAY_FOLDER, scratch, place, rule, epoch=epoch, lease_s=lease_s
+        folder, scratch, place, rule, epoch=epoch, lease_s=limits.node_lease_s, tls=tls
     )
-    return RayEngine(launcher, epoch, clock)
+    data_settings = settings.of(DataPlaneSettings)
+    with DataPlane(
+        runner.prepared,
+        token_key(place.token),
+        data_settings,
+        host="",
+        patience_s=limits.reattach_s,
+        port_file=folder / PORT_FILE,
+        tls=tls,
+    ) as plane:
+        if moves_data(data_settings, is_embedded=is_embedded):
+            runner.move_data_by(plane)
+        yield RayEngine(launcher, epoch, clock)
+
+
+def moves_data(settings: DataPlaneSettings, *, is_embedded: bool) -> bool:
+    """Whether data moves between the nodes of a Ray cluster over the network.
+
+    The nodes of an embedded cluster share the disk of this machine. Nodes of other clusters may
+    share one: with `auto` each attempt then opens what its node has.
+    """
+    return settings.data_plane == "network" or (settings.data_plane == "auto" and not is_embedded)

@@ -22,7 +22,7 @@ from sluice.bootstrap.engines import (
     RAY,
     check_engine,
     end_lost_clusters,
-    engine_of,
+    engine_at_work,
     on_ray_nodes,
 )
 from sluice.bootstrap.input_locations import nodes_of_files
@@ -42,10 +42,12 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
+from sluice.engines.data_plane.stores import is_url
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
-from sluice.engines.mapreduce.layout import PreparedJob, prepare
+from sluice.engines.mapreduce.commit import Staging
+from sluice.engines.mapreduce.layout import PreparedJob, output_of, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
@@ -109,31 +111,32 @@ class LiveSetup:
         limits = self.settings.of(TaskLimitSettings)
         node_limits = self._node_limits(limits)
         options = RunOptions.of(self.header)
-        engine = engine_of(
+        opening = engine_at_work(
             options,
-            limits,
+            self.settings,
             self.cluster,
+            self.workshop,
             scratch,
             epoch=self.journal.epoch,
             clock=clock.now_s,
             node_limits=node_limits,
         )
-        driver = Driver(
-            engine=engine,
-            scheduler=self.scheduler,
-            journal=self.journal,
-            source=self.workshop,
-            jobs=self.workshop.jobs,
-            clock=clock,
-            watcher=watcher,
-            settings=LiveSettings(
-                limits=limits.limits(),
-                nodes=tuple(node.node_id for node in self.cluster.nodes),
-                nodes_s=NODES_S[options.engine],
-            ),
-        )
         try:
-            done = driver.run()
+            with opening as engine:
+                done = Driver(
+                    engine=engine,
+                    scheduler=self.scheduler,
+                    journal=self.journal,
+                    source=self.workshop,
+                    jobs=self.workshop.jobs,
+                    clock=clock,
+                    watcher=watcher,
+                    settings=LiveSettings(
+                        limits=limits.limits(),
+                        nodes=tuple(node.node_id for node in self.cluster.nodes),
+                        nodes_s=NODES_S[options.engine],
+                    ),
+                ).run()
         finally:
             self.journal.close()
             if node_limits is not None:
@@ -191,10 +194,12 @@ def begin(
     watcher: Watcher | None = None,
     *,
     home: Path | None = None,
+    overwrite: bool = False,
 ) -> LiveSetup:
     """A new run. Raises InvalidInput if a job of it cannot run.
 
     home: the state folder, by default the account's own.
+    overwrite: whether outputs at URLs are replaced; those on a disk have stepped aside by now.
     """
     check_engine(options)
     on_message = _on_message(watcher)
@@ -206,11 +211,12 @@ def begin(
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:
+        settings.of(TaskLimitSettings).tls()  # files that cannot be used are refused now
         end_lost_clusters(runs)
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
-    prepared = _prepared(workload)
+    prepared = _prepared(workload, overwrite=overwrite)
     scheduler = live_scheduler(workload, settings, options)
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
@@ -224,7 +230,8 @@ def begin(
     forecasts = live_forecasts(jobs, cluster, on_message)
     numbers = {str(job_id): forecast_numbers(found) for job_id, found in forecasts.items()}
     header = replace(options.header(workload, identity), forecasts=numbers)
-    staging = [str(each.staging.folder) for each in prepared]
+    stagings = (each.staging for each in prepared)
+    staging = [str(one.folder) for one in stagings if isinstance(one, Staging)]
     journal = runs.create(header, records, staging=staging, reserved_id=reserved_id)
     return LiveSetup(
         run_id=journal.folder.name,
@@ -310,10 +317,10 @@ def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
     return dict(entry.prepared() for entry in first if entry.kind is EntryKind.PREPARED)
 
 
-def _prepared(workload: Workload) -> list[PreparedJob]:
+def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:
     # Runs of one file may overlap, so each has staging folders of its own.
     token = secrets.token_hex(4)
-    outputs: dict[Path, JobId] = {}
+    outputs: dict[str, JobId] = {}
     prepared = []
     for job in workload.jobs:
         if job.run is None:
@@ -322,7 +329,8 @@ def _prepared(workload: Workload) -> list[PreparedJob]:
                 where=f"job {job.job_id!r}",
                 hint="say what runs (input, output, mapper), or use `simulate`",
             )
-        output = Path(job.run.folder, job.run.output).resolve()
+        output = output_of(job.run)
+        output = output.rstrip("/") if is_url(output) else str(Path(output).resolve())
         if output in outputs:
             raise InvalidInput(
                 f"output {job.run.output!r} is also the output of job {outputs[output]!r}",
@@ -330,7 +338,7 @@ def _prepared(workload: Workload) -> list[PreparedJob]:
                 hint="give every job its own output",
             )
         outputs[output] = job.job_id
-        prepared.append(prepare(job, run_id=token))
+        prepared.append(prepare(job, run_id=token, replaces=overwrite))
     if not prepared:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job with `run`")
     return prepared

@@ -305,11 +305,18 @@ def measured_runs(
         run_id=run_id,
         started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
         engine=str(header.settings.get("engine", "local")),
-        machine_type=machine_type(),
+        machine_type=_node_type(header, cluster),
         slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
         own=own or {},
     )
     return past_runs(state.jobs.values(), state.closed, facts)
+
+
+def _node_type(header: RunHeader, cluster: Cluster) -> str | None:
+    """The type of the machines that ran the tasks, if known; several with commas between."""
+    if "address" not in header.settings:
+        return machine_type()
+    return ", ".join(sorted({node.vm_type for node in cluster.nodes if node.vm_type})) or None
 
 
 def machine_type() -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
 from sluice.core.protocols import NoSettings, Policy
 from sluice.core.settings import CoreSettings, HeartbeatSettings
+from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Declarations, Settings, resolve_settings
 from sluice.model.errors import InvalidInput
@@ -19,6 +20,7 @@ from sluice.policies.settings import DelaySettings
 from sluice.simulation.settings import SimulationSettings
 
 KINDS = ("tasks", "release", "admission")
+LIVE_SETTINGS = (TaskLimitSettings, DataPlaneSettings)  # of real runs alone
 
 
 @cache
@@ -31,7 +33,7 @@ def _general_fields() -> Mapping[str, Field[Any]]:
     ]
     groups: list[Any] = [
         HeartbeatSettings, CoreSettings, DelaySettings, *tasks, SimulationSettings,
-        TaskLimitSettings,
+        *LIVE_SETTINGS,
     ]  # fmt: skip
     found: dict[str, Field[Any]] = {}
     for group in groups:
@@ -142,14 +144,15 @@ def _readers(chosen: Sequence[ChosenPolicy], *, is_live: bool) -> Iterator[tuple
             yield one.name, one.policy_class.Settings
         if one.kind == "tasks":
             yield one.name, CoreSettings
-            yield one.name, TaskLimitSettings if is_live else SimulationSettings
+            for kind in LIVE_SETTINGS if is_live else (SimulationSettings,):
+                yield one.name, kind
 
 
 def _unread(key: str, name: str, *, is_live: bool) -> str:
     if is_live and any(one.name == name for one in fields(SimulationSettings)):
         return f"`{key}` has no effect on a real run; it only counts for the predicted makespan"
-    if not is_live and any(one.name == name for one in fields(TaskLimitSettings)):
-        return f"`{key}` has no effect in a simulation; it limits the attempts of a real run"
+    if not is_live and any(one.name == name for group in LIVE_SETTINGS for one in fields(group)):
+        return f"`{key}` has no effect in a simulation; it is about the attempts of a real run"
     owners = [
         policy
         for policy in policy_names("tasks")

@@ -129,9 +129,14 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
 
 
 def _lines(result: RunResult) -> Iterator[str]:
+    from sluice.reporting.run.links import moved_text
+
     predicted_s = result.extra["predicted_makespan_s"]
     if isinstance(predicted_s, int | float) and result.makespan_s is not None:
         yield f"predicted {duration(predicted_s)}, took {duration(result.makespan_s)}"
+    by_level = result.extra.get("moved_bytes")
+    if isinstance(by_level, dict):
+        yield moved_text(by_level)
     outputs = result.extra["outputs"]
     assert isinstance(outputs, Mapping)
     done = {job.job_id for job in result.jobs if job.state == "done"}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.names import nearest_of
 from sluice.core.node_faults import faults_text
@@ -176,10 +177,10 @@ def _task_lines(phase: PhaseEntry, task: int, state: ClusterState) -> Iterator[S
     for attempt in _attempts(state):
         first = attempt.launch.key.task
         if attempt.phase is phase and first <= task < first + attempt.launch.tasks:
-            yield from _attempt_lines(attempt, task)
+            yield from _attempt_lines(attempt, task, state)
 
 
-def _attempt_lines(attempt: Attempt, task: int) -> Iterator[StoryLine]:
+def _attempt_lines(attempt: Attempt, task: int, state: ClusterState) -> Iterator[StoryLine]:
     launch = attempt.launch
     name = f"attempt {launch.key.attempt}"
     slot = _slot_of(attempt, task - launch.key.task)
@@ -187,11 +188,25 @@ def _attempt_lines(attempt: Attempt, task: int) -> Iterator[StoryLine]:
     how = " as a second copy" if launch.is_copy else ""
     yield StoryLine(attempt.started_at_s, f"{name} starts{how} on {place}", launch.reason.text())
     yield StoryLine(attempt.shuffled_at_s, f"{name} has fetched its input")
+    if attempt.usage is not None and attempt.usage.fetched:
+        why = ", ".join(_moved(attempt, *peer, state) for peer in attempt.usage.fetched)
+        yield StoryLine(attempt.finished_at_s, f"{name} has moved data", why)
     outcome = _OUTCOMES.get(attempt.state)
     if outcome is not None:
         lost = f"its output was lost later, with node {attempt.node.node_id}"
         reason = lost if attempt.is_undone else ending_text(attempt)
         yield StoryLine(attempt.finished_at_s, f"{name} {outcome}", reason)
+
+
+def _moved(attempt: Attempt, peer: str, moved_bytes: int, state: ClusterState) -> str:
+    """The bytes of one link, and how near its other end is, if that is a node."""
+    other = state.nodes.get(NodeId(peer))
+    near = ""
+    if other is not None:
+        is_near = other.rack == attempt.node.rack
+        level = Locality.NODE if peer == attempt.node.node_id else Locality.RACK
+        near = f" ({level.name.lower() if is_near else 'any'})"
+    return f"{peer} {moved_bytes:,} bytes{near}"
 
 
 def _slot_of(attempt: Attempt, offset: int) -> int:

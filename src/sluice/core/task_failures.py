@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.overruns import overran
 from sluice.core.rules import Rules
@@ -13,9 +13,9 @@ from sluice.core.transitions import AttemptState
 def gives_up(state: ClusterState, rules: Rules, attempt: Attempt, event: TaskFailed) -> str:
     """Charge a failure to its task, or to those it blames; why that ends the job, or ""."""
     phase, task = attempt.phase, event.key.task
-    charged = make_again(state, phase.job, event.blames)
-    # Blaming others excuses a task only while something that it reads is really missing.
-    if phase.has_inputs:
+    charged, read_older = make_again(state, attempt, event.blames)
+    # Blaming others excuses a task only if something that it reads is really missing, or was.
+    if phase.has_inputs and not read_older:
         charged = [(phase, task)]
     if event.kind is FailureKind.PERMANENT:
         return f"{phase.name} task {task} failed: {event.detail}"
@@ -59,13 +59,23 @@ def failed_alike(phase: PhaseEntry, event: TaskFailed, most: int | None) -> str:
 
 
 def make_again(
-    state: ClusterState, job: JobEntry, blames: tuple[tuple[int, int], ...]
-) -> list[tuple[PhaseEntry, int]]:
-    """Let done tasks wait again whose output could not be read; returns them."""
-    culprits = []
+    state: ClusterState, blamer: Attempt, blames: tuple[tuple[int, int], ...]
+) -> tuple[list[tuple[PhaseEntry, int]], bool]:
+    """Let done tasks wait again whose output could not be read.
+
+    Returns them, and whether one was left as it is, because it ended after the attempt that blames
+    it had started: that one has read an older output, which others have blamed before.
+    """
+    job = blamer.phase.job
+    culprits: list[tuple[PhaseEntry, int]] = []
+    read_older = False
     for index, task in blames:
         output = state.output_of(job, index, task)
-        if output is not None:
-            state.undo(output)
-            culprits.append((job.phases[index], task))
-    return culprits
+        if output is None:
+            continue
+        if state.closed.attempt(output).finished_at_s > blamer.started_at_s:
+            read_older = True
+            continue
+        state.undo(output)
+        culprits.append((job.phases[index], task))
+    return culprits, read_older

@@ -18,6 +18,8 @@ from typing import Any
 
 from sluice.core.commands import Launch
 from sluice.engines.data_plane.plane import DataPlane
+from sluice.engines.data_plane.stores import StoreFailed
+from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
 from sluice.engines.work_source import JobOutputs
 from sluice.model.errors import EngineUnavailable, InvalidInput
@@ -96,8 +98,11 @@ class JobRunner:
         return self._prepared[job_id].name
 
     def sweep(self, epoch: int, kept: Collection[str] = ()) -> None:
-        folders = [each.staging.attempts for each in self._prepared.values()]
-        folders += self._scratch.glob("*/data")
+        if self._data_plane is not None:
+            self._data_plane.start()  # attempts of the former life may be waiting for it
+        stagings = (each.staging for each in self._prepared.values())
+        folders = [one.attempts for one in stagings if isinstance(one, Staging)]
+        folders += self._data_folders()
         for folder in folders:
             for path in folder.glob("*.*"):
                 found = _EPOCH_OF.fullmatch(path.name)
@@ -117,7 +122,8 @@ class JobRunner:
         if key.job_id not in self._begun:
             with _disk_faults(key.job_id):
                 begin_job(prepared)
-                mark(prepared.staging.folder, self._scratch.parent)
+                if isinstance(prepared.staging, Staging):
+                    mark(prepared.staging.folder, self._scratch.parent)
             self._begun.add(key.job_id)
         work = prepared.work(key.phase, key.task, _ByTask(outputs))
         if self._data_plane is not None:
@@ -142,9 +148,13 @@ class JobRunner:
     def clear(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
+    def _data_folders(self) -> list[Path]:
+        """Where the nodes of this machine keep map output; each raylet has a folder of its own."""
+        return [*self._scratch.glob("*/data"), *self._scratch.glob("root-*/*/data")]
+
     def _drop_spills(self, job_id: JobId) -> None:
         """Remove the map output of a job that is over."""
-        for data in self._scratch.glob("*/data"):
+        for data in self._data_folders():
             for path in data.iterdir():
                 if path.name.startswith(f"{self._prepared[job_id].name}-"):
                     _remove(path)
@@ -176,11 +186,11 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _disk_faults(job_id: JobId) -> Iterator[None]:
-    """Raise faults of the disk as EngineUnavailable."""
+    """Raise faults of the disk, or of a store, as EngineUnavailable."""
     try:
         yield
     except OSError as error:
+        disk = "" if isinstance(error, StoreFailed) else f"{error.filename or 'the disk'}: "
         raise EngineUnavailable(
-            f"job {job_id!r}: {error.filename or 'the disk'}: {error.strerror}."
-            " Fix that, then continue with --resume."
+            f"job {job_id!r}: {disk}{error.strerror}. Fix that, then continue with --resume."
         ) from error

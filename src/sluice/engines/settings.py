@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sluice.core.settings import TimeoutSettings
 from sluice.engines.base import Limits
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.settings import SettingKind, declared, number, whole, word
 
 
@@ -52,6 +53,35 @@ class TaskLimitSettings(TimeoutSettings):
         "",
         "label of a Ray node that names its VM type; without it nodes have none",
     )
+
+    ray_tls_certificate: str = declared(
+        SettingKind.TEXT,
+        "",
+        "PEM file with the certificate of each machine of a Ray cluster; with it, what agents and"
+        " data servers send is encrypted",
+    )
+    ray_tls_key: str = declared(
+        SettingKind.TEXT, "", "PEM file with the key of that certificate, if it is not in it"
+    )
+    ray_tls_authority: str = declared(
+        SettingKind.TEXT, "", "PEM file of the certificates to trust, if not that one"
+    )
+    ray_tls_name: str = declared(
+        SettingKind.TEXT, "", "name in all these certificates, if not the address of each machine"
+    )
+
+    def tls(self) -> TlsFiles | None:
+        """The files for TLS; None for none. Raises InvalidInput if they cannot be used."""
+        if not self.ray_tls_certificate:
+            return None
+        files = TlsFiles(
+            certificate=self.ray_tls_certificate,
+            key=self.ray_tls_key,
+            authority=self.ray_tls_authority,
+            name=self.ray_tls_name,
+        )
+        files.check()
+        return files
 
     def limits(self) -> Limits:
         """The limits as the driver takes them."""

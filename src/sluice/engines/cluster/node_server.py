@@ -91,7 +91,7 @@ class NodeServer:
         self._board = Poller()
         self._signals = Signals()
         folder = node_folder(self._node, self._scratch)
-        self._data = NodeData(settings.node_id, folder, self._key, settings.data_host)
+        self._data = NodeData(settings.node_id, folder, self._key, settings.data_host, settings.tls)
         self._strangers: list[Stranger] = []
         self._driver: Connection | None = None
         self._name: SessionName | None = None

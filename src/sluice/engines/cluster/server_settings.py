@@ -8,6 +8,7 @@ import socket
 import ssl
 from dataclasses import dataclass, field, fields
 
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.errors import InvalidInput
 
 PORT_MAX = 65_535
@@ -20,7 +21,8 @@ class ServerSettings:
     scratch: a folder for this server alone.  listen_fd: a socket that listens; without it the
     server listens at `host` and `port`, where 0 is any free port.  data_host: where its data server
     listens, at a free port.  certificate, key: PEM files;
-    with them the server takes TLS connections only.
+    with them the server takes TLS connections only.  authority, server_name: as of `TlsFiles`, for
+    what attempts fetch from others.
     """
 
     token: str = field(repr=False)
@@ -32,6 +34,8 @@ class ServerSettings:
     data_host: str = "127.0.0.1"
     certificate: str | None = None
     key: str | None = None
+    authority: str | None = None
+    server_name: str | None = None
     driver_lease_s: float = 30.0
     closed_lease_s: float = 5.0
     reattach_s: float = 0.0
@@ -43,21 +47,21 @@ class ServerSettings:
             return socket.socket(fileno=self.listen_fd)
         return socket.create_server((self.host, self.port))
 
-    def tls_context(self) -> ssl.SSLContext | None:
-        """For its side of a connection; None without certificate. Raises InvalidInput."""
+    @property
+    def tls(self) -> TlsFiles | None:
+        """The files for TLS; None without certificate."""
         if self.certificate is None:
             return None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        try:
-            context.load_cert_chain(self.certificate, self.key)
-        except OSError as error:
-            raise InvalidInput(
-                f"the certificate cannot be used: {error.strerror or error}",
-                where=self.certificate,
-                hint="give a PEM file with the certificate, and one with its key",
-            ) from error
-        return context
+        return TlsFiles(
+            certificate=self.certificate,
+            key=self.key or "",
+            authority=self.authority or "",
+            name=self.server_name or "",
+        )
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """For its side of a connection; None without certificate. Raises InvalidInput."""
+        return None if self.tls is None else self.tls.server_context()
 
 
 def read_settings(line: bytes) -> ServerSettings:
@@ -84,8 +88,8 @@ def _problem(name: str, value: object) -> str:
     """What is wrong with a setting; "" if nothing is."""
     if name in {"token", "node_id", "scratch", "host", "data_host"}:
         is_good, wanted = isinstance(value, str) and value != "", "a text that is not empty"
-    elif name in {"certificate", "key"}:
-        is_good, wanted = value is None or isinstance(value, str), "the path of a file"
+    elif name in {"certificate", "key", "authority", "server_name"}:
+        is_good, wanted = value is None or isinstance(value, str), "a text, such as a path"
     elif name == "listen_fd":
         is_good, wanted = value is None or isinstance(value, int), "a file descriptor"
     elif name == "port":

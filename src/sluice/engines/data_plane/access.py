@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sluice.engines.local.agents import NODE_MARK
+from sluice.engines.tls_files import TlsFiles
 from sluice.store.private import open_private_file
 
 ACCESS_FILE = "data-plane.json"
@@ -73,6 +74,7 @@ class NodeAccess:
     """What an attempt needs to know of the data plane, apart from its work.
 
     host, port: of the node's own data server, as others reach it.  driver_host: of the driver.
+    tls: None for plain HTTP.
     """
 
     node_id: str
@@ -80,6 +82,7 @@ class NodeAccess:
     port: int
     driver_host: str
     key: bytes = field(repr=False)
+    tls: TlsFiles | None = None
 
     def write(self, folder: Path) -> None:
         """Leave it in the node's folder, for its attempts."""
@@ -103,4 +106,5 @@ def node_folder_here() -> Path:
 def access_here() -> NodeAccess:
     """The access of the node to which this process belongs. Raises OSError."""
     plain = json.loads((node_folder_here() / ACCESS_FILE).read_bytes())
-    return NodeAccess(**{**plain, "key": bytes.fromhex(plain["key"])})
+    tls = plain["tls"] and TlsFiles(**plain["tls"])
+    return NodeAccess(**{**plain, "key": bytes.fromhex(plain["key"]), "tls": tls})

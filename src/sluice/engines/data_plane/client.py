@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -30,6 +31,7 @@ from sluice.engines.data_plane.compression import decompressor
 from sluice.engines.data_plane.server import CRC, LENGTH, NODE, RECORDS, VERSION
 from sluice.engines.data_plane.stores import FoundVersion
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
+from sluice.engines.tls_files import TlsFiles
 
 T = TypeVar("T")
 
@@ -52,14 +54,20 @@ class Unanswered(ConnectionError):
 class Client:
     """Connections to data servers, one to each. Use it in one thread.
 
-    key: of the data plane.  tries: of each request, at least 1.  fetched: bytes that arrived or
-    were sent, by the node id of the other side.
+    key: of the data plane.  tries: of each request, at least 1.  patience_s: requests for whole
+    files are repeated for as long, however many tries that takes.  fetched: bytes that arrived or
+    were sent, by the node id of the other side.  tls: None for plain HTTP.
     """
 
-    def __init__(self, key: bytes, tries: int) -> None:
+    def __init__(
+        self, key: bytes, tries: int, patience_s: float = 0.0, tls: TlsFiles | None = None
+    ) -> None:
         self.fetched: dict[str, int] = {}
         self._key = key
         self._tries = tries
+        self._patience_s = patience_s
+        self._tls = tls
+        self._context = None if tls is None else tls.client_context()
         self._connections: dict[Address, HTTPConnection] = {}
 
     def close(self) -> None:
@@ -79,7 +87,7 @@ class Client:
             size, mtime_ns, inode = map(int, response.headers[VERSION].split())
             return data[: end - start], FoundVersion(size, mtime_ns, inode)
 
-        return self._retried(place, read)
+        return self._retried(place, read, self._patience_s)
 
     def copy_segment(
         self,
@@ -128,7 +136,7 @@ class Client:
                 response.read()
                 self._count(response, size)
 
-            self._retried(place, send)
+            self._retried(place, send, self._patience_s)
 
     def remove(self, place: Place) -> None:
         """Remove the files at `place` whose names begin as its path ends."""
@@ -143,6 +151,11 @@ class Client:
         connection = self._connections.get(place[:2])
         if connection is None:
             connection = HTTPConnection(*place[:2], timeout=TIMEOUT_S, blocksize=BLOCK_BYTES)
+            if self._tls is not None and self._context is not None:
+                connection.connect()
+                name = self._tls.name or place.host
+                connection.sock = self._context.wrap_socket(connection.sock, server_hostname=name)
+                connection.auto_open = 0  # it would be plain
             self._connections[place[:2]] = connection
         connection.request(method, target, body, signed)
         response = connection.getresponse()
@@ -156,11 +169,9 @@ class Client:
             raise OSError(number, why)  # of the class that goes with the number
         return response
 
-    def _retried(self, place: Place, act: Callable[[], T]) -> T:
-        failure: OSError = Unanswered(errno.EREMOTEIO, "it was not asked")
-        for number in range(self._tries):
-            if number:
-                time.sleep(min(PAUSE_S_MAX, PAUSE_S_MIN * 2 ** (number - 1)))
+    def _retried(self, place: Place, act: Callable[[], T], patience_s: float = 0.0) -> T:
+        give_up_at_s = time.monotonic() + patience_s
+        for number in itertools.count(1):
             try:
                 return act()
             except (FileNotFoundError, PermissionError, SpillBroken):
@@ -170,9 +181,12 @@ class Client:
                 self._drop(place)
                 if getattr(error, "errno", None) in _LOCAL_DISK:
                     raise
-                why = getattr(error, "strerror", None) or error
-                failure = Unanswered(errno.EREMOTEIO, f"{place.host}:{place.port}: {why}")
-        raise failure
+                if number >= self._tries and time.monotonic() >= give_up_at_s:
+                    why = getattr(error, "strerror", None) or error
+                    why = f"{place.host}:{place.port}: {why}"
+                    raise Unanswered(errno.EREMOTEIO, why) from error
+            time.sleep(min(PAUSE_S_MAX, PAUSE_S_MIN * 2 ** min(number - 1, 10)))
+        raise AssertionError("it is tried without end")
 
     def _drop(self, place: Place) -> None:
         connection = self._connections.pop(place[:2], None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from sluice.engines.data_plane.access import Place, access_here
 from sluice.engines.data_plane.client import Client
 from sluice.engines.data_plane.ranged_file import RangedFile
 from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.fingerprints import InputVersion
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
 from sluice.engines.mapreduce.splits import Split, SplitFile, open_here
 from sluice.engines.mapreduce.task_spec import Plane, Source
@@ -84,11 +86,25 @@ class Exchange:
     @contextmanager
     def open_served(self, split: Split) -> Iterator[SplitFile]:
         """The file of a split, which the driver serves, or a store."""
-        if split.served is None:
+        if split.served is None or self._is_here(split):
             with open_here(split) as file:
                 yield file
         else:
             yield self.file_of_driver(split.served)
+
+    def shares(self, folder: str) -> bool:
+        """Whether this node has the driver's folder of that name, which no other run has."""
+        return not self._plane.is_all_sent and os.path.isdir(folder)  # noqa: PTH112  # each attempt
+
+    def _is_here(self, split: Split) -> bool:
+        """Whether this node has the file of a split at the path that the driver has it at."""
+        if self._plane.is_all_sent:
+            return False
+        try:
+            found = os.stat(split.path)  # noqa: PTH116  # for each attempt
+        except OSError:
+            return False
+        return split.version is None or InputVersion.of(split.path, found) == split.version
 
     def file_of_driver(self, name: str) -> RangedFile:
         """A file that the driver serves under this name."""
@@ -120,7 +136,9 @@ class Exchange:
         """The client of this thread."""
         client: Client | None = getattr(self._local, "client", None)
         if client is None:
-            client = self._local.client = Client(self._access.key, self._plane.tries)
+            plane, access = self._plane, self._access
+            client = Client(access.key, plane.tries, plane.patience_s, access.tls)
+            self._local.client = client
             self._clients.append(client)
         return client
 

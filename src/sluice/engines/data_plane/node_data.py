@@ -8,6 +8,7 @@ from sluice.engines.data_plane.access import NodeAccess, data_key
 from sluice.engines.data_plane.exchange import DATA
 from sluice.engines.data_plane.server import Served
 from sluice.engines.data_plane.server_process import DataServerProcess
+from sluice.engines.tls_files import TlsFiles
 from sluice.store.private import make_private_folder
 
 
@@ -15,20 +16,26 @@ class NodeData:
     """Starts and ends the data server of one node.
 
     folder: of the node.  key: of the run's token.  host: where the data server listens.
+    tls: None for plain HTTP.
     """
 
-    def __init__(self, node_id: str, folder: Path, key: bytes, host: str) -> None:
+    def __init__(
+        self, node_id: str, folder: Path, key: bytes, host: str, tls: TlsFiles | None = None
+    ) -> None:
         self._node_id = node_id
         self._folder = folder
         self._key = data_key(key)
         self._host = host
+        self._tls = tls
         self._process: DataServerProcess | None = None
 
     def start(self) -> None:
         """Raises OSError."""
         data = self._folder / "data"
         make_private_folder(data)
-        served = Served(key=self._key, node_id=self._node_id, folders={DATA: str(data)})
+        served = Served(
+            key=self._key, node_id=self._node_id, folders={DATA: str(data)}, tls=self._tls
+        )
         self._process = DataServerProcess(served, self._host)
 
     def grant(self, host: str, driver_host: str) -> None:
@@ -44,6 +51,7 @@ class NodeData:
             port=self._process.port,
             driver_host=driver_host,
             key=self._key,
+            tls=self._tls,
         ).write(self._folder)
 
     def ended(self) -> str:

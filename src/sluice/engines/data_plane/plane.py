@@ -11,16 +11,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sluice.engines.data_plane.access import DRIVER, Place, data_key
+from sluice.engines.data_plane.access import DRIVER, SCHEME, Place, data_key
 from sluice.engines.data_plane.client import Client
 from sluice.engines.data_plane.code_copies import CODE
 from sluice.engines.data_plane.server import Served
 from sluice.engines.data_plane.server_process import DataServerProcess
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.data_plane.stores import is_url
+from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.fingerprints import CodeVersion
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.mapreduce.task_spec import CodeFile, Plane
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.errors import EngineUnavailable
 
 INPUT = "input"
@@ -30,7 +32,8 @@ class DataPlane:
     """Serves the driver's files to nodes that do not share its disk. Use it as a context.
 
     prepared: all jobs of the run.  key: of the run's token.  host: the address at which the nodes
-    reach the driver; "" for all addresses of this machine.
+    reach the driver; "" for all addresses of this machine.  patience_s: how long attempts wait for
+    a driver that is resumed.  port_file: keeps the port for that driver.  tls: None for plain HTTP.
     """
 
     def __init__(
@@ -39,24 +42,22 @@ class DataPlane:
         key: bytes,
         settings: DataPlaneSettings,
         host: str = "127.0.0.1",
+        *,
+        patience_s: float = 0.0,
+        port_file: Path | None = None,
+        tls: TlsFiles | None = None,
     ) -> None:
         self._prepared = {each.name: each for each in prepared}
         self._key = data_key(key)
         self._settings = settings
         self._host = host
+        self._patience_s = patience_s
+        self._port_file = port_file
+        self._tls = tls
         self._server: DataServerProcess | None = None
         self._planes: dict[str, Plane] = {}
 
     def __enter__(self) -> Self:
-        """Start the data server. Raises EngineUnavailable."""
-        try:
-            code = {name: _code_files(each) for name, each in self._prepared.items()}
-            self._server = DataServerProcess(self._served(code), self._host)
-        except OSError as error:
-            raise EngineUnavailable(
-                f"the data server of the driver cannot start: {error.strerror or error}"
-            ) from error
-        self._planes = {name: self._plane(name, files) for name, files in code.items()}
         return self
 
     def __exit__(
@@ -68,8 +69,24 @@ class DataPlane:
         if self._server is not None:
             self._server.end()
 
+    def start(self) -> None:
+        """Start the data server, unless it runs. Raises EngineUnavailable."""
+        if self._server is not None and not self._server.ended():
+            return
+        try:
+            code = {name: _code_files(each) for name, each in self._prepared.items()}
+            self._server = DataServerProcess(self._served(code), self._host, self._known_port())
+            if self._port_file is not None:
+                self._port_file.write_text(str(self._server.port))
+        except OSError as error:
+            raise EngineUnavailable(
+                f"the data server of the driver cannot start: {error.strerror or error}"
+            ) from error
+        self._planes = {name: self._plane(name, files) for name, files in code.items()}
+
     def added_to(self, work: Mapping[str, Any]) -> dict[str, Any]:
         """The work of an attempt, for a node that shares nothing with the driver."""
+        self.start()
         plain = {**work, "plane": self._planes[work["job_name"]].to_json()}
         split = work["split"]
         if split and not is_url(split["path"]):
@@ -78,10 +95,11 @@ class DataPlane:
 
     def drop(self, job_name: str, outputs: Iterable[str]) -> None:
         """Remove the map output of a job that is over from the nodes, without waiting for them."""
-        places = {Place.of(output)[:2] for output in outputs if "://" in output}
+        own = (output for output in outputs if output.startswith(f"{SCHEME}://"))
+        places = {Place.of(output)[:2] for output in own}
 
         def remove() -> None:
-            client = Client(self._key, tries=1)
+            client = Client(self._key, tries=1, tls=self._tls)
             for host, port in places:
                 try:
                     client.remove(Place(host, port, f"data/{job_name}-"))
@@ -97,13 +115,28 @@ class DataPlane:
         paths = {one.path for each in jobs for one in each.inputs if not is_url(one.path)}
         inputs = {f"{INPUT}/{_digest(path)}": path for path in paths}
         files = {f"{CODE}/{one.sha256}": one.path for found in code.values() for one in found}
+        folders = {
+            each.name: str(each.staging.attempts)
+            for each in jobs
+            if isinstance(each.staging, Staging)  # part files for a URL go straight there
+        }
         return Served(
             key=self._key,
             node_id=DRIVER,
-            folders={each.name: str(each.staging.attempts) for each in jobs},
+            folders=folders,
             files={**inputs, **files},
-            taking=tuple(self._prepared),
+            taking=tuple(folders),
+            tls=self._tls,
         )
+
+    def _known_port(self) -> int:
+        """The port of the data server before this one; attempts that run still ask there."""
+        if self._server is not None:
+            return self._server.port
+        try:
+            return int(self._port_file.read_text()) if self._port_file is not None else 0
+        except (OSError, ValueError):
+            return 0
 
     def _plane(self, name: str, code: tuple[CodeFile, ...]) -> Plane:
         assert self._server is not None
@@ -116,6 +149,8 @@ class DataPlane:
             fetches=self._settings.fetches_max,
             tries=self._settings.fetch_tries,
             compression=self._settings.fetch_compression,
+            patience_s=self._patience_s,
+            is_all_sent=self._settings.data_plane == "network",
         )
 
 
@@ -140,6 +175,7 @@ def _code_files(prepared: PreparedJob) -> tuple[CodeFile, ...]:
         _code_file(one)
         for one in prepared.code
         if one.sha256 is not None or Path(one.path).is_relative_to(folder)
+        if Path(one.path).exists()  # code of a job that is over may be gone when a run is resumed
     )
 
 

@@ -33,6 +33,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.data_plane import compression
 from sluice.engines.data_plane.access import DIGEST, RANGE, SIGNATURE, signature
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
+from sluice.engines.tls_files import TlsFiles
 
 BLOCK_BYTES = 1 << 20
 TRANSFERS_MAX = 16
@@ -51,7 +52,7 @@ class Served:
 
     key: of the data plane.  node_id: sent with each answer.  folders: path by name.  files: by the
     name of a folder and of a file in it, a path anywhere.  taking: names of folders that take
-    files.
+    files.  tls: None for plain HTTP.
     """
 
     key: bytes = field(repr=False)
@@ -59,6 +60,7 @@ class Served:
     folders: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     taking: tuple[str, ...] = ()
+    tls: TlsFiles | None = None
 
     def to_line(self) -> bytes:
         """One line of JSON, which `from_line` reads."""
@@ -69,7 +71,10 @@ class Served:
         """What `to_line` wrote."""
         plain = json.loads(line)
         return cls(
-            **{**plain, "key": bytes.fromhex(plain["key"]), "taking": tuple(plain["taking"])}
+            key=bytes.fromhex(plain.pop("key")),
+            taking=tuple(plain.pop("taking")),
+            tls=(files := plain.pop("tls")) and TlsFiles(**files),
+            **plain,
         )
 
     def path(self, name: str, file: str) -> Path | None:
@@ -96,6 +101,11 @@ class _Listener(ThreadingHTTPServer):
         super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
+        if served.tls is not None:
+            # The handshake happens with the first byte that is read, in the connection's thread.
+            self.socket = served.tls.server_context().wrap_socket(
+                listening, server_side=True, do_handshake_on_connect=False
+            )
         self.served = served
         self.transfers = threading.BoundedSemaphore(TRANSFERS_MAX)
         self.numbers = itertools.count()
@@ -227,6 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, file: BinaryIO, start: int, end: int) -> None:
         self.wfile.flush()
         if end > start:
+            file.seek(start)  # over TLS, an offset of 0 means the file's position
             sent = self.connection.sendfile(file, start, end - start)
             if sent < end - start:  # the file became shorter; the other side sees that
                 self.close_connection = True

@@ -22,12 +22,14 @@ BOOT = (
 
 
 class DataServerProcess:
-    """A running data server. It listens at `host`, on a free port; `port` is known at once."""
+    """A running data server. It listens at `host`; `port` is known at once.
 
-    def __init__(self, served: Served, host: str) -> None:
+    wanted_port: where it listens if that port is free, else at any port that is.
+    """
+
+    def __init__(self, served: Served, host: str, wanted_port: int = 0) -> None:
         """Raises OSError."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.create_server((host, 0), family=family, backlog=BACKLOG) as listening:
+        with _listening(host, wanted_port) as listening:
             self.port: int = listening.getsockname()[1]
             self._process = self._start(listening)
         assert self._process.stdin is not None
@@ -69,3 +71,13 @@ class DataServerProcess:
             pass_fds=(number,),
             start_new_session=True,  # Ctrl-C at the terminal does not reach it
         )
+
+
+def _listening(host: str, wanted_port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, wanted_port), family=family, backlog=BACKLOG)
+    except OSError:
+        if not wanted_port:
+            raise
+        return _listening(host, 0)

@@ -9,8 +9,16 @@ from sluice.model.settings import SettingsGroup, whole, word
 
 @dataclass(frozen=True, kw_only=True)
 class DataPlaneSettings(SettingsGroup):
-    """How nodes without a shared disk read from each other."""
+    """How nodes of a cluster get data, and read from each other."""
 
+    data_plane: str = word(
+        "auto",
+        "how nodes of a Ray cluster get data: over the network where they cannot open it at the"
+        " same path (auto), always so, or from folders that all of them share",
+        "auto",
+        "network",
+        "shared",
+    )
     fetches_max: int = whole(
         4,
         "the most map outputs that one reduce of a real run fetches at once from other nodes",

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http"}
+RENAMING = {"hdfs", "webhdfs", "local"}  # a folder gets another name at once
+READ_ONLY = {"http", "https"}
 HIDDEN = (".", "_")  # as in Hadoop: the `_SUCCESS` of an earlier job is not data
 
 
@@ -52,11 +55,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = url
         self._size_bytes: int | None = None
-        with _as_os_errors(url):
-            import fsspec
-
-            options = {"use_listings_cache": False, "skip_instance_cache": True}
-            self._files, self._path = fsspec.core.url_to_fs(url, **options)
+        self._files, self._path = _opened(url)
 
     def versions(self) -> dict[str, FoundVersion]:
         """The present versions of all files that the URL names, by URL, in order.
@@ -118,6 +117,91 @@ class Store:
         return str(self._files.unstrip_protocol(path))
 
 
+class StoreFolder:
+    """A folder of a store that is written. Files are named relative to it.
+
+    All calls raise OSError; a file appears whole or not at all.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._files, self._path = _opened(url)
+        self.renames = url.partition("://")[0] in RENAMING
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """The bytes of each file below a folder, by name relative to that folder."""
+        root = self._at(folder)
+        with _as_os_errors(self._url), suppress(FileNotFoundError):
+            found: dict[str, Any] = self._files.find(root, detail=True)
+            return {path[len(root) + 1 :]: about["size"] for path, about in found.items()}
+        return {}
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is none."""
+        with _as_os_errors(self._url), suppress(FileNotFoundError):
+            content: bytes = self._files.cat_file(self._at(name))
+            return content
+        return None
+
+    def version(self, name: str) -> str:
+        """A text for the present version of a file; "" if there is none."""
+        with _as_os_errors(self._url), suppress(FileNotFoundError):
+            about = self._files.info(self._at(name))
+            return f"{about['size']} {_mtime_ns(about)} {_etag_number(about)}"
+        return ""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a small file."""
+        with _as_os_errors(self._url):
+            self._make_parent(name)
+            self._files.pipe_file(self._at(name), content)
+
+    def put(self, name: str, path: Path) -> None:
+        """Copy a file of this machine there."""
+        with _as_os_errors(self._url):
+            self._make_parent(name)
+            self._files.put_file(str(path), self._at(name))
+
+    def copy(self, names: Mapping[str, str]) -> None:
+        """Copy files within the store, each to the name that goes with it."""
+        with _as_os_errors(self._url):
+            self._files.copy(list(map(self._at, names)), list(map(self._at, names.values())))
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a file or folder another name. Only stores that rename do so at once."""
+        with _as_os_errors(self._url):
+            self._make_parent(new_name)
+            self._files.mv(self._at(name), self._at(new_name), recursive=True)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files that are there."""
+        if paths := list(map(self._at, names)):
+            with _as_os_errors(self._url):
+                self._files.rm(paths)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder with all that is in it, if it is there."""
+        with _as_os_errors(self._url), suppress(FileNotFoundError):
+            self._files.rm(self._at(name), recursive=True)
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}/{name}".rstrip("/")
+
+    def _make_parent(self, name: str) -> None:
+        if self.renames:  # other stores have no folders
+            self._files.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    """The store of a URL, and the path there. Raises OSError."""
+    with _as_os_errors(url):
+        import fsspec
+
+        options = {"use_listings_cache": False, "skip_instance_cache": True}
+        files, path = fsspec.core.url_to_fs(url, **options)
+        return files, path
+
+
 @contextmanager
 def _as_os_errors(url: str) -> Iterator[None]:
     """Inside, all that a store's library raises becomes an OSError with one clear line."""
@@ -135,7 +219,8 @@ def _as_os_errors(url: str) -> Iterator[None]:
             raise StoreFailed(f"{url!r} cannot be reached: {_one_line(error.__cause__)}") from error
         raise FileNotFoundError(errno.ENOENT, f"{url!r} is not there") from error
     except PermissionError as error:
-        raise StoreFailed(f"{url!r} may not be read: {_one_line(error)}", _CREDENTIALS) from error
+        why = f"{url!r} may not be used: {_one_line(error)}"
+        raise StoreFailed(why, _CREDENTIALS) from error
     except OSError as error:
         raise StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}") from error
     except Exception as error:  # the libraries have classes of their own, for each fault another

@@ -81,7 +81,7 @@ class Staging:
         """
         if os.path.lexists(self.output):
             if not self._is_own_output():
-                raise _output_appeared(self.output)
+                raise output_appeared(self.output)
             _sync_folder(self.output.parent)  # the crash may have come before this
             self.abort()
             return
@@ -92,11 +92,11 @@ class Staging:
         try:
             self.committed.rename(self.output)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise _output_appeared(self.output) from error
+            raise output_appeared(self.output) from error
         except OSError as error:
             if not os.path.lexists(self.output):
                 raise
-            raise _output_appeared(self.output) from error
+            raise output_appeared(self.output) from error
         _sync_folder(self.output.parent)
         self.abort()
 
@@ -139,7 +139,7 @@ class Staging:
         _sync_folder(self.committed)
 
 
-def output_exists(output: Path, *, where: str) -> InvalidInput:
+def output_exists(output: Path | str, *, where: str) -> InvalidInput:
     """The error for a file or folder that exists at the place of the output."""
     return InvalidInput(
         f"output {str(output)!r} exists",
@@ -148,7 +148,7 @@ def output_exists(output: Path, *, where: str) -> InvalidInput:
     )
 
 
-def _output_appeared(output: Path) -> InvalidInput:
+def output_appeared(output: Path | str) -> InvalidInput:
     """The error for something that took the output's place during the run."""
     return InvalidInput(
         f"output {str(output)!r} exists", where="commit", hint="move it away, or remove it"

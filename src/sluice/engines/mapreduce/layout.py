@@ -37,6 +37,7 @@ from sluice.engines.mapreduce.fingerprints import (
 from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.probe import inspect_python
 from sluice.engines.mapreduce.splits import Split, cut
+from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
 from sluice.model.errors import InvalidInput
 from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
@@ -59,7 +60,7 @@ class PreparedJob:
 
     job: Job
     name: str
-    staging: Staging
+    staging: Staging | StoreStaging
     steps: tuple[Step, ...]
     splits: tuple[Split, ...]
     reduces: int
@@ -115,6 +116,7 @@ class PreparedJob:
             "name": self.name,
             "staging": str(self.staging.folder),
             "output": str(self.staging.output),
+            "replaced": getattr(self.staging, "replaced", ""),
             "steps": [asdict(step) for step in self.steps],
             "splits": [
                 {"path": split.path, "start": split.start, "end": split.end, "made_by": None}
@@ -138,7 +140,7 @@ class PreparedJob:
                 phases=tuple(from_plain(Phase, plain) for plain in record["phases"]),
             ),
             name=record["name"],
-            staging=Staging(folder=Path(record["staging"]), output=Path(record["output"])),
+            staging=_recorded_staging(record),
             steps=steps,
             splits=tuple(replace(split, version=inputs.get(split.path)) for split in splits),
             reduces=record["reduces"],
@@ -148,23 +150,21 @@ class PreparedJob:
         )
 
 
-def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
+def prepare(job: Job, *, run_id: str = "", replaces: bool = False) -> PreparedJob:
     """Check all that can be checked before anything runs, and lay out the tasks.
 
     run_id: letters and digits that distinguish this run from others of the same file.
+    replaces: whether an output at a URL may be there; one on a disk has stepped aside by now.
     Raises InvalidInput naming the job and its input, output, command or Python object. Writes
     nothing: `begin_job` makes the staging folder.
     """
     run, where = _run_of(job), f"job {job.job_id!r}"
-    _check_folder(run, where)
-    output = Path(run.folder, run.output).absolute()
-    if os.path.lexists(output):
-        raise output_exists(output, where=where)
+    name = job_name(job.job_id, run_id)
+    staging = _staging(run, name, where, replaces=replaces)
     inputs = input_files(run.folder, run.input, where=where)
     steps, code = _python_steps(run, where) if run.python else _command_step(run, where)
     splits = tuple(_splits(inputs, run.split_bytes, where))
     reduces = _wanted_reduces(job)
-    name = job_name(job.job_id, run_id)
     return PreparedJob(
         # The resolved folder, so that a run is recognised from any working directory.
         job=replace(
@@ -173,7 +173,7 @@ def prepare(job: Job, *, run_id: str = "") -> PreparedJob:
             phases=_phases(job, steps, len(splits), reduces),
         ).without_env_values(),
         name=name,
-        staging=Staging.beside(output, name),
+        staging=staging,
         steps=steps,
         splits=splits,
         reduces=reduces,
@@ -188,8 +188,8 @@ def begin_job(prepared: PreparedJob) -> None:
     prepared.staging.begin()
 
 
-def commit_job(prepared: PreparedJob, outputs: Locations) -> Path:
-    """Turn the winners of the last phase into the output; returns its folder.
+def commit_job(prepared: PreparedJob, outputs: Locations) -> Path | str:
+    """Turn the winners of the last phase into the output; returns its folder, or its URL.
 
     outputs: as for `PreparedJob.work`. Safe to repeat, also after an interruption.
     Raises InvalidInput if something else has taken its place; WorkFailed with blames if part files
@@ -223,18 +223,35 @@ def _run_of(job: Job) -> RunSpec:
     return job.run
 
 
-def _check_folder(run: RunSpec, where: str) -> None:
-    if is_url(run.output):
-        raise InvalidInput(
-            f"output {run.output!r} is a URL, and output is written to folders only",
-            where=where,
-            hint="name a folder, and copy it to the store afterwards",
-        )
-    name = Path(run.output).name
-    if not name or name == "..":
+def output_of(run: RunSpec) -> str:
+    """Where the output of a job is: an absolute path, or a URL.
+
+    >>> output_of(RunSpec(folder="/a", input=(), output="file:///b/out"))
+    '/b/out'
+    """
+    output = run.output.removeprefix("file://")
+    return output if is_url(output) else str(Path(run.folder, output).absolute())
+
+
+def _staging(run: RunSpec, name: str, where: str, *, replaces: bool) -> Staging | StoreStaging:
+    """Where the output is made. Raises InvalidInput for an output that cannot be new."""
+    output = output_of(run)
+    if is_url(output):
+        return StoreStaging.beside(output, name, where, replaces=replaces)
+    if Path(run.output).name in {"", ".."}:
         raise InvalidInput(
             f"output {run.output!r} names no new folder", where=where, hint="name a new folder"
         )
+    if os.path.lexists(output):
+        raise output_exists(output, where=where)
+    return Staging.beside(Path(output), name)
+
+
+def _recorded_staging(record: Mapping[str, Any]) -> Staging | StoreStaging:
+    folder, output = record["staging"], record["output"]
+    if is_url(output):
+        return StoreStaging(folder=folder, output=output, replaced=record["replaced"])
+    return Staging(folder=Path(folder), output=Path(output))
 
 
 def _splits(files: list[InputVersion], split_bytes: int, where: str) -> Iterator[Split]:

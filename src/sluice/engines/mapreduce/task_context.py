@@ -19,6 +19,7 @@ from subprocess import Popen
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from zlib import crc32
 
+from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.mapreduce import decompression
 from sluice.engines.mapreduce.consumption import Meter
 from sluice.engines.mapreduce.environment import inherited
@@ -272,7 +273,10 @@ class TaskContext:
 
         Its final name holds its CRC32, for a map of a later step that reads it.
         """
-        folder = self.spec.staging if self.exchange is None else self.scratch
+        is_here = not is_url(self.spec.staging) and (
+            self.exchange is None or self.exchange.shares(self.spec.staging)
+        )
+        folder = self.spec.staging if is_here else self.scratch
         writing = Path(folder, f"{self.attempt_id}.writing")
         self.watch.add_file(writing)
         try:
@@ -285,14 +289,24 @@ class TaskContext:
             self.counters["output_bytes"] = writing.stat().st_size
             lines = checked_lines(writing)
             self.counters["output_records"] = lines.total
-            part = Path(self.spec.staging, f"{self.attempt_id}-{lines.crc:08x}.part")
-            if self.exchange is None:
+            name = f"{self.attempt_id}-{lines.crc:08x}.part"
+            part = f"{self.spec.staging}/{name}"
+            if is_here:
                 writing.rename(part)
+            elif self.exchange is None or is_url(part):
+                _send_to_store(writing, self.spec.staging, name)
             else:
-                self.exchange.send_part(writing, self.spec.job_name, part.name)
+                self.exchange.send_part(writing, self.spec.job_name, name)
         finally:
             writing.unlink(missing_ok=True)
-        self.outputs = [str(part)]
+        self.outputs = [part]
+
+
+def _send_to_store(path: Path, folder: str, name: str) -> None:
+    try:
+        StoreFolder(folder).put(name, path)
+    except OSError as error:
+        raise WorkFailed(f"the part file cannot be sent: {error.strerror or error}") from error
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -38,7 +38,8 @@ class Plane:
 
     driver_port: of the driver's data server.  code: what the job's folder holds on the node.
     folders: further folders that must exist there.  fetches, tries, compression: as in
-    `DataPlaneSettings`.
+    `DataPlaneSettings`.  patience_s: how long to wait for a driver that does not answer.
+    is_all_sent: whether files that the node could open itself come over the network as well.
     """
 
     driver_port: int
@@ -47,6 +48,8 @@ class Plane:
     fetches: int = 4
     tries: int = 5
     compression: str = "auto"
+    patience_s: float = 0.0
+    is_all_sent: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -214,7 +214,7 @@ class Bridge:
     def _start_actor(self, node: Mapping[str, Any], settings: ServerSettings) -> Served:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        made = replace(settings, host=node["address"])
+        made = replace(settings, host=node["address"], data_host=node["address"])
         actor = (
             self._ray.remote(AgentActor)
             .options(

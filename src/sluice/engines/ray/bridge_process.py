@@ -57,11 +57,13 @@ class RayPlace:
     """Where the nodes are. address: of a Ray cluster; None for an embedded one.
 
     raylets: of an embedded cluster.  grace_s: how long all goes on without driver.
+    token: of the node servers; "" for a new one.
     """
 
     address: str | None = None
     raylets: int = 0
     grace_s: float = 60.0
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,8 @@ class BridgeProcess:
         if record is None or connected is None:
             end_remnants(self._folder)
             root = _new_root()
-            record = BridgeRecord(token=record.token if record else new_token(), root=str(root))
+            token = place.token or (record.token if record else new_token())
+            record = BridgeRecord(token=token, root=str(root))
             record.write(self._folder)
             connected = self._start(root, place)
         self.token = record.token
@@ -150,6 +153,12 @@ class BridgeProcess:
             finally:
                 os.close(errors)
         return _connected(Path(path)) or _unavailable("its bridge ended at once")
+
+
+def token_of(folder: Path) -> str:
+    """The token of the run with this bridge folder: of its bridge before, or a new one."""
+    record = BridgeRecord.read(folder)
+    return record.token if record else new_token()
 
 
 def bridge_settings(place: RayPlace, root: Path, namespace: str) -> BridgeSettings:

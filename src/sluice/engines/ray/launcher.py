@@ -15,6 +15,7 @@ from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.ray.bridge_process import BridgeProcess, RayPlace
 from sluice.engines.ray.nodes import NodeRule
+from sluice.engines.tls_files import TlsFiles
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
@@ -27,6 +28,7 @@ class RayLauncher(NetworkLauncher):
     """A `Launcher`. A node joins when its node server listens.
 
     folder: of the run's bridge.  scratch: for the nodes, if they are on this machine.
+    tls: for the node servers; None for plain TCP.
     """
 
     def __init__(
@@ -38,8 +40,13 @@ class RayLauncher(NetworkLauncher):
         *,
         epoch: int,
         lease_s: float | None,
+        tls: TlsFiles | None = None,
     ) -> None:
         access = Access(key=b"", lease_s=lease_s)
+        if tls is not None:
+            name = tls.name or None
+            access = replace(access, tls=tls.client_context(), server_name=name)
+        self._tls = tls
         super().__init__((), {}, access, epoch, adopts=epoch > FIRST_EPOCH)
         self._folder, self._scratch = folder, scratch.resolve()
         self._place, self._rule = place, rule
@@ -138,6 +145,14 @@ class RayLauncher(NetworkLauncher):
             scratch=self._scratch_of(report["id"]),
             reattach_s=self._place.grace_s,
         )
+        if self._tls is not None:
+            settings = replace(
+                settings,
+                certificate=self._tls.certificate,
+                key=self._tls.key or None,
+                authority=self._tls.authority or None,
+                server_name=self._tls.name or None,
+            )
         self._send({"do": "serve", "id": report["id"], "settings": asdict(settings)})
 
     def _scratch_of(self, ray_id: str) -> str:

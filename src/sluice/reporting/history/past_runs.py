@@ -45,7 +45,7 @@ class RunFacts:
     run_id: str
     started_at_s: float
     engine: str
-    machine_type: str
+    machine_type: str | None
     slots: Mapping[str, int]
     own: Mapping[JobId, OwnNodes] = field(default_factory=dict)
 

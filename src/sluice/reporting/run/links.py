@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Attempt
 from sluice.model.cluster import Cluster
+from sluice.reporting.formatting import size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +60,21 @@ def _locality(node: str, peer: str, racks: dict[str, str]) -> Locality:
         return Locality.NODE
     is_near = node in racks and peer in racks and racks[node] == racks[peer]
     return Locality.RACK if is_near else Locality.ANY
+
+
+def moved_bytes(moved: Iterable[Link]) -> dict[str, int]:
+    """The bytes that moved, by how near the two ends are: node, rack, or any."""
+    total = {level.name.lower(): 0 for level in Locality}
+    for link in moved:
+        total[link.locality.name.lower()] += link.moved_bytes
+    return total
+
+
+def moved_text(by_level: dict[str, Any]) -> str:
+    """One line of the bytes by level.
+
+    >>> moved_text({"node": 10, "rack": 0, "any": 2000})
+    'data moved: 10 B on the same node, 0 B within racks, 2.0 KiB further'
+    """
+    near, rack, far = (size(by_level[name]) for name in ("node", "rack", "any"))
+    return f"data moved: {near} on the same node, {rack} within racks, {far} further"

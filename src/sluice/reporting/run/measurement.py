@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
@@ -19,6 +20,7 @@ def measured_profiles(
 ) -> dict[str, dict[str, object]]:
     """By job: `{"phases": [...]}`, a row for each phase with a task that ended well.
 
+    `node_types` counts them by the type of their node, where nodes have types.
     predicted: jobs whose predicted lengths are not those of the workload.
     Only attempts that ended well are measured; `failed` counts those that failed. The columns
     `predicted_*` are None without a prediction. `error` is the error of `predicted_avg_s`, as a
@@ -50,6 +52,9 @@ def _row(phase: PhaseEntry, attempts: list[Attempt], expected: Job) -> dict[str,
         return None
     failed = sum(a.launch.tasks for a in attempts if a.state is AttemptState.FAILED)
     row: dict[str, object] = {"name": phase.name, **asdict(measure), "failed": failed}
+    types = Counter(a.node.node.vm_type for a in attempts if a.state is AttemptState.DONE)
+    if any(types):
+        row["node_types"] = dict(sorted(types.items()))
     return row | _shuffle(phase, measure) | _prediction(expected.phases[phase.index], measure)
 
 

@@ -29,7 +29,7 @@ from sluice.reporting.charts.theme import (
     lanes,
     titled,
 )
-from sluice.reporting.formatting import clock_span, shortened
+from sluice.reporting.formatting import clock_span, shortened, size
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.pool_heat import pool_heat
 from sluice.reporting.run.slot_bars import (
@@ -154,6 +154,9 @@ def _row(bar: Bar, drawn: SlotBars, axis: TimeAxis, key: _ColourKey) -> dict[str
     }
     if row["bad"]:
         row["why"] = ending_text(bar.first).split("\n")[0] or bar.outcome.value
+    usage = bar.first.usage
+    if usage is not None and usage.fetched:
+        row["why"] += f"; moved {size(sum(moved for _, moved in usage.fetched))}"
     is_long = bar.ends_at_s - bar.starts_at_s > _LABEL_OF_SPAN_MIN * axis.span_s
     if is_long or not key.is_by_stage:
         # A stage of Spark is called "stage 3: map at Words.scala:12".
