@@ -31,6 +31,7 @@ from sluice.model.errors import StoreCorrupt
 from sluice.store.private import open_private_file
 
 FILE_NAME = "journal.head"
+CHECKSUM_BYTES = 16
 SLOT_BYTES = 4096  # at least a disk block, so that one torn write reaches one slot only
 _SLOTS = 2
 _UNSYNCED_AT = SLOT_BYTES * _SLOTS
