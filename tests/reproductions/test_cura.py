@@ -6,6 +6,7 @@ Acceptance: Cura spec, end of section 8.
 import json
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from tests.planning.pool_problems import over_capacity
@@ -14,7 +15,7 @@ from sluice.planning.pools.baselines import dedicated, per_job
 from sluice.planning.pools.least_servers import on_servers
 from sluice.planning.pools.online import first_miss, vm_aware
 from sluice.reproductions import REPRODUCTIONS
-from sluice.reproductions.cura import figures
+from sluice.reproductions.cura import figures, thousand_jobs
 from sluice.reproductions.cura.evaluation import EVALUATION
 from sluice.reproductions.cura.workloads import Load
 
@@ -202,6 +203,30 @@ def test_the_least_servers_are_proven():
         assert job in vm_aware(on_servers(problem, servers, shares)).missed
     for servers in range(1, answer.bound.servers):
         assert first_miss(on_servers(problem, servers, shares)) is not None
+
+
+def test_servers_by_mean_deadline_are_between_the_bound_and_the_baselines(monkeypatch):
+    """The experiment with 1,000 jobs, here with 40 of them."""
+    monkeypatch.setattr(thousand_jobs, "JOBS", 40)
+    rows: Any = thousand_jobs.least(1, lambda _: None).rows
+
+    assert all(row["at least"] <= row["servers"] <= row["dedicated"] for row in rows)
+    needed = [row["servers"] for row in rows]
+    assert needed == sorted(needed, reverse=True)
+    assert needed[0] > needed[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.no_invariants
+def test_the_least_servers_of_a_thousand_jobs_are_proven():
+    """The spec's prototype needs 68. From 55 on each smaller number misses a deadline."""
+    from sluice.planning.pools.least_servers import least_servers
+
+    problem = drawn(mean_deadline_s=100, jobs=1000)
+    found = least_servers(problem, figures.matched_shares(problem))
+
+    assert (55, 65) == (found.bound.servers, found.servers)
+    assert list(range(55, 65)) == [servers for servers, _ in found.smaller]
 
 
 def test_no_servers_are_enough_for_a_deadline_that_no_cluster_meets():

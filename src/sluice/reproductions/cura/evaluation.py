@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from sluice.reproductions.cura import appendix_b, figures, pool_manager, table_6
+from sluice.reproductions.cura import (
+    appendix_b,
+    figures,
+    pool_manager,
+    table_6,
+    thousand_jobs,
+)
 from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(
@@ -15,6 +21,7 @@ EVALUATION = Evaluation(
         "table-6": table_6.rows_as_printed,
         "table-6-schedules": table_6.schedules_on_new_pools,
         "mean-deadlines": figures.mean_deadlines,
+        "thousand-jobs": thousand_jobs.least,
         "pool-mixes": figures.pool_mixes,
         "pool-manager": pool_manager.changes_while_running,
         "prediction-error": figures.prediction_error,
@@ -29,6 +36,7 @@ EVALUATION = Evaluation(
         "pair-costs": 0.01,
         "reconfiguration": 0.01,
         "mean-deadlines": 0.17,
+        "thousand-jobs": 2.0,
         "pool-mixes": 0.42,
         "pool-manager": 0.1,
         "prediction-error": 0.03,
