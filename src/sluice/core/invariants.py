@@ -53,6 +53,9 @@ def _check_totals(state: ClusterState) -> None:
     assert state.startable == startable, (
         f"startable is {state.startable}, open phases have {startable} waiting tasks"
     )
+    assert state.waiting_jobs() == tuple(state.waiting.values()), (
+        f"{len(state.waiting_jobs())} jobs are in line, {len(state.waiting)} wait"
+    )
     told_apart = sum(not job.alike for job in state.active.values())
     assert state.told_apart == told_apart, (
         f"told_apart is {state.told_apart}, {told_apart} active jobs are"

@@ -323,14 +323,12 @@ class Scheduler:
         if state.deferred:
             self._ask_deferred()
         if state.waiting:
-            waiting = tuple(state.waiting.values())
-            answer = self.policies.release.release(waiting, state, state.now_s)
+            answer = self.policies.release.release(state.waiting_jobs(), state, state.now_s)
             for entry in answer.order:
                 self._release(entry)
             if answer.wake_at_s is not None:
                 self._decisions.append(Wake(answer.wake_at_s))
-        waiting = tuple(state.waiting.values())
-        for one in self.policies.pools.reserve(waiting, state, state.now_s):
+        for one in self.policies.pools.reserve(state.waiting_jobs(), state, state.now_s):
             self._decisions.append(Provision(one.vm_type, one.nodes, one.reason))
 
     def _ask_deferred(self) -> None:

@@ -84,6 +84,7 @@ class ClusterState:
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
         self._releases = 0
+        self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
 
@@ -164,9 +165,16 @@ class ClusterState:
         entry.reason, entry.verdict = "", None
         del self.deferred[entry.job_id]
         self.waiting[entry.job_id] = entry
+        self._in_line = None
         if containers:
             entry.promised = containers
             self.promises[entry.job_id] = entry
+
+    def waiting_jobs(self) -> tuple[JobEntry, ...]:
+        """The jobs that are admitted and not released, in the order of their admission."""
+        if self._in_line is None:  # asked at every instant, and hardly ever has a job come or gone
+            self._in_line = tuple(self.waiting.values())
+        return self._in_line
 
     def spare_containers(self) -> int:
         """Free containers that are not promised to any job; below 0 if nodes were lost since."""
@@ -177,6 +185,7 @@ class ClusterState:
         """The job enters the queue of the cluster, behind all jobs released before."""
         self.move_job(entry, JobInput.RELEASED)
         del self.waiting[entry.job_id]
+        self._in_line = None
         self.active[entry.job_id] = entry
         entry.pool.jobs[entry.job_id] = entry
         entry.released_at_s = self.now_s
@@ -196,6 +205,7 @@ class ClusterState:
             self.told_apart -= not entry.alike
         for group in (self.deferred, self.waiting, self.active, self.promises, entry.pool.jobs):
             group.pop(entry.job_id, None)
+        self._in_line = None
         for phase in entry.phases:
             if phase.is_open or phase.pending.count:
                 self._drop_waiting(phase)

@@ -79,20 +79,24 @@ class ScriptRelease(ReleasePolicy):
         super().__init__()
         self._gaps_s = gaps_s
         self._last: dict[str, JobEntry] = {}
-        self._seen = 0  # how many waited, and the newest of them
-        self._newest: JobEntry | None = None
-        self._next: list[tuple[str, JobEntry]] = []  # that may be released, by pool
+        self._line: Sequence[JobEntry] = ()  # the jobs that waited when it was asked last
+        self._next: list[tuple[str, JobEntry]] = []  # of them, those that may be released, by pool
+        self._before: list[JobEntry | None] = []  # that these follow
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
         # It is asked at every instant, and hardly ever has another job arrived or been released.
-        newest = waiting[-1] if waiting else None
-        if len(waiting) != self._seen or newest is not self._newest:
-            self._seen, self._newest = len(waiting), newest
+        if waiting is not self._line:
+            self._line = waiting
             self._next = list(self._candidates(waiting))
-        elif not any(self._may_follow(pool) for pool, _ in self._next):
-            return _NOTHING
+            self._before = [self._last.get(pool) for pool, _ in self._next]
+        else:
+            for last in self._before:
+                if last is None or last.has_ended:
+                    break
+            else:
+                return _NOTHING
         order: list[JobEntry] = []
         wakes: list[float] = []
         for pool, job in self._next:
@@ -113,10 +117,6 @@ class ScriptRelease(ReleasePolicy):
                 yield pool, job
             if pool in self._gaps_s:
                 found.add(pool)
-
-    def _may_follow(self, pool: str) -> bool:
-        last = self._last.get(pool)
-        return last is None or last.has_ended
 
     def _ready_at_s(self, pool: str) -> float | None:
         last = self._last.get(pool)
