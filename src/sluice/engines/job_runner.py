@@ -115,7 +115,7 @@ class JobRunner:
         key = launch.key
         prepared = self._prepared[key.job_id]
         if key.job_id not in self._begun:
-            with _disk_faults(key.job_id):
+            with _disk_faults(prepared):
                 begin_job(prepared)
                 mark(prepared.staging.folder, self._scratch.parent)
             self._begun.add(key.job_id)
@@ -126,7 +126,7 @@ class JobRunner:
         return {**work, "host": prepared.name if work["step"]["python"] else None}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
-        with _disk_faults(job_id):
+        with _disk_faults(self._prepared[job_id]):
             commit_job(self._prepared[job_id], _ByTask(outputs))
         self._drop_spills(job_id)
         if self._data_plane is not None:
@@ -175,12 +175,14 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def _disk_faults(job_id: JobId) -> Iterator[None]:
+def _disk_faults(prepared: PreparedJob) -> Iterator[None]:
     """Raise faults of the disk as EngineUnavailable."""
     try:
         yield
     except OSError as error:
+        # A write to an open file does not name it; all of them are in the staging folder.
+        place = error.filename or prepared.staging.folder
         raise EngineUnavailable(
-            f"job {job_id!r}: {error.filename or 'the disk'}: {error.strerror}."
+            f"job {prepared.job.job_id!r}: {place}: {error.strerror}."
             " Fix that, then continue with --resume."
         ) from error
