@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import PLAIN, SMALL, sluice_process
 
+from sluice.cli.files import Files
+
 HEAVY = ("yaml", "vl_convert", "pandas", "sqlite3", "sluice.simulation", "sluice.engines.driver")
 
 WORDS = """\
@@ -116,6 +118,12 @@ def test_a_full_disk_behind_stdout_is_told():
     assert 3 == done.returncode
     assert "No space left" in done.stderr
     assert 1 == done.stderr.count("\n")
+
+
+def test_a_full_disk_under_a_file_names_the_file():
+    """The system does not name the file of a failed write."""
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        Files(out="/dev/full").save_out("text")
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])

@@ -1,7 +1,11 @@
 """Python functions as mapper, combiner and reducer."""
 
 import os
+import re
+import shutil
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -216,8 +220,24 @@ def test_a_full_disk_is_told_plainly(folder):
     prepared = prepare(job_in(folder, python="words.py:upper"))
     begin_job(prepared)
     (prepared.staging.attempts / "x.writing").symlink_to("/dev/full")
-    with pytest.raises(WorkFailed, match="the disk is full: No space left on device"):
+    told = f"the disk is full: No space left on device, in {str(prepared.staging.attempts)!r}"
+    with pytest.raises(WorkFailed, match=re.escape(told)):
         attempt(prepared.work(0, 0, {}), place_in(folder, "x"))
+
+
+def test_of_several_disks_the_full_one_is_named(folder, monkeypatch):
+    """The user's function may have written somewhere else than the part file is."""
+    write_input(folder, TEXT)
+    prepared = prepare(job_in(folder, python="words.py:upper"))
+    begin_job(prepared)
+    (prepared.staging.attempts / "x.writing").symlink_to("/dev/full")
+    place = place_in(folder, "x")
+    scratch = str(Path(place["scratch"]).absolute())
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: SimpleNamespace(free=0 if str(path) == scratch else 1e9)
+    )
+    with pytest.raises(WorkFailed, match=re.escape(f"No space left on device, in {scratch!r}")):
+        attempt(prepared.work(0, 0, {}), place)
 
 
 def test_a_host_that_has_loaded_the_code_does_not_load_it_again(folder, monkeypatch):

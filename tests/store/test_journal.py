@@ -17,7 +17,7 @@ from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module
 from sluice.store.database import StoreUnavailable
 from sluice.store.journal import Journal, decision_digest
-from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end
+from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end, prepared_jobs
 
 HEADER = RunHeader(
     source="/data/jobs.yaml",
@@ -74,6 +74,20 @@ def test_what_was_appended_is_read_back_in_order(told):
     assert [row.seq for row in rows] == list(range(10))
     assert [row.payload for row in rows if row.kind is EntryKind.COMMITTED] == ["a"]
     assert [row.epoch for row in rows] == [1] * 8 + [2] * 2
+
+
+def test_the_prepared_jobs_are_read_without_the_rows_after_them(tmp_path):
+    """Each new run looks at those of the runs before it."""
+    prepared = {JobId("a"): {"output": "/a"}, JobId("b"): {"output": "/b"}}
+    with Journal.create(tmp_path, HEADER, prepared) as journal:
+        journal.append(EVENTS)
+    assert prepared_jobs(tmp_path) == prepared
+
+    tampered(tmp_path, "UPDATE rows SET payload = '' WHERE seq = 5")
+    assert prepared_jobs(tmp_path) == prepared
+    tampered(tmp_path, "UPDATE rows SET payload = '' WHERE seq = 2")
+    with pytest.raises(StoreCorrupt, match="row 2 "):
+        prepared_jobs(tmp_path)
 
 
 def test_the_header_tells_what_the_run_is_about(told):

@@ -16,11 +16,12 @@ from sluice.core.transitions import AttemptState
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
-from sluice.store.rows import EntryKind, entries
+from sluice.store.rows import EntryKind, entries, prepared_jobs
 from sluice.store.run_info import RunInfo
 from sluice.store.runs import Runs
 
 RUNS_LOOKED_AT = 20
+_COMMITTED = EntryKind.COMMITTED
 
 
 def nodes_of_files(
@@ -48,25 +49,18 @@ def _written(
     run: RunInfo, wanted: set[Path], state_of: Callable[[RunInfo], ClusterState]
 ) -> Iterator[tuple[Path, Mapping[str, NodeId]]]:
     """Folders among the wanted ones that the run wrote, with the node of each part file."""
-    outputs = {job_id: folder for job_id, folder in _outputs(run) if folder in wanted}
+    folders = {
+        job_id: Path(record["output"]) for job_id, record in prepared_jobs(run.folder).items()
+    }
+    outputs = {job_id: folder for job_id, folder in folders.items() if folder in wanted}
     if not outputs:
         return
-    state = state_of(run)
-    for job_id, folder in outputs.items():
-        yield folder, _parts(state, job_id)
-
-
-def _outputs(run: RunInfo) -> Iterator[tuple[JobId, Path]]:
-    """Jobs of the run whose output was committed, with its folder."""
-    folders: dict[JobId, Path] = {}
-    for entry in entries(run.folder):
-        if entry.kind is EntryKind.PREPARED:
-            job_id, record = entry.prepared()
-            folders[job_id] = Path(record["output"])
-        elif entry.kind is EntryKind.COMMITTED:
-            job_id = JobId(entry.payload)
-            if job_id in folders:
-                yield job_id, folders[job_id]
+    rows = [entry.payload for entry in entries(run.folder) if entry.kind is _COMMITTED]
+    committed = outputs.keys() & {JobId(payload) for payload in rows}
+    if committed:
+        state = state_of(run)
+        for job_id in sorted(committed):
+            yield outputs[job_id], _parts(state, job_id)
 
 
 def _parts(state: ClusterState, job_id: JobId) -> dict[str, NodeId]:

@@ -10,9 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
@@ -63,13 +61,12 @@ from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder
-from sluice.store.rows import EntryKind, RunHeader, entries
+from sluice.store.rows import RunHeader, prepared_jobs
 from sluice.store.run_info import RunInfo, cannot_resume
 from sluice.store.run_record import RunIdentity
 from sluice.store.runs import Runs
 
 _SCRATCH = "scratch"
-_FIRST = (EntryKind.RUN, EntryKind.PREPARED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +272,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     workload = on_ray_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, _on_message(watcher))
     settings = settings_of(workload, options)
-    records = _records(run)
+    records = prepared_jobs(run.folder)
     scratch = run.folder / _SCRATCH
     workshop = JobRunner.reopened(workload.jobs, records, scratch)
     return LiveSetup(
@@ -309,12 +306,6 @@ def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage)
 
 def _on_message(watcher: Watcher | None) -> OnMessage:
     return (watcher or Unwatched()).on_message
-
-
-def _records(run: RunInfo) -> dict[JobId, Mapping[str, Any]]:
-    # They follow the header, before all other rows.
-    first = takewhile(lambda entry: entry.kind in _FIRST, entries(run.folder))
-    return dict(entry.prepared() for entry in first if entry.kind is EntryKind.PREPARED)
 
 
 def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +68,8 @@ class Files:
         if self.trace is not None:
             from sluice.reporting.run.trace import write_trace
 
-            write_trace(self.trace, result.trace())
+            with _naming(self.trace):
+                write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")
         if self.plot is not None:
             self.save(result.plot(self.plot_kind), digest=result.digest)
@@ -74,13 +77,15 @@ class Files:
     def save_export(self, text: str) -> None:
         """Write the text to the path of --export. Raises OSError if that fails."""
         assert self.export is not None
-        Path(self.export).write_text(text, encoding="utf-8")
+        with _naming(self.export):
+            Path(self.export).write_text(text, encoding="utf-8")
         talk(f"export: {self.export}")
 
     def save_out(self, text: str) -> None:
         """Write the text to the path of --out. Raises OSError if that fails."""
         assert self.out is not None
-        Path(self.out).write_text(text, encoding="utf-8")
+        with _naming(self.out):
+            Path(self.out).write_text(text, encoding="utf-8")
         talk(f"written: {self.out}")
 
     def save(self, chart: Chart, *, digest: str | None = None) -> None:
@@ -90,8 +95,19 @@ class Files:
 
         provenance = current_provenance()
         footer = () if provenance is None else provenance.lines(digest)
-        replace(chart, footer=footer).save(self.plot)
+        with _naming(self.plot):
+            replace(chart, footer=footer).save(self.plot)
         talk(f"plot: {self.plot}")
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Inside, an OSError names the file, also that of a write, which the system does not name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or path
+        raise
 
 
 def checked_folder(flag: str, path: str) -> Path:

@@ -120,7 +120,7 @@ class JobRunner:
         key = launch.key
         prepared = self._prepared[key.job_id]
         if key.job_id not in self._begun:
-            with _disk_faults(key.job_id):
+            with _disk_faults(prepared):
                 begin_job(prepared)
                 if isinstance(prepared.staging, Staging):
                     mark(prepared.staging.folder, self._scratch.parent)
@@ -132,7 +132,7 @@ class JobRunner:
         return {**work, "host": prepared.name if work["step"]["python"] else None}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
-        with _disk_faults(job_id):
+        with _disk_faults(self._prepared[job_id]):
             commit_job(self._prepared[job_id], _ByTask(outputs))
         self._drop_spills(job_id)
         if self._data_plane is not None:
@@ -185,12 +185,15 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def _disk_faults(job_id: JobId) -> Iterator[None]:
+def _disk_faults(prepared: PreparedJob) -> Iterator[None]:
     """Raise faults of the disk, or of a store, as EngineUnavailable."""
     try:
         yield
     except OSError as error:
-        disk = "" if isinstance(error, StoreFailed) else f"{error.filename or 'the disk'}: "
+        what = error.strerror
+        if not isinstance(error, StoreFailed):
+            # A write to an open file does not name it; all of them are in the staging folder.
+            what = f"{error.filename or prepared.staging.folder}: {what}"
         raise EngineUnavailable(
-            f"job {job_id!r}: {disk}{error.strerror}. Fix that, then continue with --resume."
+            f"job {prepared.job.job_id!r}: {what}. Fix that, then continue with --resume."
         ) from error

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,9 @@ class EntryKind(Enum):
     COMMITTED = "committed"  # the output of a job is in its place
     ABORTED = "aborted"  # the files of a job that did not succeed are removed
     FINISHED = "finished"  # the run is over; always the last row
+
+
+_FIRST = (EntryKind.RUN, EntryKind.PREPARED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +107,12 @@ def entries(folder: Path) -> Iterator[Entry]:
     path = folder / FILE_NAME
     with closing(opened(path)) as connection:
         yield from verified(connection, path)
+
+
+def prepared_jobs(folder: Path) -> dict[JobId, Mapping[str, Any]]:
+    """The records of all jobs of a journal, without reading the rows after them."""
+    first = takewhile(lambda entry: entry.kind in _FIRST, entries(folder))
+    return dict(entry.prepared() for entry in first if entry.kind is EntryKind.PREPARED)
 
 
 def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:

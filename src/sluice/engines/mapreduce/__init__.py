@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
+import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sluice.engines.mapreduce import commands, functions, mrjob_steps
@@ -22,6 +25,8 @@ from sluice.engines.mapreduce.user_errors import cause_of, summary, user_traceba
 from sluice.engines.mapreduce.verified_code import load_verified
 
 __all__ = ["WorkFailed", "perform", "preload"]
+
+FREE_BYTES_MIN = 1 << 20  # a disk with less is full
 
 _RUNNERS = {
     ("commands", "map"): commands.run_map,
@@ -97,12 +102,32 @@ def _failure(error: BaseException, context: TaskContext) -> WorkFailed:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return WorkFailed(context.watch.too_much)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return NodeFault(f"the disk is full: {error.strerror}")
+        return NodeFault(
+            f"the disk is full: {error.strerror}, {_disk(error, order, context.scratch)}"
+        )
     if order.step.python is None:
         return WorkFailed(f"{type(error).__name__}: {error}")
     sys.stderr.write(user_traceback(error))
     message = f"{order.side} raised {summary(error, order.folder)}{_place(order)}"
     return WorkFailed(message, cause=cause_of(error, order.folder))
+
+
+def _disk(error: OSError, order: TaskSpec, scratch: Path) -> str:
+    """Where there is no room, for a message; a write to an open file does not name it."""
+    if error.filename:
+        return f"writing {os.fsdecode(error.filename)!r}"
+    is_spilled = order.side == "map" and order.reduces
+    written = scratch if is_spilled or order.plane is not None else Path(order.staging)
+    places = [written, *(place for place in (scratch, Path(order.folder)) if place != written)]
+    full = [place for place in places if _is_full(place)]
+    return "in " + " or ".join(repr(str(place)) for place in full or places[:1])
+
+
+def _is_full(place: Path) -> bool:
+    try:
+        return shutil.disk_usage(place).free < FREE_BYTES_MIN
+    except OSError:
+        return False
 
 
 def _place(order: TaskSpec) -> str:
