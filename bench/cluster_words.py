@@ -34,7 +34,12 @@ FIND_SPARK = "import os, pyspark; print(os.path.dirname(pyspark.__file__))"
 
 def spark_home(python: str) -> str:
     """The folder of PySpark of an interpreter; "" if it has none."""
-    found = subprocess.run([python, "-c", FIND_SPARK], capture_output=True, text=True, check=False)
+    try:
+        found = subprocess.run(
+            [python, "-c", FIND_SPARK], capture_output=True, text=True, check=False
+        )
+    except OSError:  # there is no such interpreter
+        return ""
     return found.stdout.strip()
 
 

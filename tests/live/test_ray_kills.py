@@ -9,8 +9,8 @@ from tests.live.ray_chaos import KILLS_PER_RUN, campaign
 @pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("seed", [2, 3])
 def test_kills_in_a_run_over_ray_lose_nothing_and_do_nothing_twice(tmp_path, seed):
-    """Of a raylet, an agent, a node server and the driver, in an order of the seed's choice."""
-    ((chaos, lives),) = campaign(tmp_path, seed, kills=KILLS_PER_RUN)
+    """Of a raylet, an agent, a node server and the driver, in an order that the seed gives."""
+    runs = list(campaign(tmp_path, seed, kills=KILLS_PER_RUN))
 
-    assert chaos.kills.total() >= 1
-    assert lives.nodes_lost or set(chaos.kills) <= {"driver"}
+    assert sum(chaos.kills.total() for chaos, _ in runs) >= KILLS_PER_RUN - 1
+    assert any(lives.nodes_lost for _, lives in runs)
