@@ -32,4 +32,5 @@ EVALUATION = Evaluation(
         ),
     },
     seeds=5,
+    minutes={"experiment-1": 2.34},
 )
