@@ -53,6 +53,7 @@ COMPILED = (
     "sluice/policies/dynamicmr/lender.py",
     "sluice/policies/dynamicmr/loans.py",
     "sluice/policies/dynamicmr/node_offer.py",
+    "sluice/policies/dynamicmr/policy.py",
     "sluice/policies/dynamicmr/pool_dependent.py",
     "sluice/policies/dynamicmr/pool_independent.py",
     "sluice/policies/dynamicmr/pools.py",

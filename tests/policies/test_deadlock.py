@@ -10,12 +10,21 @@ from collections import Counter
 
 import pytest
 from tests.policies.lending import Trackers, dynamicmr
-from tests.runs import map_reduce, simulate, totals
+from tests.runs import map_reduce, scheduler_of, simulate, totals
 
-from sluice.core.commands import Kill
-from sluice.core.events import FailureKind, NodeLost, TaskFailed
+from sluice.core.commands import Kill, Wake
+from sluice.core.events import (
+    FailureKind,
+    JobSubmitted,
+    NodeJoined,
+    NodeLost,
+    TaskFailed,
+    TaskFinished,
+    Tick,
+)
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
 from sluice.policies.deadlock import PATIENCE_S
 
@@ -63,6 +72,22 @@ def test_after_a_minute_without_a_free_slot_the_youngest_borrower_gives_way(star
     assert borrowers[-1].key == kill.key
     assert kill.reason.code is ReasonCode.GAVE_WAY
     assert "a map of its own job" in kill.reason.text()
+
+
+def test_it_asks_to_be_woken_once_a_minute_not_once_an_end():
+    """An instant of its own for each end of a task would double what a simulation costs."""
+    scheduler = scheduler_of(dynamicmr())
+    scheduler.handle(NodeJoined(0.0, Node(node_id="n1", map_slots=2)))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 40, 1.0, 0, 1.0)))
+    running = scheduler.state.running
+    wakes = []
+    for second in range(10):
+        for attempt in running.values():
+            scheduler.handle(TaskFinished(float(second), attempt.key, float(second)))
+        commands = scheduler.handle(Tick(float(second)))
+        wakes += [command.at_s for command in commands if isinstance(command, Wake)]
+    assert 18 == scheduler.state.jobs["j"].phases[0].done
+    assert [PATIENCE_S] == wakes
 
 
 def test_the_slot_goes_to_the_map_and_so_do_the_next_until_none_waits(starved):

@@ -133,19 +133,15 @@ class AttemptLog:
         if (
             attempt.state is _DONE
             and attempt.reason is phase.log_reason
-            and attempt.slot_kind is phase.kind
+            and attempt.slot_kind is phase.log_slot_kind
             and attempt.locality is None
             and not attempt.is_copy
         ):
             return phase.log_ending
         number = self._numbered_ending(attempt)
-        if (
-            attempt.state is _DONE
-            and attempt.slot_kind is phase.kind
-            and attempt.locality is None
-            and not attempt.is_copy
-        ):
+        if attempt.state is _DONE and attempt.locality is None and not attempt.is_copy:
             phase.log_reason, phase.log_ending = attempt.reason, number
+            phase.log_slot_kind = attempt.slot_kind
         return number
 
     def _numbered_ending(self, attempt: Attempt) -> int:

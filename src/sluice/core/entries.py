@@ -158,8 +158,8 @@ class PhaseEntry:
 
     __slots__ = (
         "after", "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued",
-        "job", "job_id", "kind", "log_ending", "log_number", "log_reason", "lost", "needed_by",
-        "pending", "phase", "retries", "running", "siblings", "tasks",
+        "job", "job_id", "kind", "log_ending", "log_number", "log_reason", "log_slot_kind", "lost",
+        "needed_by", "pending", "phase", "retries", "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
@@ -186,8 +186,10 @@ class PhaseEntry:
         # Rows of done attempts whose output is gone, while nothing needs it.
         self.lost: list[int] = []
         # For the record of attempts, once one has ended: its number there, and the number of the
-        # ending that an attempt started for `log_reason` has if it goes as most do.
+        # ending that an attempt started for `log_reason` in a `log_slot_kind` has, if all goes as
+        # mostly.
         self.log_number = -1
+        self.log_slot_kind = self.kind
         self.log_reason: Reason | None = None
         self.log_ending = 0
 

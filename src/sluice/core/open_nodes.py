@@ -14,9 +14,29 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 _SHIFT: Final = 5
 _BITS: Final = 32  # a word stays a machine integer in compiled code
 _LAST: Final = _BITS - 1
+
+
+def _lowest(bits: i64) -> i64:
+    """The lowest bit that is set; there is one among the first 32."""
+    at: i64 = 0
+    if not bits & 0xFFFF:
+        bits >>= 16
+        at = 16
+    if not bits & 0xFF:
+        bits >>= 8
+        at += 8
+    if not bits & 0xF:
+        bits >>= 4
+        at += 4
+    while not bits & 1:
+        bits >>= 1
+        at += 1
+    return at
 
 
 class IndexSet:
@@ -75,21 +95,23 @@ class IndexSet:
         Climbs until a word has a bit at or after the place, then goes down to its lowest member.
         """
         levels = self._levels
-        height = 0
-        while height < len(levels):
+        at: i64 = number
+        height: i64 = 0
+        count: i64 = len(levels)
+        while height < count:
             level = levels[height]
-            word = number >> _SHIFT
+            word: i64 = at >> _SHIFT
             if word >= len(level):
                 return -1
-            rest = level[word] >> (number & _LAST)
-            if rest:
-                number += (rest & -rest).bit_length() - 1
+            bits: i64 = level[word]
+            bits >>= at & _LAST
+            if bits:
+                at += _lowest(bits)
                 while height:
                     height -= 1
-                    bits = levels[height][number]
-                    number = (number << _SHIFT) + (bits & -bits).bit_length() - 1
-                return number
-            number = word + 1
+                    at = (at << _SHIFT) + _lowest(levels[height][at])
+                return at
+            at = word + 1
             height += 1
         return -1
 

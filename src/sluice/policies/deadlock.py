@@ -50,6 +50,7 @@ class DeadlockBreaker(Decorator):
         self._maps_full_since_s = 0.0
         self._reduces_full_since_s = 0.0
         self._checked_at_s = -math.inf
+        self._wake_s = -math.inf  # when it asked to be woken last
         self._rescued: dict[PhaseEntry, None] = {}
 
     def attach(self, state: ClusterState) -> None:
@@ -78,6 +79,8 @@ class DeadlockBreaker(Decorator):
 
     def _note_idle(self, node: NodeEntry, now_s: float) -> None:
         """Note for which kinds of task the node has an idle slot."""
+        if not (node.free.maps.count or node.free.reduces.count):
+            return  # as after most offers
         if self._slot_for(node, _MAP) is not None:
             self._maps_full_since_s = now_s
         if self._slot_for(node, _REDUCE) is not None:
@@ -125,9 +128,14 @@ class DeadlockBreaker(Decorator):
         inner_s = super().wake_at_s(state, now_s)
         if not state.startable or not state.running:
             return inner_s
+        if self._wake_s > now_s:
+            # Slots became free since it asked: it looks again when it is woken. To ask anew after
+            # each end of a task would add an instant for each.
+            return inner_s
         full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
         at_s = max(full_since_s, self._checked_at_s) + PATIENCE_S
-        return earlier(inner_s, max(at_s, math.nextafter(now_s, math.inf)))
+        self._wake_s = max(at_s, math.nextafter(now_s, math.inf))
+        return earlier(inner_s, self._wake_s)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         kills = super().kills(state, now_s)

@@ -6,7 +6,6 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
@@ -41,7 +40,11 @@ def balance_line(load: float, slots: int) -> int:
     >>> balance_line(16 / 90, 10)
     2
     """
-    return min(slots, math.ceil(min(load, 1.0) * slots - 1e-9))
+    if load >= 1:
+        return slots
+    wanted = load * slots - 1e-9
+    whole = int(wanted)
+    return whole if wanted <= whole else whole + 1  # math.ceil is a call, at every decision
 
 
 def delay_of(settings: DelaySettings) -> DelayScheduling | None:
@@ -94,7 +97,7 @@ class Fair(JobOrder):
         containers = self._room(node, _CONTAINER)
         while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
             containers -= 1
-            yield _new(Assignment, (pick[0], _CONTAINER, pick[1], 1, None, None))
+            yield _new(Assignment, (pick.phase, _CONTAINER, pick.reason, 1, None, None))
         while maps > 0 or reduces > 0:
             is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
             kind = _MAP if is_map else _REDUCE
@@ -105,7 +108,7 @@ class Fair(JobOrder):
                 reduces = 0 if pick is None else reduces - 1
             if pick is not None:
                 # Half the price of a call of the class.
-                yield _new(Assignment, (pick[0], kind, pick[1], 1, None, None))
+                yield _new(Assignment, (pick.phase, kind, pick.reason, 1, None, None))
         self.end(now_s)
 
     def fill(self, offer: Offer) -> None:
@@ -182,7 +185,7 @@ class Fair(JobOrder):
             phase = first.first()
             if phase is not None and not phase.pending.is_placed:
                 # The way of most tasks of a simulation.
-                return _new(Pick, (phase, _reason(first), None))
+                return Pick(phase, _reason(first))
         for share in self.order.pools(kind):
             if before is not None and share.place() > before.pool:
                 return None

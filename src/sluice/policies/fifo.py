@@ -14,6 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Backlog, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
@@ -84,13 +85,21 @@ class Fifo(JobOrder):
             super().fill(offer)
             return
         free = offer.node.free
-        for kind in _KINDS:
-            of_kind, line = free.of(kind), self._backlog(kind)
-            while of_kind.count and (phase := line.first()) is not None:
-                if phase.job.alike or phase.pending.is_placed:
-                    super().fill(offer)  # the rest of the node, by `assign`
-                    return
-                offer.start(phase, kind, _FIRST)
+        if (
+            self._fill_kind(offer, free.maps, self._maps, _MAP)
+            and self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
+            and self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
+        ):
+            return
+        super().fill(offer)  # the rest of the node, by `assign`
+
+    def _fill_kind(self, offer: Offer, free: FreeSlots, line: Backlog, kind: SlotKind) -> bool:
+        """Start tasks in the free slots of a kind; False if they are not to start one by one."""
+        while free.count and (phase := line.first()) is not None:
+            if phase.job.alike or phase.pending.is_placed:
+                return False
+            offer.start(phase, kind, _FIRST)
+        return True
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return not self._fills_own_slots or self._backlog(slot_kind).first() is not None

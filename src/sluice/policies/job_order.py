@@ -21,12 +21,15 @@ from sluice.policies.share_order import ShareOrder
 Key = tuple[Any, ...]
 
 
-class Pick(NamedTuple):
+# No named tuple, which takes ten times as long to make: each task that starts makes one.
+@mypyc_attr(free_list_len=1)
+class Pick:
     """The phase to serve next, and why. copy_of: the attempt to run a second time."""
 
-    phase: PhaseEntry
-    reason: Reason
-    copy_of: Attempt | None = None
+    def __init__(self, phase: PhaseEntry, reason: Reason, copy_of: Attempt | None = None) -> None:
+        self.phase = phase
+        self.reason = reason
+        self.copy_of = copy_of
 
 
 class Place(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from sluice.core.settings import HeartbeatSettings
-from sluice.model.settings import SettingsGroup, flag, number, share, word
+from sluice.model.settings import SettingsGroup, flag, number, share, whole, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,4 +94,31 @@ class YarnLikeSettings(SettingsGroup):
 
     ramp: float = share(
         0.5, "share of a job's containers that its early reduces may hold (yarn-like)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicMRSettings(FairSettings, FifoSettings):
+    """What `dynamicmr` lends, to whom, and in which order. Source: dynamicmr spec, section 3."""
+
+    mode: str = word(
+        "pi", "what lends slots: each kind as a whole, or the pools (dynamicmr)", "pi", "pd"
+    )
+    order: str = word("fair", "order of the jobs (dynamicmr)", "fair", "fifo")
+    pct_map: float = share(1.0, "share of the unused map slots that reduces may use (dynamicmr)")
+    pct_reduce: float = share(1.0, "share of the unused reduce slots that maps may use (dynamicmr)")
+    w_map: float = number(1.0, "weight of a map, against a reduce (dynamicmr)", above=0.0)
+    w_reduce: float = number(1.0, "weight of a reduce, against a map (dynamicmr)", above=0.0)
+    case5: str = word(
+        "at_once",
+        "when a map runs away from its data rather than leave a slot idle (dynamicmr, mode pd)",
+        "at_once",
+        "after_wait",
+        needs="mode=pd",
+    )
+    prescheduling: bool = flag(
+        "start maps near their data in slots beyond the balance line (dynamicmr)"
+    )
+    reduce_slots_lent_max: int = whole(
+        100_000, "reduce slots lent by prescheduling at most", needs="prescheduling"
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import PoolEntry
+from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
@@ -26,7 +26,32 @@ BESIDE_DATA: Final = "near data"
 ANYWHERE: Final = "anywhere"
 
 _NONE: Final = Reason(ReasonCode.OWN_SLOT)
+_BORROWED: Final = ReasonCode.BORROWED_SLOT
+_new: Final = tuple.__new__
 _LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
+
+
+# No named tuple, which takes ten times as long to make.
+@mypyc_attr(free_list_len=1)
+class CaseStart:
+    """What a case starts: a task of a phase in a kind of slot, or a copy of an attempt."""
+
+    def __init__(
+        self,
+        phase: PhaseEntry,
+        slot_kind: SlotKind,
+        reason: Reason,
+        copy_of: Attempt | None = None,
+    ) -> None:
+        self.phase = phase
+        self.slot_kind = slot_kind
+        self.reason = reason
+        self.copy_of = copy_of
+
+    @property
+    def assignment(self) -> Assignment:
+        """The same as the answer of a task policy."""
+        return Assignment(self.phase, self.slot_kind, self.reason, copy_of=self.copy_of)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -49,7 +74,7 @@ class Case:
         """Whether the node has a slot that it may use, for any pool."""
         raise AssertionError("each case has its own")
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         """What it would start for a pool (None: for any, in their order); None for nothing. Asked
         only while it has a slot.
         """
@@ -70,16 +95,16 @@ class OwnSlot(Case):
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(self._kind)
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
         if pick.copy_of is not None:
-            return Assignment(pick.phase, self._kind, pick.reason, copy_of=pick.copy_of)
+            return CaseStart(pick.phase, self._kind, pick.reason, pick.copy_of)
         if pick.reason is not self._order:  # most are for the same reason: no hash is needed
             self._order = pick.reason
             self._reason = self._reasons.get(pick.reason) or self._worded(pick.reason)
-        return Assignment(pick.phase, self._kind, self._reason)
+        return CaseStart(pick.phase, self._kind, self._reason)
 
     def _worded(self, order: Reason) -> Reason:
         """One object for each reason of the line's: a run holds a million of them."""
@@ -96,30 +121,31 @@ class BorrowedSlot(Case):
         self._line = line
         self._kind = kind
         self._slot_kind = other(kind)
+        # `value` of a member of an Enum runs Python code.
+        self._kind_name, self._slot_name = kind.value, self._slot_kind.value
 
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_borrowed(self._kind, self._slot_kind)
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         pick = self._line.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
         reason = self._reason(turn) if pick.copy_of is None else pick.reason
-        return Assignment(pick.phase, self._slot_kind, reason, copy_of=pick.copy_of)
+        return CaseStart(pick.phase, self._slot_kind, reason, pick.copy_of)
 
     def _reason(self, turn: NodeOffer) -> Reason:
-        return Reason(
-            ReasonCode.BORROWED_SLOT,
-            (
-                ("case", self.number),
-                ("kind", self._kind.value),
-                ("slot", self._slot_kind.value),
-                ("load", _told(turn.load_of(self._kind))),
-                ("other_load", _told(turn.load_of(self._slot_kind))),
-                ("lent", turn.loans.lent_in(self._slot_kind)),
-                ("lendable", turn.lendable(self._slot_kind)),
-            ),
+        slot_kind = self._slot_kind
+        told = (
+            ("case", self.number),
+            ("kind", self._kind_name),
+            ("slot", self._slot_name),
+            ("load", _told(turn.load_of(self._kind))),
+            ("other_load", _told(turn.load_of(slot_kind))),
+            ("lent", turn.loans.lent_in(slot_kind)),
+            ("lendable", turn.lendable(slot_kind)),
         )
+        return _new(Reason, (_BORROWED, told))  # half the price of a call of the class
 
 
 class AwayFromData(Case):
@@ -132,13 +158,13 @@ class AwayFromData(Case):
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(_MAP) or turn.fits_borrowed(_MAP, _REDUCE)
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
         pick = self._line.pick_anywhere(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("slot", slot_kind.value))
-        return Assignment(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, told))
+        return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, told))
 
 
 def _told(load: float) -> float:

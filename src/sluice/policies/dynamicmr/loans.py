@@ -86,7 +86,31 @@ class _PoolDemand:
     @property
     def startable(self) -> int:
         """Waiting tasks that the cap lets start."""
-        return max(0, int(min(self.waiting, self.cap - self.running)))
+        room = self.cap - self.running
+        if self.waiting <= room:  # as nearly always
+            return self.waiting
+        return max(0, int(room))
+
+
+class _PhaseDemand:
+    """What a phase was last counted for, and where."""
+
+    __slots__ = ("of_pool", "running", "waiting")
+
+    def __init__(self, of_pool: _PoolDemand) -> None:
+        self.of_pool = of_pool
+        self.waiting = 0
+        self.running = 0
+
+
+class _KindDemand:
+    """All tasks of a kind: those that wait and may start; the same and those that run."""
+
+    __slots__ = ("tasks", "waiting")
+
+    def __init__(self) -> None:
+        self.tasks = 0
+        self.waiting = 0
 
 
 class Demand:
@@ -97,44 +121,53 @@ class Demand:
 
     def __init__(self, state: ClusterState, *, has_caps: bool) -> None:
         self._has_caps = has_caps
-        self._tasks: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
-        self._waiting: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self._maps, self._reduces, self._containers = _KindDemand(), _KindDemand(), _KindDemand()
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
-        self._known: dict[PhaseEntry, tuple[int, int]] = {}
+        self._known: dict[PhaseEntry, _PhaseDemand] = {}
         self._touched = state.touched_phases(self._settle)  # counted at the next question
+
+    def _of(self, kind: SlotKind) -> _KindDemand:
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
 
     def tasks(self, kind: SlotKind) -> int:
         """N_M or N_R: all that wait and may start, or run."""
         if len(self._touched):
             self._settle()
-        return self._tasks[kind]
+        return self._of(kind).tasks
 
     def waiting(self, kind: SlotKind) -> int:
         """Those that wait and may start."""
         if len(self._touched):
             self._settle()
-        return self._waiting[kind]
+        return self._of(kind).waiting
 
     def _settle(self) -> None:
         for phase in self._touched.take():
-            waiting, running = phase.pending.count if phase.is_open else 0, phase.running
-            waiting_before, running_before = self._known.get(phase, (0, 0))
-            self._count(phase, waiting - waiting_before, running - running_before)
-            if waiting or running:
-                self._known[phase] = (waiting, running)
-            else:
-                self._known.pop(phase, None)
+            self._count(phase)
 
-    def _count(self, phase: PhaseEntry, waiting: int, running: int) -> None:
-        """So many more wait and run."""
-        kind, pool = phase.kind, phase.job.pool
+    def _count(self, phase: PhaseEntry) -> None:
+        """Count the phase as it is now in place of what it was."""
+        waiting, running = phase.pending.count if phase.is_open else 0, phase.running
+        known = self._known.get(phase)
+        if known is None:
+            known = self._known[phase] = _PhaseDemand(self._pool(phase.job.pool, phase.kind))
+        of_pool, of_kind = known.of_pool, self._of(phase.kind)
+        more_running = running - known.running
+        before = of_pool.startable
+        of_pool.waiting += waiting - known.waiting
+        of_pool.running += more_running
+        more = of_pool.startable - before
+        of_kind.waiting += more
+        of_kind.tasks += more + more_running
+        known.waiting, known.running = waiting, running
+        if not (waiting or running):
+            del self._known[phase]
+
+    def _pool(self, pool: PoolEntry, kind: SlotKind) -> _PoolDemand:
         of_pool = self._pools.get((pool, kind))
         if of_pool is None:
             cap = pool.pool.slots_max(kind) if self._has_caps else math.inf
             of_pool = self._pools[pool, kind] = _PoolDemand(cap)
-        before = of_pool.startable
-        of_pool.waiting += waiting
-        of_pool.running += running
-        more = of_pool.startable - before
-        self._waiting[kind] += more
-        self._tasks[kind] += more + running
+        return of_pool

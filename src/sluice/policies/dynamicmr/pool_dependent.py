@@ -17,7 +17,7 @@ from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.protocols import Assignment
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.dynamicmr.cases import AwayFromData, Case
+from sluice.policies.dynamicmr.cases import AwayFromData, Case, CaseStart
 from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.pools import PoolsInTurn, PoolWalk
@@ -98,23 +98,23 @@ class PoolDependent(SlotLender):
         copiers = self._pools.of_pools(self.line.pools_with_copies())
         walk = PoolWalk(self._pools.in_order(), copiers)
         while turn.is_below_line:
-            assignment = self._first(turn, walk, self.cases) or self._away_from_data(turn, walk)
-            if assignment is None:
+            chosen = self._first(turn, walk, self.cases) or self._away_from_data(turn, walk)
+            if chosen is None:
                 break
-            yield assignment
+            yield chosen.assignment
             walk.settle()
-            if assignment.copy_of is not None:
+            if chosen.copy_of is not None:
                 turn = _Turn(node, self)  # there is one task more than there was
         if self._beyond:
             walk = PoolWalk(self._pools.in_order())
-            assignment = self._first(turn, walk, self._beyond)
-            while assignment is not None:
-                yield assignment
+            chosen = self._first(turn, walk, self._beyond)
+            while chosen is not None:
+                yield chosen.assignment
                 walk.settle()
-                assignment = self._first(turn, walk, self._beyond)
+                chosen = self._first(turn, walk, self._beyond)
         self.line.end(now_s)
 
-    def _first(self, turn: NodeOffer, walk: PoolWalk, cases: list[Case]) -> Assignment | None:
+    def _first(self, turn: NodeOffer, walk: PoolWalk, cases: list[Case]) -> CaseStart | None:
         """What the first pool in order that can start anything starts."""
         asked: dict[tuple[str, SlotKind], Case] = {}
         for case in cases:
@@ -124,20 +124,20 @@ class PoolDependent(SlotLender):
             return None
         while (claimant := walk.first()) is not None:
             for case in asked.values():
-                assignment = case.start(turn, claimant.pool)
-                if assignment is not None:
+                chosen = case.start(turn, claimant.pool)
+                if chosen is not None:
                     walk.served(claimant)
-                    return assignment
+                    return chosen
             walk.passed(claimant)
         return None
 
-    def _away_from_data(self, turn: NodeOffer, walk: PoolWalk) -> Assignment | None:
+    def _away_from_data(self, turn: NodeOffer, walk: PoolWalk) -> CaseStart | None:
         """Case 5, once every pool has been asked in vain."""
         if self._away is None or not self.demand.waiting(_MAP) or not self._away.has_slot(turn):
             return None
         for _, _, claimant in self._pools.in_order():
-            assignment = self._away.start(turn, claimant.pool)
-            if assignment is not None:
+            chosen = self._away.start(turn, claimant.pool)
+            if chosen is not None:
                 walk.ask_again(claimant)
-                return assignment
+                return chosen
         return None

@@ -76,11 +76,11 @@ class PoolIndependent(SlotLender):
         turn = self.turn(node)
         for case in self.cases:
             while case.has_slot(turn):
-                assignment = case.start(turn, None)
-                if assignment is None:
+                chosen = case.start(turn, None)
+                if chosen is None:
                     break
-                yield assignment
-                if assignment.copy_of is not None:
+                yield chosen.assignment
+                if chosen.copy_of is not None:
                     turn = self.turn(node)  # there is one task more than there was
         self.line.end(now_s)
 
@@ -93,11 +93,11 @@ class PoolIndependent(SlotLender):
         turn = self.turn(offer.node)
         for case in self.cases:
             while case.has_slot(turn):
-                assignment = case.start(turn, None)
-                if assignment is None:
+                chosen = case.start(turn, None)
+                if chosen is None:
                     break
-                phase, slot_kind, reason, tasks, copy_of, reserve = assignment
-                offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
+                copy_of = chosen.copy_of
+                offer.start(chosen.phase, chosen.slot_kind, chosen.reason, 1, copy_of)
                 if copy_of is not None:
                     turn = self.turn(offer.node)
         self.line.end(offer.now_s)

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from sluice.core.entries import PoolEntry
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
-from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, OwnSlot
+from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, CaseStart, OwnSlot
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
@@ -56,12 +55,12 @@ class ExtraSlot(Case):
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("extra", turn.extra_map_slots))
-        return Assignment(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, told))
+        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, told))
 
 
 class LentAhead(Case):
@@ -77,12 +76,12 @@ class LentAhead(Case):
             return False
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
-        return Assignment(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
+        return CaseStart(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
 
 
 class LentBack(Case):
@@ -97,9 +96,9 @@ class LentBack(Case):
             return False
         return turn.has_idle(_MAP, _REDUCE) and self._line.has_waiting(_REDUCE)
 
-    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> Assignment | None:
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
         if pick is None:
             return None
         told = (("case", self.number), ("lent", turn.loans.ahead))
-        return Assignment(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, told))
+        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, told))

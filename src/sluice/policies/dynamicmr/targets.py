@@ -17,30 +17,41 @@ _PARTS_MAX: Final = 64  # units that the narrower of two slots is divided into a
 _HAIR: Final = 1e-9  # what rounding may leave, so that 0.29 * 100 is 29
 
 
-class Targets(NamedTuple):
+# Plain classes: a named tuple takes ten times as long to make, and each decision makes both.
+class Targets:
     """Loads, and the most tasks that may run in borrowed slots at once.
 
     map_load, reduce_load: L_M and L_R.  map_load_lent, reduce_load_lent: the same with what may be
     lent counted in (L').  reduces_lent_max: t_MR, in map slots.  maps_lent_max: t_RM.
     """
 
-    map_load: float
-    reduce_load: float
-    map_load_lent: float
-    reduce_load_lent: float
-    reduces_lent_max: int
-    maps_lent_max: int
+    def __init__(  # its fields
+        self,
+        map_load: float,
+        reduce_load: float,
+        map_load_lent: float,
+        reduce_load_lent: float,
+        reduces_lent_max: int,
+        maps_lent_max: int,
+    ) -> None:
+        self.map_load = map_load
+        self.reduce_load = reduce_load
+        self.map_load_lent = map_load_lent
+        self.reduce_load_lent = reduce_load_lent
+        self.reduces_lent_max = reduces_lent_max
+        self.maps_lent_max = maps_lent_max
 
 
-class Demands(NamedTuple):
+class Demands:
     """Tasks that wait and may start, or run (N_M and N_R), and how many of them run in borrowed
     slots.
     """
 
-    maps: int
-    reduces: int
-    maps_lent: int = 0
-    reduces_lent: int = 0
+    def __init__(self, maps: int, reduces: int, maps_lent: int = 0, reduces_lent: int = 0) -> None:
+        self.maps = maps
+        self.reduces = reduces
+        self.maps_lent = maps_lent
+        self.reduces_lent = reduces_lent
 
 
 class Fractions(NamedTuple):
@@ -76,7 +87,8 @@ def whole(amount: float) -> int:
     >>> whole(0.29 * 100)
     29
     """
-    return math.floor(amount + _HAIR)
+    amount += _HAIR
+    return int(amount) if amount >= 0 else math.floor(amount)  # at every decision, and no call
 
 
 def targets(
