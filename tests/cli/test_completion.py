@@ -37,7 +37,10 @@ def offered(words, home):
         ("sluice simulate --from-log-format sw", ["swf", "swim"]),
         ("sluice import --format sw", ["swf", "swim"]),
         ("sluice reproduce c", ["capacity", "cura"]),
-        ("sluice reproduce cura --experiment t", ["table-5", "table-6", "table-6-schedules"]),
+        (
+            "sluice reproduce cura --experiment t",
+            ["table-5", "table-6", "table-6-schedules", "thousand-jobs"],
+        ),
         ("sluice reproduce nothing --experiment t", []),
         ("sluice init --kind s", ["stages"]),
         ("sluice compare --schedulers fifo,f", ["fifo,fair"]),

@@ -271,7 +271,7 @@ def test_reconcile_tells_the_nodes_and_attempts_that_exist(bench):
     bench.run(shell("true"), task=1)
     snapshot = bench.engine.reconcile()
 
-    assert [node.node_id for node in snapshot.nodes] == ["n0", "n1"]
+    assert sorted(node.node_id for node in snapshot.nodes) == ["n0", "n1"]
     assert snapshot.attempts == (key,)
 
 

@@ -60,6 +60,7 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "limits": {} if workload.limits is None else _differing(workload.limits, PlanLimits()),
         "classes": [_class(one) for one in workload.classes],
         "capacity": workload.capacity,
+        "capacities": dict(workload.capacities),
         "members": [_member(one) for one in workload.members],
         "settings": _settings(workload),
     }
@@ -212,7 +213,8 @@ def _queue(queue: Queue) -> dict[str, Any]:
 
 def _member(member: Member) -> dict[str, Any]:
     weight = {} if member.weight == 1 else {"weight": member.weight}
-    return {"id": member.member_id, **weight, "demands": list(member.demands)}
+    task = {"task": dict(member.task)} if member.task else {}
+    return {"id": member.member_id, **weight, **task, "demands": list(member.demands)}
 
 
 # --- money ----------------------------------------------------------------------------------------
