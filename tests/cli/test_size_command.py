@@ -52,6 +52,19 @@ def document(*words, code=0, draws=20):
     return json.loads(answer.out, parse_constant=pytest.fail)
 
 
+def test_nodes_without_slots_for_a_task_are_refused(tmp_path):
+    for slots in ("map_slots: 2", "reduce_slots: 1", "cpu: 4"):
+        (tmp_path / "jobs.yaml").write_text(
+            f"version: 1\ncluster: {{nodes: 2, node: {{{slots}}}}}\njobs:\n"
+            "  - {id: a, maps: {tasks: 3, avg_s: 4}, reduces: {tasks: 1, avg_s: 3}}\n"
+        )
+        answer = sluice("size", tmp_path / "jobs.yaml", "--deadline-s", "100")
+
+        assert answer.code == 2, answer
+        assert "job 'a' has" in answer.err, answer
+        assert "slots of the cluster is 0" in answer.err, answer
+
+
 def test_the_document_has_the_fields_of_the_contract(few):
     found = document(few, "--deadline-s", "150", "--vm-type", "medium-4")
     answer = next(point for point in found["curve"] if point["nodes"] == found["nodes"])

@@ -249,15 +249,19 @@ class _Search:
             if shape.containers
             else [(shape.map_slots, (SlotKind.MAP,)), (shape.reduce_slots, (SlotKind.REDUCE,))]
         )
-        least = [
-            work_s(self._jobs(draw), *named) / (slots * question.deadline_s)
-            for draw in range(question.draws)
-            for slots, named in kinds
-            if slots
-        ]
         # Of each draw the kind of slot that needs most, and of these the draw that needs least.
-        needs = [max(least[at : at + len(kinds)]) for at in range(0, len(least), len(kinds))]
-        return max(1, math.ceil(min(needs, default=0.0) - _ROUNDING))
+        needs = [
+            max(
+                (
+                    work_s(self._jobs(draw), *named) / (slots * question.deadline_s)
+                    for slots, named in kinds
+                    if slots
+                ),
+                default=0.0,
+            )
+            for draw in range(question.draws)
+        ]
+        return max(1, math.ceil(min(needs) - _ROUNDING))
 
     def _jobs(self, draw: int) -> tuple[Job, ...]:
         """The jobs of a draw; they are the same for every size."""

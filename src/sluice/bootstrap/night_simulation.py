@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.run_replay import LEAST_S, barrier_s_of
@@ -121,9 +122,13 @@ def work_s(jobs: Iterable[Job], *kinds: SlotKind) -> float:
 def simulated_night(
     jobs: Sequence[Job], cluster: Cluster, tasks: ChosenPolicy, settings: Settings
 ) -> SimulatedNight:
-    """Simulate the jobs on a cluster under a task policy."""
+    """Simulate the jobs on a cluster under a task policy.
+
+    Raises InvalidInput for a job that could never start on such nodes.
+    """
     scheduler = scheduler_for(settings=settings, tasks=tasks)
     kinds = with_slot_kinds(tuple(jobs), cluster, scheduler.policies.tasks)
+    check_slots(kinds, cluster, scheduler, "sluice size")
     world = settings.of(SimulationSettings, tasks.name)
     Simulation(scheduler, cluster, kinds, settings=world, seed=0).run()
     entries = scheduler.state.jobs.values()
