@@ -50,6 +50,7 @@ EVALUATION = Evaluation(
         "table-3.5": 0.45,
         "table-3.4": 2.27,
         "fig-3.9": 0.68,
+        "online": 0.14,
     },
     left_out={
         "fig-3.8": "a drawing of the design of MROrder",

@@ -32,5 +32,11 @@ EVALUATION = Evaluation(
         ),
     },
     seeds=5,
-    minutes={"experiment-1": 2.34},
+    minutes={
+        "experiment-1": 1.5,
+        "experiment-2": 1.59,
+        "sensitivity": 1.59,
+        "settings": 0.29,
+        "random-goals": 1.35,
+    },
 )
