@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from tests.skips import skip
 
 
 @pytest.fixture(scope="module")
@@ -52,5 +53,5 @@ def certificate(tmp_path):
         capture_output=True, check=False,
     )  # fmt: skip
     if made.returncode:
-        pytest.skip("openssl cannot make a certificate")
+        skip("openssl cannot make a certificate here")
     return tuple(map(str, paths))

@@ -129,8 +129,8 @@ class DeadlockBreaker(Decorator):
         if not state.startable or not state.running:
             return inner_s
         if self._wake_s > now_s:
-            # Slots became free since it asked: it looks again when it is woken. To ask anew after
-            # each end of a task would add an instant for each.
+            # Slots became free since it asked: it looks again when it is woken. Another request
+            # after each end of a task would add an instant for each.
             return inner_s
         full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
         at_s = max(full_since_s, self._checked_at_s) + PATIENCE_S
@@ -159,8 +159,8 @@ class DeadlockBreaker(Decorator):
             chosen = self._youngest(held, starved.kind)
             if chosen is not None:
                 self._rescued[starved] = None
-                told = (("case", _NUMBER), ("kind", starved.name), ("waited_s", full_s))
-                yield chosen.key, Reason(ReasonCode.GAVE_WAY, told)
+                numbers = (("case", _NUMBER), ("kind", starved.name), ("waited_s", full_s))
+                yield chosen.key, Reason(ReasonCode.GAVE_WAY, numbers)
 
     def _waiting_reduces(self, state: ClusterState) -> dict[JobEntry, list[Attempt]]:
         """Attempts that hold slots and wait for earlier phases of their job, by job. Nothing has

@@ -1,4 +1,4 @@
-"""Outputs of earlier runs that stepped aside for a new run: folders `.NAME.old-XXXXXXXX`.
+"""Outputs of earlier runs that stepped aside for a new run: folders `.NAME.old-TOKEN`.
 
 Who replaces an output holds a lock on the folder that stepped aside. The lock ends with the
 process, so a folder that can be locked was left by a process that died or was interrupted. Such a

@@ -28,7 +28,7 @@ ANYWHERE: Final = "anywhere"
 _NONE: Final = Reason(ReasonCode.OWN_SLOT)
 _BORROWED: Final = ReasonCode.BORROWED_SLOT
 _new: Final = tuple.__new__
-_LOAD_TOLD_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
+_LOAD_SHOWN_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
 
 
 # No named tuple, which takes ten times as long to make.
@@ -89,7 +89,7 @@ class OwnSlot(Case):
         self._line = line
         self._kind = kind
         self._reasons: dict[Reason, Reason] = {}
-        self._order: Reason | None = None  # of the last start, and what was told then
+        self._order: Reason | None = None  # of the last start, and the reason made of it
         self._reason: Reason = _NONE
 
     def has_slot(self, turn: NodeOffer) -> bool:
@@ -108,8 +108,8 @@ class OwnSlot(Case):
 
     def _worded(self, order: Reason) -> Reason:
         """One object for each reason of the line's: a run holds a million of them."""
-        told = (("case", self.number), ("slot", self._kind.value), ("order", order.text()))
-        reason = self._reasons[order] = Reason(ReasonCode.OWN_SLOT, told)
+        numbers = (("case", self.number), ("slot", self._kind.value), ("order", order.text()))
+        reason = self._reasons[order] = Reason(ReasonCode.OWN_SLOT, numbers)
         return reason
 
 
@@ -136,16 +136,16 @@ class BorrowedSlot(Case):
 
     def _reason(self, turn: NodeOffer) -> Reason:
         slot_kind = self._slot_kind
-        told = (
+        numbers = (
             ("case", self.number),
             ("kind", self._kind_name),
             ("slot", self._slot_name),
-            ("load", _told(turn.load_of(self._kind))),
-            ("other_load", _told(turn.load_of(slot_kind))),
+            ("load", _shown(turn.load_of(self._kind))),
+            ("other_load", _shown(turn.load_of(slot_kind))),
             ("lent", turn.loans.lent_in(slot_kind)),
             ("lendable", turn.lendable(slot_kind)),
         )
-        return _new(Reason, (_BORROWED, told))  # half the price of a call of the class
+        return _new(Reason, (_BORROWED, numbers))  # half the price of a call of the class
 
 
 class AwayFromData(Case):
@@ -163,9 +163,9 @@ class AwayFromData(Case):
         pick = self._line.pick_anywhere(turn.node, _MAP, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("slot", slot_kind.value))
-        return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, told))
+        numbers = (("case", self.number), ("slot", slot_kind.value))
+        return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, numbers))
 
 
-def _told(load: float) -> float:
-    return min(load, _LOAD_TOLD_MAX)
+def _shown(load: float) -> float:
+    return min(load, _LOAD_SHOWN_MAX)

@@ -59,8 +59,8 @@ class ExtraSlot(Case):
         pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("extra", turn.extra_map_slots))
-        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, told))
+        numbers = (("case", self.number), ("extra", turn.extra_map_slots))
+        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.EXTRA_SLOT, numbers))
 
 
 class LentAhead(Case):
@@ -80,8 +80,8 @@ class LentAhead(Case):
         pick = self._line.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
-        return CaseStart(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, told))
+        numbers = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
+        return CaseStart(pick.phase, _REDUCE, Reason(ReasonCode.LENT_AHEAD, numbers))
 
 
 class LentBack(Case):
@@ -100,5 +100,5 @@ class LentBack(Case):
         pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
         if pick is None:
             return None
-        told = (("case", self.number), ("lent", turn.loans.ahead))
-        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, told))
+        numbers = (("case", self.number), ("lent", turn.loans.ahead))
+        return CaseStart(pick.phase, _MAP, Reason(ReasonCode.LENT_BACK, numbers))

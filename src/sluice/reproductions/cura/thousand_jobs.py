@@ -1,6 +1,6 @@
 """The least servers of 1,000 jobs, proven, next to those of the baselines. Source: spec section 8.
 
-The spec's own prototype reserves each job at its arrival, and is told the mix of the pools.
+The spec's own prototype reserves each job at its arrival, in pools whose mix is given.
 """
 
 from __future__ import annotations
