@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -22,11 +23,20 @@ NO_MEMORY = re.compile(r"MemoryError|annot allocate memory|bad_alloc|out of memo
 
 
 class Exit(NamedTuple):
-    """How a leader ended: what `wait4` said, and when, by CLOCK_MONOTONIC."""
+    """How a leader ended: what `wait4` said, and when, by CLOCK_MONOTONIC.
+
+    If the leader waits for another attempt, what it took is what it says itself.
+    """
 
     status: int
-    rusage: resource.struct_rusage
+    cpu_s: float
+    rss_bytes_max: int
     at_s: float
+
+    @classmethod
+    def of(cls, status: int, rusage: resource.struct_rusage, at_s: float) -> Exit:
+        """The exit of a process that was reaped."""
+        return cls(status, rusage.ru_utime + rusage.ru_stime, rusage.ru_maxrss * 1024, at_s)
 
     @property
     def code(self) -> int:
@@ -66,6 +76,8 @@ class Running:
         self.pressed_at_s: float | None = None
         self.result: dict[str, Any] | None = None
         self.failure: dict[str, Any] | None = None
+        self.stays: dict[str, Any] | None = None  # its process may do more, and took this
+        self.host: tuple[str, str | None] | None = None  # the key of the host that forks it
         self.shuffled_after_s: float | None = None
         self.told_at_s = -math.inf
         self.bytes_moved = 0
@@ -136,11 +148,10 @@ class Running:
         counters = dict((self.result or {}).get("counters") or {})
         if self.exit is None:
             return counters
-        rusage = self.exit.rusage
         return counters | {
             "wall_s": self.exit.at_s - self.started_at_s,
-            "cpu_s": rusage.ru_utime + rusage.ru_stime,
-            "rss_bytes_max": rusage.ru_maxrss * 1024,
+            "cpu_s": self.exit.cpu_s,
+            "rss_bytes_max": self.exit.rss_bytes_max,
         }
 
     def verdict(self) -> Ending | None:
@@ -186,3 +197,10 @@ def tail(log: Path) -> str:
     except OSError:
         return ""
     return "\n".join(text.splitlines()[-TAIL_LINES:])
+
+
+def drop_if_empty(log: Path) -> None:
+    """Remove a log in which nothing was written."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size == 0:
+            log.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -9,12 +10,16 @@ import resource
 import sys
 import time
 import traceback
+from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 from sluice.engines.agent import kernel
+from sluice.engines.agent.process_state import Meter, ProcessState
 
 ATTEMPT_MARK = "SLUICE_ATTEMPT"
 NOT_STARTED = 127  # what a shell says of a command that cannot be run
+ORDERS_MAX = 100  # that one process does; what a task leaks is then given back
+SHORT_S = 1.0  # a task that takes longer is worth a process of its own
 
 
 class Command(NamedTuple):
@@ -91,8 +96,9 @@ def become_attempt(
 ) -> NoReturn:
     """Do the work of `order` in this child of a host, report the result, and exit.
 
-    Begins only once announced (a byte through the gate) and handed over to the agent. Raises
-    nothing: what goes wrong is written to the attempt's log and shown by the exit code.
+    As long as each attempt is short and leaves no trace, it takes another order instead. It begins
+    only once announced (a byte through the gate) and handed over to the agent. Raises nothing: what
+    goes wrong is written to the attempt's log and shown by the exit code.
     """
     code = 1
     try:
@@ -103,11 +109,9 @@ def become_attempt(
         while os.getppid() == middle_pid:  # it exits at once; then the agent is the parent
             time.sleep(0.0001)
         kernel.die_with_parent(agent_pid)
-        report_fd = _opened(order["door"])
-        _log_to(order["log"], report_fd)
-        os.environ[ATTEMPT_MARK] = order["id"]
+        report_fd, orders_fd = _opened(order["door"], order["orders"])
         obey(order["limits"])
-        code = _perform(order, report_fd)
+        code = _perform_all(order, report_fd, orders_fd)
     except SystemExit as error:  # the user's code may call sys.exit
         code = _exit_code(error)
     except BaseException:  # noqa: BLE001  # this is the top of a process
@@ -147,13 +151,22 @@ def _log_fd(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
-def _opened(door: str) -> int:
+def _move_log(old: str, new: str) -> None:
+    """Go on with the log of the last task if it is empty: a new file costs more than its task."""
+    if os.fstat(1).st_size == 0:
+        with contextlib.suppress(OSError):  # then there is a new one
+            os.rename(old, new)  # noqa: PTH104  # it may overwrite
+
+
+def _opened(door: str, orders: str) -> tuple[int, int]:
     try:
         report_fd = os.open(door, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        orders_fd = os.open(orders, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:  # the launch was taken back before this process came to be
         os._exit(0)
-    os.set_blocking(report_fd, True)
-    return report_fd
+    for descriptor in (report_fd, orders_fd):
+        os.set_blocking(descriptor, True)
+    return report_fd, orders_fd
 
 
 def _log_to(log: str, report_fd: int) -> None:
@@ -167,8 +180,55 @@ def _log_to(log: str, report_fd: int) -> None:
         os._exit(1)
 
 
-def _perform(order: dict[str, Any], report_fd: int) -> int:
-    work = order["work"]
+def _perform_all(order: dict[str, Any], report_fd: int, orders_fd: int) -> int:
+    """Do an order, and those that come after it. Returns the exit code."""
+    meter, trace = Meter(), None
+    with os.fdopen(orders_fd, "rb") as orders:
+        for number in range(1, ORDERS_MAX + 1):
+            began_at_s = time.monotonic()
+            _log_to(order["log"], report_fd)
+            module = importlib.import_module(order["work"]["module"])
+            trace = trace or Trace(module, order["work"])
+            os.environ[ATTEMPT_MARK] = order["id"]
+            answer, code = _perform(module, order, report_fd)
+            is_short = time.monotonic() < began_at_s + SHORT_S
+            may_stay = code == 0 and is_short and number < ORDERS_MAX and not trace.is_left()
+            _send(report_fd, answer | ({"stays": meter.taken()} if may_stay else {}))
+            if not may_stay:
+                return code
+            line = orders.readline()
+            if not line:
+                break
+            last_log, order = order["log"], json.loads(line)
+            _move_log(last_log, order["log"])
+    return 0
+
+
+class Trace:
+    """What a process and the user's modules in it are before its first task.
+
+    After each task they must be the same, or the next one would find something of it.
+    """
+
+    def __init__(self, module: ModuleType, work: dict[str, Any]) -> None:
+        self._state_of = getattr(module, "user_state", lambda _: None)
+        self._work = work
+        self._modules = self._state_of(work)
+        self._process = None if self._modules is None else ProcessState()
+
+    def is_left(self) -> bool:
+        """Whether something has changed, or that cannot be known."""
+        if self._process is None:
+            return True
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return not self._process.put_back() or self._state_of(self._work) != self._modules
+
+
+def _perform(
+    module: ModuleType, order: dict[str, Any], report_fd: int
+) -> tuple[dict[str, Any], int]:
+    """The answer to an order, and the exit code if it is the last."""
     place = {
         "attempt_id": order["id"],
         "node_id": order["node_id"],
@@ -177,25 +237,25 @@ def _perform(order: dict[str, Any], report_fd: int) -> int:
         "progress_fd": report_fd,
     }
     try:
-        answer = {"result": importlib.import_module(work["module"]).perform(work, place)}
-        code = 0
+        return {"result": module.perform(order["work"], place)}, 0
     except Exception as error:
         blames = getattr(error, "blames", None)  # a failure that explains itself: WorkFailed
         if blames is None:
             raise
-        answer = {
-            "failure": {
-                "message": str(error),
-                "blames": [list(one) for one in blames],
-                "is_permanent": getattr(error, "is_permanent", False),
-                "is_node_fault": getattr(error, "is_node_fault", False),
-                "cause": getattr(error, "cause", ""),
-            }
+        failure = {
+            "message": str(error),
+            "blames": [list(one) for one in blames],
+            "is_permanent": getattr(error, "is_permanent", False),
+            "is_node_fault": getattr(error, "is_node_fault", False),
+            "cause": getattr(error, "cause", ""),
         }
-        code = 1
-    with os.fdopen(report_fd, "wb") as reports:
-        reports.write(b"\n" + json.dumps(answer).encode() + b"\n")
-    return code
+        return {"failure": failure}, 1
+
+
+def _send(report_fd: int, answer: dict[str, Any]) -> None:
+    line = b"\n" + json.dumps(answer).encode() + b"\n"
+    while line:
+        line = line[os.write(report_fd, line) :]
 
 
 def _leave(code: int) -> NoReturn:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,6 +149,20 @@ def children() -> set[int]:
     except FileNotFoundError:  # a kernel built without that list
         found = (process(pid) for pid in all_pids())
         return {child.pid for child in found if child is not None and child.parent == me}
+
+
+def end_children(groups: Iterable[int], give_up_at_s: float) -> None:
+    """Kill these process groups, then every child until none is left, and reap them."""
+    for pid in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+    while (pids := children()) and time.monotonic() < give_up_at_s:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still theirs
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.001)
 
 
 def is_child(pid: int) -> bool:

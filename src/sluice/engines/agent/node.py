@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sluice.engines.agent import child, kernel, reports
-from sluice.engines.agent.attempts import Ending, Exit, Running
+from sluice.engines.agent.attempts import Ending, Exit, Running, drop_if_empty
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, host_failure, start_host, superfluous
 from sluice.engines.agent.orphans import owners
 from sluice.engines.agent.poller import Poller
 from sluice.engines.agent.signals import Signals
+from sluice.engines.agent.workers import Workers, open_talk, orders_of, unlink_talk
 
 WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
@@ -41,6 +42,7 @@ class NodeAgent:
         self._hosts: dict[HostKey, Host] = {}
         self._hosts_by_pid: dict[int, Host] = {}
         self._hosts_started = 0
+        self._workers = Workers()
         self._is_stopping = False
         self._beat_every_s = math.inf  # until the engine asks for heartbeats
         self._beat_at_s = math.inf
@@ -73,7 +75,7 @@ class NodeAgent:
 
     def _wait_s(self) -> float | None:
         due = [attempt.next_at_s for attempt in self._attempts.values()]
-        due.append(self._beat_at_s)
+        due += [self._beat_at_s, self._workers.next_at_s]
         due += [host.used_at_s + IDLE_S for host in self._hosts.values() if not host.waiting]
         first_at_s = min(due, default=math.inf)
         return None if first_at_s == math.inf else max(0.0, first_at_s - time.monotonic())
@@ -88,6 +90,8 @@ class NodeAgent:
                 self._act_on_time(attempt, now_s)
         for host in superfluous(list(self._hosts.values()), now_s):
             self._dismiss(host)
+        for worker in self._workers.overdue(now_s):
+            self._board.close(worker.talk)  # it sees that, and ends
 
     def _act_on_time(self, attempt: Running, now_s: float) -> None:
         if attempt.exit is not None or attempt.ending is not None:
@@ -128,6 +132,8 @@ class NodeAgent:
 
     def _kill(self, attempt_id: str, reason: str) -> None:
         self._reap()  # an attempt that has just ended well was not killed
+        if (attempt := self._attempts.get(attempt_id)) is not None and attempt.reports is not None:
+            self._hear(attempt)
         attempt = self._attempts.get(attempt_id)
         if attempt is not None and attempt.exit is None and attempt.ending is None:
             self._end(attempt, Ending("killed", reason))
@@ -158,9 +164,8 @@ class NodeAgent:
     def _forget(self, attempt_id: str) -> None:
         """Drop an attempt of which no process could be started."""
         attempt = self._attempts.pop(attempt_id, None)
-        if attempt is not None and attempt.reports is not None:
-            self._board.close(attempt.reports)
-            self._door(attempt).unlink(missing_ok=True)
+        if attempt is not None:
+            self._hear_no_more(attempt)
 
     def _start(self, command: dict[str, Any]) -> None:
         attempt = Running(command, self._scratch / "log" / f"{command['id']}.log")
@@ -177,16 +182,19 @@ class NodeAgent:
 
     def _start_in_host(self, attempt: Running, order: dict[str, Any]) -> None:
         work = order["work"] = {"module": WORK_MODULE} | order["work"]
-        host = self._host((work["module"], work.get("host")), work)
+        attempt.host = (work["module"], work.get("host"))
+        order |= {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
+        worker = self._workers.take(attempt, attempt.host)
+        host = self._host(attempt.host, work) if worker is None else None
         door = self._door(attempt)
-        with contextlib.suppress(FileNotFoundError):
-            door.unlink()
-        os.mkfifo(door, 0o600)
-        attempt.reports = Channel(os.open(door, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), None)
-        self._board.watch(attempt.reports, lambda: self._hear(attempt))
+        attempt.reports = open_talk(door) if worker is None else worker.talk
         self._attempts[attempt.attempt_id] = attempt
-        place = {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
-        host.fork_attempt(attempt, order | place | {"door": str(door)})
+        self._board.watch(attempt.reports, lambda: self._hear(attempt))
+        if host is not None:
+            host.fork_attempt(attempt, order | {"door": str(door), "orders": str(orders_of(door))})
+        elif worker is not None:
+            worker.talk.send(order)
+            self._begun(attempt, worker.pid, time.monotonic())
 
     def _door(self, attempt: Running) -> Path:
         return self._scratch / "door" / attempt.attempt_id
@@ -233,9 +241,7 @@ class NodeAgent:
             del self._hosts[host.key]
         for attempt in host.waiting.values():
             self._close(attempt, host_failure(host, exit_))
-        with contextlib.suppress(OSError):
-            if host.log.stat().st_size == 0:
-                host.log.unlink()
+        drop_if_empty(host.log)
 
     # --- the life of an attempt -------------------------------------------------------------------
 
@@ -253,10 +259,31 @@ class NodeAgent:
             message = parsed(line)
             attempt.result = message.get("result", attempt.result)
             attempt.failure = message.get("failure", attempt.failure)
+            attempt.stays = message.get("stays", attempt.stays)
             if "fraction" in message:
                 self._report_progress(attempt, message)
         if attempt.reports.is_at_end:
             self._board.close(attempt.reports)
+        elif attempt.stays is not None and attempt.exit is None:
+            self._rest(attempt, attempt.stays)
+
+    def _rest(self, attempt: Running, took: dict[str, Any]) -> None:
+        """Its process has done the task, and waits for another, or is to end."""
+        if attempt.pid is None:
+            self._hear_hosts()  # it was announced before it began
+        assert attempt.pid is not None
+        assert attempt.reports is not None
+        assert attempt.host is not None
+        attempt.stays = None
+        unlink_talk(self._door(attempt))
+        if attempt.ending is not None or self._is_stopping or self._strays():
+            self._board.close(attempt.reports)  # so it ends; it is reaped, and all is complete
+            return
+        del self._by_pid[attempt.pid]
+        attempt.exit = Exit(0, took["cpu_s"], took["rss_bytes_max"], time.monotonic())
+        self._board.mute(attempt.reports)
+        self._workers.add(attempt, attempt.host)
+        self._report_end(attempt, attempt.verdict())
 
     def _report_progress(self, attempt: Running, message: dict[str, Any]) -> None:
         shuffled_after_s = message.get("shuffled_at_s")
@@ -305,10 +332,15 @@ class NodeAgent:
             attempt.signal(signal.SIGKILL)
             attempt.kill_at_s = at_s
         _, status, rusage = os.wait4(pid, 0)
+        exit_ = Exit.of(status, rusage, at_s)
+        worker = self._workers.gone(pid)
         if attempt is not None:
-            attempt.exit = Exit(status, rusage, at_s)
+            attempt.exit = exit_
         elif pid in self._hosts_by_pid:
-            self._host_ended(self._hosts_by_pid.pop(pid), Exit(status, rusage, at_s))
+            self._host_ended(self._hosts_by_pid.pop(pid), exit_)
+        elif worker is not None:
+            self._board.close(worker.talk)
+            drop_if_empty(worker.log)
 
     def _settle(self) -> None:
         """Report each ended attempt whose processes are gone; kill what is left of the others."""
@@ -335,6 +367,7 @@ class NodeAgent:
 
     def _strays(self) -> list[kernel.Process]:
         pids = kernel.children() - self._by_pid.keys() - self._hosts_by_pid.keys()
+        pids -= self._workers.pids
         if pids:
             self._hear_hosts()  # a child not yet announced is no stray
         found = (kernel.process(pid) for pid in pids - self._by_pid.keys())
@@ -343,30 +376,25 @@ class NodeAgent:
     # --- the end ----------------------------------------------------------------------------------
 
     def _close(self, attempt: Running, failure: Ending | None) -> None:
-        """Report the end of an attempt, and forget it."""
-        del self._attempts[attempt.attempt_id]
+        """Report the end of an attempt whose process is gone, and forget both."""
+        self._hear_no_more(attempt)
+        self._report_end(attempt, failure)
+        drop_if_empty(attempt.log)
+
+    def _hear_no_more(self, attempt: Running) -> None:
         if attempt.reports is not None:
             self._board.close(attempt.reports)
-            self._door(attempt).unlink(missing_ok=True)
+            unlink_talk(self._door(attempt))
+
+    def _report_end(self, attempt: Running, failure: Ending | None) -> None:
+        del self._attempts[attempt.attempt_id]
         report = reports.failed(attempt, failure) if failure else reports.finished(attempt)
         self._engine.send(report)
-        with contextlib.suppress(OSError):
-            if attempt.log.stat().st_size == 0:
-                attempt.log.unlink()
 
     def _end_all(self) -> None:
         """End every descendant: being the subreaper, the agent sees each as its child in time."""
         give_up_at_s = time.monotonic() + PATIENCE_S
-        for pid in (*self._by_pid, *self._hosts_by_pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-        while (pids := kernel.children()) and time.monotonic() < give_up_at_s:
-            for pid in pids:
-                os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still theirs
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            time.sleep(0.001)
+        kernel.end_children((*self._by_pid, *self._hosts_by_pid, *self._workers.pids), give_up_at_s)
         while self._engine.has_unsent and time.monotonic() < give_up_at_s:
             self._engine.flush()
             time.sleep(0.001)

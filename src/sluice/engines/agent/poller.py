@@ -38,10 +38,13 @@ class Poller:
         self._full: set[int] = set()  # descriptors that are watched for room to write
 
     def watch(self, channel: Pollable, act: Callable[[], None]) -> None:
-        """Have `act` called whenever lines may have arrived, and unsent messages sent on."""
+        """Have `act` called whenever lines may have arrived, and unsent messages sent on.
+
+        A channel that was muted may be watched again.
+        """
         assert channel.read_fd is not None
         self.watch_fd(channel.read_fd, act)
-        if channel.write_fd is not None:
+        if channel.write_fd is not None and channel not in self._writers:
             self._writers.append(channel)
 
     def watch_fd(self, descriptor: int, act: Callable[[], None]) -> None:
@@ -49,7 +52,7 @@ class Poller:
         self._selector.register(descriptor, selectors.EVENT_READ, act)
 
     def mute(self, channel: Pollable) -> None:
-        """Call back no more for a channel that is at its end."""
+        """Call back no more for a channel, such as one at its end."""
         self._unwatch(channel.read_fd)
 
     def close(self, channel: Pollable) -> None:

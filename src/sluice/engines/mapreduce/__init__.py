@@ -22,9 +22,10 @@ from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFai
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.user_errors import cause_of, summary, user_traceback
+from sluice.engines.mapreduce.user_state import State, modules_state
 from sluice.engines.mapreduce.verified_code import load_verified
 
-__all__ = ["WorkFailed", "perform", "preload"]
+__all__ = ["WorkFailed", "perform", "preload", "user_state"]
 
 FREE_BYTES_MIN = 1 << 20  # a disk with less is full
 
@@ -50,6 +51,20 @@ def preload(work: Mapping[str, Any]) -> None:
         # A change of the module is reported by each attempt, not by the interpreter's end.
         with contextlib.redirect_stdout(sys.stderr), contextlib.suppress(PermanentFailure):
             load_verified(order)
+
+
+def user_state(work: Mapping[str, Any]) -> State | None:
+    """What the user's modules hold in this process, to be compared by `==`.
+
+    None if it cannot be known, or the process can do no other task: only functions can be told from
+    what they leave behind.
+    """
+    if work["step"]["style"] != "functions":
+        return None
+    try:
+        return modules_state(_on_this_node(TaskSpec.from_json(work)).folder)
+    except WorkFailed:
+        return None
 
 
 def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:

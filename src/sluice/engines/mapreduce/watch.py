@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import Popen
@@ -21,6 +22,8 @@ from sluice.engines.mapreduce.errors import WorkFailed
 
 LOOK_EVERY_S = 0.1
 TELL_EVERY_LOOKS = 4
+IDLE_LOOKS_MAX = 30
+THREAD_NAME = "sluice-watch"
 
 
 class Watch:
@@ -36,21 +39,18 @@ class Watch:
         self._moved: dict[int, int] = {}
         self._progress: Callable[[], float] | None = None
         self._told = (-1.0, -1)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._looks = 0
         self.moved_bytes = 0  # by this process
         self.fraction = 0.0
         self.broken: str | None = None
 
     def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        """Be looked at from now on."""
+        _LOOKER.add(self)
 
     def stop(self) -> None:
-        """End the thread, and wait for it."""
-        self._ended.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        """Be looked at no more, not even by a look that has begun."""
+        _LOOKER.drop(self)
 
     def add_file(self, path: Path) -> None:
         """Count a file outside the attempt's own folder too."""
@@ -91,16 +91,15 @@ class Watch:
         self.check()
         self.fraction = 1.0
 
-    def _look_on(self) -> None:
-        looks = 0
-        while not self._ended.wait(LOOK_EVERY_S):
-            looks += 1
-            self._measure()
-            for check in self._checks:
-                found = check()  # also when the attempt has failed: it may end more processes
-                self.broken = self.broken or found
-            if looks % TELL_EVERY_LOOKS == 0:
-                self._report()
+    def look(self) -> None:
+        """Measure, check, and report now and then; called by the thread."""
+        self._looks += 1
+        self._measure()
+        for check in self._checks:
+            found = check()  # also when the attempt has failed: it may end more processes
+            self.broken = self.broken or found
+        if self._looks % TELL_EVERY_LOOKS == 0:
+            self._report()
 
     def _measure(self) -> None:
         if self._limit is None or self.broken is not None:
@@ -132,6 +131,47 @@ class Watch:
             os.write(self._fd, line.encode())
         except OSError:
             self._fd = None  # the agent has closed its end; the work goes on
+
+
+class _Looker:
+    """The thread that looks at the watches of this process.
+
+    It goes on for a while without any, for starting a thread costs a short task a tenth of its
+    time. The attempt after the next one finds it there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watches: list[Watch] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, watch: Watch) -> None:
+        with self._lock:
+            self._watches.append(watch)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
+                self._thread.start()
+
+    def drop(self, watch: Watch) -> None:
+        with self._lock:
+            if watch in self._watches:
+                self._watches.remove(watch)
+
+    def _run(self) -> None:
+        idle_looks = 0
+        while True:
+            time.sleep(LOOK_EVERY_S)
+            with self._lock:
+                idle_looks = 0 if self._watches else idle_looks + 1
+                if idle_looks > IDLE_LOOKS_MAX:
+                    self._thread = None
+                    return
+                for watch in self._watches:
+                    watch.look()
+
+
+_LOOKER = _Looker()
+os.register_at_fork(after_in_child=_LOOKER.__init__)  # type: ignore[misc]
 
 
 def _size_bytes(path: Path) -> int:
