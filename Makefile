@@ -90,7 +90,7 @@ clean:                    ## remove everything that the other targets made
 
 # What users get: a wheel, its hot modules compiled (half a minute, after each change of a source).
 # Gates and tests put the sources before it, so that they never speak about yesterday's build.
-.venv/.sluice: $(shell find src -name '*.py') $(wildcard examples/jobs/*.py examples/swim/*) \
+.venv/.sluice: $(shell find src -name '*.py' -o -name '*.c') $(wildcard examples/jobs/*.py examples/swim/*) \
 		examples/standard_library.yaml hatch_build.py pyproject.toml README.md | .venv/.python
 	@echo "Building Sluice."
 	@$(PIP) install --no-deps --no-build-isolation --force-reinstall .

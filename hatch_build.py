@@ -89,6 +89,9 @@ COMPILED = (
 )
 
 
+# Written in C, for no Python can run between a vfork and the start of a program.
+IN_C = ("sluice/engines/agent/vfork.c",)
+
 # The files of `sluice demo`, which a checkout has among its examples.
 DEMO_FILES = (
     "standard_library.yaml",
@@ -133,7 +136,7 @@ def compiled_into(folder: Path, source: Path) -> dict[str, str]:
     Raises whatever mypyc or the C compiler stopped at.
     """
     from mypyc.build import mypycify
-    from setuptools import Distribution
+    from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
     output, copy = folder / "lib", folder / "src"
@@ -150,6 +153,9 @@ def compiled_into(folder: Path, source: Path) -> dict[str, str]:
             target_dir=str(folder / "c"),
             verbose=False,
         )
+        extensions += [
+            Extension(name.removesuffix(".c").replace("/", "."), [name]) for name in IN_C
+        ]
         command = build_ext(Distribution({"name": "sluice", "ext_modules": extensions}))
         command.build_lib, command.build_temp = str(output), str(folder / "temp")
         command.ensure_finalized()

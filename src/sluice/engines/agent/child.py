@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,6 +21,23 @@ ATTEMPT_MARK = "SLUICE_ATTEMPT"
 NOT_STARTED = 127  # what a shell says of a command that cannot be run
 ORDERS_MAX = 100  # that one process does; what a task leaks is then given back
 SHORT_S = 1.0  # a task that takes longer is worth a process of its own
+
+
+Spawn = Callable[
+    [bytes, list[bytes], list[bytes], bytes | None, int, list[tuple[int, int]]], tuple[int, int]
+]
+
+
+def _compiled() -> Spawn | None:
+    """What starts a command without a fork, in a package that was compiled."""
+    try:
+        from sluice.engines.agent import vfork
+    except ImportError:
+        return None
+    return vfork.spawn
+
+
+spawn = _compiled()
 
 
 class Command(NamedTuple):
@@ -56,19 +74,32 @@ def command(order: dict[str, Any], env: dict[bytes, bytes]) -> Command:
 
 
 def start_command(what: Command, log: str) -> int:
-    """Fork a child that becomes the command; returns its process id.
+    """Start a child that is the command; returns its process id.
 
     What cannot be run exits with 127. Raises OSError where there is no room for a process.
     """
     log_fd = _log_fd(log)
-    agent_pid = os.getpid()
     try:
-        pid = os.fork()
-        if pid == 0:
-            _become_command(what, log_fd, agent_pid)
-        return pid
+        return _forked(what, log_fd) if spawn is None else _spawned(what, log_fd)
     finally:
         os.close(log_fd)
+
+
+def _spawned(what: Command, log_fd: int) -> int:
+    assert spawn is not None
+    env = [name + b"=" + text for name, text in what.env.items()]
+    pid, error = spawn(what.path, what.argv, env, what.cwd, log_fd, _kept(what.limits))
+    if error:
+        _say_cannot_run(what, os.strerror(error), log_fd)
+    return pid
+
+
+def _forked(what: Command, log_fd: int) -> int:
+    agent_pid = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become_command(what, log_fd, agent_pid)
+    return pid
 
 
 def log_to(path: str) -> None:
@@ -81,6 +112,13 @@ def log_to(path: str) -> None:
 
 def obey(limits: dict[str, Any]) -> None:
     """Put the limits in force that the kernel can keep; the agent keeps those of time."""
+    for number, most in _kept(limits):
+        resource.setrlimit(number, (most, most))
+
+
+def _kept(limits: dict[str, Any]) -> list[tuple[int, int]]:
+    """The limits of the kernel, by the number of the resource."""
+    kept = []
     for number, name in (
         (resource.RLIMIT_FSIZE, "output_bytes"),
         (resource.RLIMIT_AS, "memory_bytes"),
@@ -88,7 +126,8 @@ def obey(limits: dict[str, Any]) -> None:
         if limits.get(name) is not None:
             hard = resource.getrlimit(number)[1]
             most = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
-            resource.setrlimit(number, (most, most))
+            kept.append((number, most))
+    return kept
 
 
 def become_attempt(
@@ -131,10 +170,17 @@ def _become_command(what: Command, log_fd: int, agent_pid: int) -> NoReturn:
             os.chdir(what.cwd)
         obey(what.limits)
         os.execve(what.path, what.argv, what.env)  # noqa: S606  # no shell, on purpose
-    except (OSError, ValueError) as error:
-        os.write(2, f"sluice: cannot run {what.argv[0]!r}: {error}\n".encode(errors="replace"))
+    except OSError as error:
+        _say_cannot_run(what, str(error.strerror), 2)
+    except ValueError as error:
+        _say_cannot_run(what, str(error), 2)
     finally:
         os._exit(NOT_STARTED)
+
+
+def _say_cannot_run(what: Command, why: str, fd: int) -> None:
+    program = os.fsdecode(what.argv[0])
+    os.write(fd, f"sluice: cannot run {program!r}: {why}\n".encode(errors="replace"))
 
 
 def _found(name: bytes, env: dict[bytes, bytes]) -> bytes:

@@ -32,6 +32,7 @@ ENTRIES_MAX = 2000  # to look at after each task; a module with more costs more 
 OWN_NAME = "sluice_user_"
 INSTALLED = ("/site-packages/", "/dist-packages/")
 
+Value = Any  # an object of the user's, of any type
 State = list[Any]
 
 _VALUES = (int, float, complex, str, bytes, type(None))
@@ -109,7 +110,7 @@ def _names_of_users(folder: str, _: int) -> list[str]:
     return [name for name, module in modules if _is_users(name, module, folder)]
 
 
-def _is_users(name: str, module: Any, folder: str) -> bool:  # noqa: ANN401  # modules may be any object
+def _is_users(name: str, module: Value, folder: str) -> bool:
     if name.startswith(OWN_NAME):
         return True
     file = getattr(module, "__file__", None)
@@ -129,7 +130,7 @@ class _Look:
         self._seen: dict[int, Any] = {}
         self._modules: set[str] = set()
 
-    def module(self, name: str, module: Any) -> None:  # noqa: ANN401
+    def module(self, name: str, module: Value) -> None:
         self._modules.add(name)
         self.entries.append(name)
         self._names(vars(module) if isinstance(module, ModuleType) else {}, _NO_STATE)
@@ -140,7 +141,7 @@ class _Look:
                 self.entries.append(name)
                 self._value(value)
 
-    def _value(self, value: Any) -> None:  # noqa: ANN401
+    def _value(self, value: Value) -> None:
         kind = type(value)
         if kind in _VALUES or kind is bool:
             self.entries.append((kind, value))
@@ -153,7 +154,7 @@ class _Look:
         self._seen[id(value)] = value
         self._inside(value, kind)
 
-    def _inside(self, value: Any, kind: type) -> None:  # noqa: ANN401
+    def _inside(self, value: Value, kind: type) -> None:
         if kind in _SEQUENCES or kind in _SETS:
             self._each(value)
         elif kind in _DICTS:
@@ -179,7 +180,7 @@ class _Look:
     def _is_own(self, owner: type) -> bool:
         return owner.__module__ in self._modules or owner.__module__.startswith(OWN_NAME)
 
-    def _is_callable(self, value: Any) -> bool:  # noqa: ANN401
+    def _is_callable(self, value: Value) -> bool:
         """Look into a function or a wrapper of one; False if it is none."""
         parts: list[Any]
         match value:
@@ -206,7 +207,7 @@ class _Look:
             self._value(part)
         return True
 
-    def _plain_object(self, value: Any, kind: type) -> None:  # noqa: ANN401
+    def _plain_object(self, value: Value, kind: type) -> None:
         """An object of the user's own class that holds attributes and nothing else."""
         bases = [base for base in kind.__mro__ if base is not object]
         if not all(self._is_own(base) and "__slots__" not in vars(base) for base in bases):
@@ -220,7 +221,7 @@ class _Same:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:  # noqa: ANN401
+    def __init__(self, value: Value) -> None:
         self._value = value
 
     def __eq__(self, other: object) -> bool:
@@ -229,12 +230,12 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _content(cell: Any) -> Any:  # noqa: ANN401
+def _content(cell: Value) -> Value:
     try:
         return cell.cell_contents
     except ValueError:  # it is empty
         return None
 
 
-def _is_constant(value: Any, kind: type) -> bool:  # noqa: ANN401
+def _is_constant(value: Value, kind: type) -> bool:
     return isinstance(value, _CONSTANTS) or kind.__module__ in _CONSTANT_MODULES
