@@ -184,7 +184,7 @@ class NodeAgent:
         work = order["work"] = {"module": WORK_MODULE} | order["work"]
         attempt.host = (work["module"], work.get("host"))
         order |= {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
-        worker = self._workers.take(attempt, attempt.host)
+        worker = self._workers.take(attempt, attempt.host) if attempt.host in self._hosts else None
         host = self._host(attempt.host, work) if worker is None else None
         door = self._door(attempt)
         attempt.reports = open_talk(door) if worker is None else worker.talk

@@ -76,7 +76,7 @@ def _is_alone() -> bool:
     """Whether this process has no child, and no thread but the main one and our own."""
     threads = threading.enumerate()
     others = [one for one in threads[1:] if not one.name.startswith(OWN_THREAD)]
-    if others or os.stat("/proc/self/task").st_nlink != 2 + len(threads):  # noqa: PTH116
+    if others or Path("/proc/self/task").stat().st_nlink != 2 + len(threads):
         return False
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

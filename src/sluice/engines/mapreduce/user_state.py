@@ -227,7 +227,8 @@ class _Same:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and self._value is other._value
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return id(self._value)
 
 
 def _content(cell: Value) -> Value:

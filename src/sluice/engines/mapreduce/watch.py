@@ -141,6 +141,10 @@ class _Looker:
     """
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, as a forked child has to: the thread is not in it."""
         self._lock = threading.Lock()
         self._watches: list[Watch] = []
         self._thread: threading.Thread | None = None
@@ -171,7 +175,7 @@ class _Looker:
 
 
 _LOOKER = _Looker()
-os.register_at_fork(after_in_child=_LOOKER.__init__)  # type: ignore[misc]
+os.register_at_fork(after_in_child=_LOOKER.forget)
 
 
 def _size_bytes(path: Path) -> int:
