@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import sluice
+from sluice import cli
 from sluice.engines.agent import kernel
 
 SOURCE = Path(sluice.__path__[0]).parent
@@ -190,13 +191,23 @@ def serve(number, parent_pid):
 
 
 def import_sluice():
-    """Import what commands import, but for what most of them do not need."""
+    """Import and build what commands share, but for what most of them do not need."""
     for module in pkgutil.walk_packages(sluice.__path__, "sluice."):
         parts = module.name.split(".")
         if not module.name.startswith(NOT_IMPORTED) and not {"__main__", "migrations"} & {*parts}:
             importlib.import_module(module.name)
-    for name in ("rich.columns", "rich.panel", "rich.table", "sqlalchemy.dialects.sqlite"):
+    for name in (
+        "rich.columns",
+        "rich.panel",
+        "rich.table",
+        "sqlalchemy.dialects.sqlite",
+        "alembic.context",
+    ):
         importlib.import_module(name)
+    from sluice.bootstrap import policy_classes
+
+    cli._command()
+    policy_classes.offered()
 
 
 def outcome(request, streams, base):
