@@ -36,7 +36,7 @@ from sluice.engines.agent import kernel
 
 SOURCE = Path(sluice.__path__[0]).parent
 HOUSE = Path(__file__).resolve().parent.parent
-MODULES = ("sluice", "tests.live.dying_at")  # what is started warm
+MODULES = ("sluice", "tests.live.dying_at", "tests.store.profile_lives")  # what is started warm
 # Parts that few commands need.
 NOT_IMPORTED = ("sluice.reproductions", "sluice.engines.ray")
 _MESSAGE_MAX = 1 << 20
