@@ -11,11 +11,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 
 HOUSE = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -69,10 +69,10 @@ def printed_by(words: str, checkout: Path, home: Path) -> str:
     """What `sluice WORDS` prints on stdout, run in a checkout."""
     plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "SLUICE_HOME": str(home)}
     command = [sys.executable, "-m", "sluice", *shlex.split(words)]
-    answer = subprocess.run(
+    answer = warm_start.run(
         command, cwd=checkout, env=os.environ | plain, capture_output=True, check=False, text=True
     )
-    return answer.stdout
+    return str(answer.stdout)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(HOUSE)))

@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 
 import sluice
 from sluice.model.errors import InvalidInput
@@ -18,7 +18,7 @@ SPARK = LOGS / "spark/local-1430917381534"
 def explained(*words, cwd, home):
     environment = {**os.environ, "SLUICE_HOME": str(home)}
     command = [sys.executable, "-m", "sluice", *words]
-    return subprocess.run(
+    return warm_start.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
 

@@ -11,6 +11,7 @@ from tests.runs import map_reduce, totals
 import sluice
 from sluice import bootstrap
 from sluice.api.sources import settings_of
+from sluice.bootstrap import policy_classes
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import general_settings, resolved_settings
 from sluice.core.rules import FAILURES_MAX, Rules
@@ -116,11 +117,7 @@ def their_package(monkeypatch):
         metadata.EntryPoint(f"tasks.{name}", f"their_package:{kind}", "sluice.policies")
         for name, kind in (("theirs", "Theirs"), ("tuned", "Tuned"), ("fair", "Theirs"))
     ]
-    monkeypatch.setattr(
-        metadata,
-        "entry_points",
-        lambda *, group: metadata.EntryPoints(offered).select(group=group),
-    )
+    monkeypatch.setattr(policy_classes, "offered", lambda: metadata.EntryPoints(offered))
 
 
 @pytest.mark.usefixtures("their_package")

@@ -2,11 +2,12 @@
 
 import io
 import os
-import subprocess
 import sys
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from typing import NamedTuple
 from unittest import mock
+
+from tests import warm_start
 
 from sluice.cli import main
 
@@ -69,7 +70,7 @@ def sluice_process(*words, flags=(), env=None, unset=(), **options):
     """Run `python FLAGS -m sluice WORDS` as a process of its own. unset: variables to remove."""
     around = os.environ | PLAIN | (env or {})
     command = [sys.executable, *flags, "-m", "sluice", *map(str, words)]
-    done = subprocess.run(
+    done = warm_start.run(
         command,
         env={name: value for name, value in around.items() if name not in unset},
         capture_output=True,

@@ -9,11 +9,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 from tests.test_documents import COMMAND, HOUSE, blocks
 
 PAGES = HOUSE / "docs" / "journeys"
@@ -44,7 +44,7 @@ class Walk:
     def run(self, words, *more, code=0):
         """What a command prints."""
         home = {"SLUICE_HOME": str(self._checkout.parent / "home"), "COLUMNS": "80"}
-        answer = subprocess.run(
+        answer = warm_start.run(
             [sys.executable, "-m", "sluice", *shlex.split(words), *more],
             cwd=self._checkout, env=os.environ | home, capture_output=True, check=False, text=True,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.live.command_line import PATIENCE_S, marked
 
-LIFE_S_MAX = 2.5
+LIFE_S_MAX = 1.5
 STRIKES_MAX = 20  # sightings of a victim before it is struck
 INTERRUPTED = 130
 # How often a life does them, so that any of the times may be the last.

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests import warm_start
+
 import sluice
 
 PATIENCE_S = 120.0
@@ -43,15 +45,15 @@ class Place:
             data = content if isinstance(content, bytes) else content.encode()
             (folder / f"file-{number}").write_bytes(data)
 
-    def started(self, *words, killed_at=None, before=(), cwd=None, stdin=None):
+    def started(self, *words, killed_at=None, before=(), cwd=None, stdin=None, is_warm=True):
         """`sluice WORDS` as a process.
 
         killed_at: (audit event, how many), as in `dying_at`.  before: words of another command.
-        cwd: instead of the folder.  stdin: a file open for reading.
+        cwd: instead of the folder.  stdin: a file open for reading.  is_warm: as `warm_start` says.
         """
         program = ["-m", "sluice"] if killed_at is None else ["-m", "tests.live.dying_at"]
         moment = () if killed_at is None else map(str, killed_at)
-        process = subprocess.Popen(
+        process = (warm_start.Popen if is_warm else subprocess.Popen)(
             [*before, sys.executable, *program, *moment, *words],
             cwd=cwd or self.folder,
             env=environment(self.home),

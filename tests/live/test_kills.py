@@ -1,17 +1,20 @@
 """`kill -9` at any moment of a live run: nothing is lost or done twice, and the end is the same.
 
-Ten seeds of ten kills and more each; a seed that fails is repeated by the command that it prints.
+Ten seeds of ten kills and more each (of four in a run that is not thorough); a seed that fails is
+repeated by the command that it prints.
 """
 
 import random
 
 import pytest
+from tests.effort import IS_THOROUGH
 from tests.live.chaos import Chaos
 from tests.live.command_line import Place
 from tests.live.four_jobs import JOBS, overlaps, write_four_jobs
 from tests.live.recorded_lives import lives_of
 from tests.skips import required
 
+KILLS = 10 if IS_THOROUGH else 4  # for each seed
 KILLS_MAX_PER_RUN = 6
 # Of the driver of the third job alone: the record of the run and its copy in the staging folder,
 # the journal and its head, four part files, the output.
@@ -70,16 +73,16 @@ def killed_runs(folder, jobs, seed, kills):
 
 
 def check_seed(request, folder, undisturbed, seed):
-    """All that is claimed, for one seed and ten kills."""
+    """All that is claimed, for one seed."""
     # pytest shows what was printed only where the test fails.
     print(f"to repeat: python -m pytest '{request.node.nodeid}'")  # noqa: T201  # as said above
-    for chaos in killed_runs(folder, undisturbed.jobs, seed, kills=10):
+    for chaos in killed_runs(folder, undisturbed.jobs, seed, KILLS):
         check_the_end(chaos, undisturbed)
         check_nothing_changes(chaos.place)
 
 
 @pytest.mark.slow
-def test_ten_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, tmp_path_factory):
+def test_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, tmp_path_factory):
     """Without mrjob, which takes long to load."""
     undisturbed = Undisturbed(tmp_path_factory.mktemp("undisturbed"), JOBS[:3])
     check_seed(request, tmp_path, undisturbed, seed=20_011)
@@ -107,7 +110,5 @@ def four_undisturbed(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_kills_lose_nothing_and_do_nothing_twice(
-    request, tmp_path, four_undisturbed, seed
-):
+def test_many_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, four_undisturbed, seed):
     check_seed(request, tmp_path, four_undisturbed, seed=seed)

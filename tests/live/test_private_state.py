@@ -110,7 +110,7 @@ def test_values_of_the_environment_are_kept_nowhere(place):
     waiting_job(place, env={"TOKEN": VALUE}, input=["in"])
     script = (place.folder / "wait.py").read_text()
     (place.folder / "wait.py").write_text(script + "    yield 'length', len(os.environ['TOKEN'])\n")
-    process = place.started("run", str(place.file), "--json")
+    process = place.started("run", str(place.file), "--json", is_warm=False)
     awaited(lambda: len(list(place.home.glob("runs/*/scratch/*/door/*"))) == 2, "two maps")
     pids = [process.pid, *place.processes()]
     lines = {pid: words_of(pid, "cmdline") for pid in pids}

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.effort import IS_THOROUGH
 from tests.planning.pool_problems import over_capacity
 
 from sluice.planning.pools.baselines import dedicated, per_job
@@ -156,10 +157,12 @@ def test_a_thousand_jobs_need_more_servers_with_equal_pools(mean_s, servers):
 
 @pytest.mark.slow
 def test_more_servers_do_not_lower_the_success_of_a_thousand_jobs():
-    """Acceptance (vi): mean of three seeds, within 1 %."""
-    problems = [drawn(seed, mean_deadline_s=200, jobs=1000) for seed in range(3)]
+    """Acceptance (vi): mean of three seeds, within 1 %; of one seed in the quicker run."""
+    seeds = range(3 if IS_THOROUGH else 1)
+    problems = [drawn(seed, mean_deadline_s=200, jobs=1000) for seed in seeds]
     rates = [
-        1 - sum(len(vm_aware(_matched(one, servers)).missed) for one in problems) / 3000
+        1
+        - sum(len(vm_aware(_matched(one, servers)).missed) for one in problems) / 1000 / len(seeds)
         for servers in (40, 60, 80)
     ]
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 from tests.store.histories import past_run, phase_of
 from tests.store.profile_lives import NEW, OLD, SHARED, full
 
@@ -19,7 +20,7 @@ WRITERS = 4
 
 def started(*words, program=None):
     what = ["-m", "tests.store.profile_lives"] if program is None else ["-c", program]
-    return subprocess.Popen(
+    return warm_start.Popen(
         [sys.executable, *what, *map(str, words)],
         cwd=HOUSE,
         env=os.environ | {"PYTHONPATH": f"{HOUSE}:{HOUSE / 'src'}"},

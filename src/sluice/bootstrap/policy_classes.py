@@ -6,6 +6,7 @@ is not ours is an InvalidInput that names the class and what a policy must have.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import sys
@@ -58,8 +59,14 @@ class ChosenPolicy:
 
 def policy_names(kind: str) -> list[str]:
     """Names of the policies of a kind: admission, release, tasks or pools."""
-    names = set(BUILT_IN) | {entry.name for entry in metadata.entry_points(group=_GROUP)}
+    names = set(BUILT_IN) | {entry.name for entry in offered()}
     return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
+
+
+@functools.cache
+def offered() -> metadata.EntryPoints:
+    """Policies that installed packages offer. To find them, each package's files are read."""
+    return metadata.entry_points(group=_GROUP)
 
 
 def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
@@ -124,7 +131,7 @@ def _check_class(kind: str, found: object, label: str) -> None:
 
 def _of_entry_point(kind: str, name: str) -> str:
     """Where another package keeps a policy that it offers under our entry point group."""
-    for entry in metadata.entry_points(group=_GROUP):
+    for entry in offered():
         if entry.name == f"{kind}.{name}":
             return entry.value
     known = policy_names(kind)

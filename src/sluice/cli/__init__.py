@@ -13,6 +13,7 @@ KeyboardInterrupt is raised as usual, and `guarded` reports it.
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import signal
@@ -20,6 +21,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _COMPLETION = "_SLUICE_COMPLETE"
 _INTERRUPTED = 130
@@ -40,14 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded(lambda: _dispatch(sys.argv[1:] if arguments is None else list(arguments)))
 
 
+@functools.cache
+def _command() -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
+    from typer.main import get_command
+
+    from sluice.cli.commands import app
+
+    return get_command(app)
+
+
 def _dispatch(arguments: list[str]) -> int:
     """Parse the arguments and run the verb that they name."""
     with _interrupt_ends_process():
-        from typer.main import get_command
-
-        from sluice.cli.commands import app
-
-        command = get_command(app)
+        command = _command()
     if _COMPLETION in os.environ:
         command.main(arguments, prog_name="sluice", complete_var=_COMPLETION)
     # Not `main`, which has messages and exit codes of its own.

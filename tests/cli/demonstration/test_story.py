@@ -3,11 +3,11 @@
 import ast
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 from tests.cli.terminal import sluice
 
 from sluice.cli.demonstration.story import Files, demo, example, next_commands
@@ -46,7 +46,7 @@ def test_the_demo_runs_twice_and_its_last_commands_work(tmp_path, monkeypatch, c
 
 def check_next_commands(files, folder):
     for _, words in next_commands(files):
-        answer = subprocess.run(
+        answer = warm_start.run(
             [sys.executable, "-m", "sluice", *shlex.split(words)],
             cwd=folder,
             env=os.environ | {"SLUICE_HOME": str(files.state.absolute()), "COLUMNS": "80"},

@@ -7,6 +7,7 @@ files with its own renderer and fonts; it needs no browser and no network.
 from __future__ import annotations
 
 import base64
+import functools
 import html
 import json
 from collections.abc import Callable, Mapping
@@ -92,7 +93,13 @@ def _renderer() -> Any:  # noqa: ANN401  # a module of compiled functions
 
 def library() -> str:
     """JavaScript that draws charts in a page. Raises MissingExtra without vl-convert."""
-    bundle: str = _renderer().javascript_bundle(_LIBRARY, vl_version=VEGALITE_VERSION)
+    return _bundle(_renderer())
+
+
+@functools.cache
+def _bundle(renderer: Any) -> str:  # noqa: ANN401  # a module of compiled functions
+    # It takes two seconds to put together, and is the same for every page.
+    bundle: str = renderer.javascript_bundle(_LIBRARY, vl_version=VEGALITE_VERSION)
     return bundle
 
 
