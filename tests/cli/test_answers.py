@@ -1,5 +1,6 @@
 """What the verbs print: tables for people, and one JSON document for programs."""
 
+import itertools
 import json
 from textwrap import dedent
 
@@ -8,6 +9,12 @@ from tests.cli.terminal import SMALL, sluice
 
 import sluice as package
 from sluice.api import simulate
+
+VERBS = (
+    "simulate", "compare", "run", "why", "story", "explain", "report", "predict", "size", "whatif",
+    "plan", "order", "capacity", "pools", "share", "fairness", "import", "profiles", "calibrate",
+    "profile-run", "reproduce", "init", "demo", "validate", "settings", "schema", "version", "runs",
+)  # fmt: skip
 
 
 def text(block):
@@ -248,16 +255,40 @@ def test_every_chart_that_can_be_saved_can_be_asked_for():
 # --- help -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "verb",
-    ["simulate", "compare", "run", "why", "story", "validate", "settings", "schema"],
-)
-def test_help_gives_an_example(verb):
-    answer = sluice(verb, "--help")
+@pytest.mark.parametrize("verb", [*VERBS, "runs list", "runs show", "runs clean"])
+def test_help_of_80_columns_reads_well(verb):
+    """Examples are not broken, so that they can be copied; a name has one pair of brackets."""
+    answer = sluice(*verb.split(), "--help")
+    lines = [line.strip(" \u2502") for line in answer.out.splitlines()]
+    examples = [line for line in lines if line.startswith("Example: ")]
+    after = [lines[lines.index(example) + 1] for example in examples]
 
     assert 0 == answer.code
-    assert f"Example: sluice {verb}" in answer.out
+    assert examples or verb == "version"
+    assert f"Example: sluice {verb}" in answer.out or verb in {"version", "report"}
+    assert set(after) <= {""}
+    assert "[[" not in answer.out
     assert max(map(len, answer.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("verb", ["profiles", "runs clean"])
+def test_a_paragraph_of_help_is_filled(verb):
+    """A sentence of the docstring's second paragraph does not end where its source line ended."""
+    lines = sluice(*verb.split(), "--help").out.splitlines()
+    text = lines[3 : next(n for n, line in enumerate(lines) if "Example" in line)]
+    short = [
+        line
+        for line, after in itertools.pairwise(text)
+        if line.strip() and after.strip() and len(line.rstrip() + " " + after.split()[0]) < 79
+    ]
+
+    assert not short
+
+
+def test_help_names_the_policies_of_options_that_the_command_has():
+    assert "--admission" in sluice("run", "--help").out
+    for verb in ("compare", "whatif"):
+        assert "--admission" not in sluice(verb, "--help").out
 
 
 def test_help_of_simulate_names_policies_and_settings():

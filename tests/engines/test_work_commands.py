@@ -22,7 +22,10 @@ from tests.engines.work_runs import (
 )
 
 from sluice.engines.mapreduce import WorkFailed
+from sluice.engines.mapreduce.errors import NodeFault
 from sluice.engines.mapreduce.layout import begin_job, prepare
+from sluice.engines.mapreduce.process_group import ProcessGroup
+from sluice.engines.mapreduce.watch import Watch
 
 TEXT = "".join(
     f"{['the', 'cat', 'sat', 'on', 'the', 'mat'][n % 6]} word{n % 97} {n % 13}\n"
@@ -36,6 +39,21 @@ def python_command(code):
 
 
 CAT = ("cat",)
+
+
+@pytest.mark.parametrize("lines", [3, 200_000])
+def test_a_full_disk_under_sort_is_a_fault_of_the_machine(tmp_path, lines):
+    """With more than one buffer, sort's last line says `write error` and no longer why."""
+    (tmp_path / "in").write_text("".join(f"{number}\n" for number in range(lines)))
+    watch = Watch({}, tmp_path)
+    with (
+        (tmp_path / "in").open("rb") as stdin,
+        Path("/dev/full").open("wb") as full,
+        ProcessGroup(watch) as group,
+    ):
+        group.start("sort", ["sort"], stdin=stdin, stdout=full, env={"LC_ALL": "C"})
+        with pytest.raises(NodeFault, match="No space left on device"):
+            group.finish()
 
 
 @pytest.mark.parametrize("reduces", [1, 2, 5, 12])

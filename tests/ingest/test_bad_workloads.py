@@ -33,6 +33,8 @@ def test_a_bad_file_is_refused_with_its_field_its_id_and_its_line(case):
     assert message.startswith("bad.yaml ")
     assert [] == [fragment for fragment in case.fragments if fragment not in message], message
     assert message.isprintable() or "\n" in message
+    faults = [line.partition(". ")[0] for line in message.splitlines()]
+    assert sorted(set(faults)) == sorted(faults), "a fault is reported twice"
 
 
 def test_the_corpus_is_large_and_its_names_are_unique():

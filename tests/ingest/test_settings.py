@@ -117,7 +117,7 @@ def test_every_foreign_name_leads_to_a_setting():
     ("override", "fragments"),
     [
         ("jiter=0.1", ["jiter", "Did you mean jitter?"]),
-        ("zzz=1", ["unknown setting zzz"]),
+        ("zzz=1", ["unknown setting zzz", "sluice settings"]),
         ("jitter", ["--set jitter", "key=value"]),
         ("jitter=1", ["jitter is 1", "below 1"]),
         ("jitter=1e-320", ["jitter is 1e-320"]),
@@ -133,6 +133,7 @@ def test_every_foreign_name_leads_to_a_setting():
         ("slow_factor=" + "[" * 3000, ["slow_factor"]),
         ("heartbeat_s=1e999", ["heartbeat_s is"]),
         ("fare.slowstart=0.1", ["fare", "Did you mean fair?"]),
+        ("zz.slowstart=1", ["unknown policy 'zz'. Use one of ", "fair, "]),
         ("=1", ["unknown setting"]),
     ],
 )

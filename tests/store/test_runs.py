@@ -355,8 +355,14 @@ def test_a_record_tells_the_run_and_where_it_may_leave_files(runs):
 def test_a_home_that_is_a_file_is_told_clearly(tmp_path):
     (tmp_path / "home").write_text("")
 
-    with pytest.raises(StoreUnavailable, match="SLUICE_HOME"):
+    with pytest.raises(StoreUnavailable, match=r"Not a directory.*SLUICE_HOME"):
         started(Runs(tmp_path / "home"))
+
+
+def test_a_home_where_no_folder_can_be_made_is_told_clearly():
+    """/proc answers as if the parent of the new folder was missing."""
+    with pytest.raises(StoreUnavailable, match=r"/proc/state.*SLUICE_HOME"):
+        started(Runs(Path("/proc/state/sluice")))
 
 
 @pytest.mark.parametrize(
@@ -366,6 +372,7 @@ def test_a_home_that_is_a_file_is_told_clearly(tmp_path):
         ({"SLUICE_HOME": "", "XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/sluice"),
         ({"XDG_STATE_HOME": "relative", "HOME": "/h"}, "/h/.local/state/sluice"),
         ({"HOME": "/h"}, "/h/.local/state/sluice"),
+        ({"SLUICE_HOME": "~/state", "HOME": "/h"}, "/h/state"),
     ],
 )
 def test_state_lies_where_the_environment_says(environ, folder):

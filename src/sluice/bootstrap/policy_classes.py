@@ -135,9 +135,7 @@ def _of_entry_point(kind: str, name: str) -> str:
         if entry.name == f"{kind}.{name}":
             return entry.value
     known = policy_names(kind)
-    hint = suggestion(name, known)
-    if not hint.startswith("did you mean"):
-        hint = f"use one of {', '.join(known)}"
+    hint = suggestion(name, known, f"use one of {', '.join(known)}")
     if name.endswith(".py"):
         hint = f"name the class in the file, as in {name}:MyPolicy"
     raise InvalidInput(f"unknown policy {name!r}", where=f"--{kind}", hint=hint)

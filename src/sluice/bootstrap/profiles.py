@@ -176,8 +176,7 @@ def nearest_profile(name: str, names: Sequence[str]) -> str:
     """
     if not names:
         return "import a log, or run a workload; the store is empty"
-    near = suggestion(name, names)
-    return "`sluice profiles` lists those that are stored" if near == "remove it" else near
+    return suggestion(name, names, "`sluice profiles` lists those that are stored")
 
 
 # --- jobs that really run -------------------------------------------------------------------------

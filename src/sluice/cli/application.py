@@ -28,14 +28,22 @@ class CommandGroup(TyperGroup):
         note_command(RunningCommand(command, str(name), tuple(rest), ctx))
         return name, command, rest
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  # as above
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.help:
+            # Typer keeps the line ends of a docstring in all paragraphs but the first.
+            paragraphs = command.help.split("\n\n")
+            command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+        return command
+
 
 class WithSettings(TyperCommand):
-    """A command whose help ends with the names of all policies and settings."""
+    """A command whose help ends with the names of all settings, and of the policies it takes."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
         from sluice.cli.settings_view import settings_epilog
 
-        self.epilog = settings_epilog()
+        self.epilog = settings_epilog({name for one in self.params for name in one.opts})
         super().format_help(ctx, formatter)
 
 

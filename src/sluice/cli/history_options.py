@@ -31,7 +31,7 @@ Store = Annotated[
 ProfileOrAll = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]",
+        metavar="NAME",
         show_default=False,
         autocompletion=completion.profile_names,
         help="One profile; default: all.",

@@ -291,7 +291,7 @@ OfFile = Annotated[
         "--file",
         metavar="FILE",
         show_default=False,
-        help="Explain a simulation of FILE instead of a run.",
+        help="Simulate FILE instead of reading a run.",
     ),
 ]
 AtS = Annotated[

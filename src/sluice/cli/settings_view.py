@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -58,9 +59,15 @@ def _document(setting: Setting) -> dict[str, object]:
     return {"kind": setting.kind.name.lower(), **{name: values[name] for name in names}}
 
 
-def settings_epilog() -> str:
-    """The names of all policies and settings, for the end of a help page."""
-    kinds = ("tasks", "release", "admission")
-    policies = [f"--{kind}: {', '.join(bootstrap.policy_names(kind))}." for kind in kinds]
+def settings_epilog(options: Collection[str]) -> str:
+    """The names of all settings and of the policies it takes, for the end of a command's help."""
+    titles = {f"--{kind}": kind for kind in ("tasks", "release", "admission")}
+    if "--schedulers" in options:
+        titles |= {"TASKS": "tasks", "RELEASE": "release"}
+    policies = [
+        f"{title}: {', '.join(bootstrap.policy_names(kind))}."
+        for title, kind in titles.items()
+        if title in options or not title.startswith("-")
+    ]
     keys = f"--set: {', '.join(_all_settings())}. `sluice settings` describes them."
     return "\n\n".join([*policies, keys])

@@ -56,6 +56,7 @@ class WorkloadBuilder:
         self, document: Document, folder: str, declarations: Declarations | None = None
     ) -> None:
         self._declarations = declarations
+        self._settings = () if declarations is None else declarations.general.keys()
         self._document = document
         self._folder = folder
         self._found: list[FieldError] = []
@@ -122,7 +123,7 @@ class WorkloadBuilder:
         try:
             shape = WorkloadShape.model_validate(members)
         except ValidationError as error:
-            self._found += complaints(error, WorkloadShape, ())
+            self._found += complaints(error, WorkloadShape, self._settings)
             self._jobs(self._raw_jobs(self._members()), (), ())
             self._refuse()
         self._found += islice(complaints_about(shape, self._declarations), SORTED_MAX)
@@ -188,7 +189,7 @@ class WorkloadBuilder:
         try:
             job = job_of(_JOB.validate_python(raw), folder=self._folder)
         except ValidationError as error:
-            yield from complaints(error, JobShape, ())
+            yield from complaints(error, JobShape, self._settings)
             return
         except Refusal as error:
             yield error.complaint

@@ -66,12 +66,9 @@ def _ranges(shape: WorkloadShape) -> Iterator[FieldError]:
         path = ("limits", "budget_usd_max")
         yield from _not_below(path, limits.budget_usd_max, limits.budget_usd_min, "budget_usd_min")
     for index, one in enumerate(shape.classes or ()):
-        at: Path = ("classes", index)
-        yield from _not_below((*at, "jobs_max"), one.jobs_max, one.jobs_min, "jobs_min")
         if one.vms_per_job is not None and (one.maps or one.reduces):
-            yield FieldError(
-                (*at, "vms_per_job"), "is given together with a profile", "give one of the two"
-            )
+            at: Path = ("classes", index, "vms_per_job")
+            yield FieldError(at, "is given together with a profile", "give one of the two")
 
 
 def _not_below(path: Path, high: float, low: float, name: str) -> Iterator[FieldError]:

@@ -61,7 +61,7 @@ def _shape(document: Document) -> PriceListShape:
     try:
         return PriceListShape.model_validate(document.value)
     except ValidationError as error:
-        raise_complaints(document, list(complaints(error, PriceListShape, ())))
+        raise_complaints(document, list(complaints(error, PriceListShape)))
 
 
 def _complaints(shape: PriceListShape) -> Iterator[FieldError]:

@@ -185,13 +185,14 @@ def checked_setting(key: str, raw: object, declarations: Declarations) -> tuple[
         raise InvalidInput(f"{key} is called {ours} here", hint=f"set {ours}")
     prefix, _, name = key.rpartition(".")
     if prefix and prefix not in declarations.policies:
-        hint = suggestion(prefix, declarations.policies)
+        listed = f"use one of {', '.join(sorted(declarations.policies))}"
+        hint = suggestion(prefix, declarations.policies, listed)
         raise InvalidInput(f"{key} names the unknown policy {prefix!r}", hint=hint)
     own = declarations.own(prefix) if prefix else {}
     setting = own.get(name) or declarations.general.get(name)
     if setting is None:
         known = [*(f"{prefix}.{one}" for one in own), *declarations.general]
-        hint = suggestion(key if own else name, known)
+        hint = suggestion(key if own else name, known, "`sluice settings` lists all settings")
         raise InvalidInput(f"unknown setting {key}", hint=hint)
     value = setting.read(raw.text) if isinstance(raw, _Text) else setting.checked(raw)
     return prefix, name, value

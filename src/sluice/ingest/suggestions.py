@@ -8,15 +8,21 @@ from collections.abc import Collection
 _LISTED_MAX = 12
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
+def suggestion(name: str, known: Collection[str], otherwise: str = "remove it") -> str:
     """The nearest known name, or all known names if they are few, as a hint.
+
+    otherwise: the hint if no name is near and there are too many to list.
 
     >>> suggestion("deadlin_s", ["deadline_s", "weight"])
     'did you mean deadline_s?'
     """
-    near = difflib.get_close_matches(name[:200], known, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {near[0]}?"
+    if near := nearest(name, known):
+        return f"did you mean {near}?"
     if len(known) <= _LISTED_MAX:
         return f"use one of {', '.join(known)}"
-    return "remove it"
+    return otherwise
+
+
+def nearest(name: str, known: Collection[str], *, similarity: float = 0.6) -> str:
+    """The known name most like `name`, "" if none is. similarity: 0 to 1, the least that counts."""
+    return next(iter(difflib.get_close_matches(name[:200], known, 1, similarity)), "")

@@ -7,15 +7,18 @@ is published in the JSON Schema, and it is the hint of every message about that 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from itertools import takewhile
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from sluice.ingest.errors import SORTED_MAX, UNKNOWN_KEY, FieldError, shown
+from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.positions import Path
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import nearest, suggestion
 
 _WANTED = {
     "bool_type": "true or false",
@@ -30,6 +33,9 @@ _WANTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
+_PLACES_SHOWN = 4
+# A key that exists elsewhere was more likely misplaced than misspelled, unless it is this similar.
+_MISSPELLED = 0.8
 _TYPE_NAMES = {int: "a number", float: "a number", bool: "true or false", list: "a list",
                dict: "a mapping", type(None): "null"}  # fmt: skip
 # The hint contains the lower bound; the upper one may be a surprise.
@@ -41,20 +47,25 @@ _BOUNDS = {
 }
 
 
-def complaints(error: ValidationError, shape: type[BaseModel], base: Path) -> Iterator[FieldError]:
-    """The first of pydantic's errors about the value of `shape` at the path `base`."""
+def complaints(
+    error: ValidationError, shape: type[BaseModel], settings: Collection[str] = ()
+) -> Iterator[FieldError]:
+    """The first of pydantic's errors about a value of `shape`; their paths start at the value.
+
+    settings: names of settings, for the hint about one that is outside of `settings`.
+    """
     for detail in error.errors(include_url=False)[:SORTED_MAX]:
         steps: Path = detail["loc"]
-        what, hint = _message(detail, shape, steps)
-        yield FieldError(base + steps, what, hint)
+        if detail["type"] == "extra_forbidden":
+            yield FieldError(steps, UNKNOWN_KEY, _unknown_key_hint(shape, steps, settings))
+        else:
+            yield FieldError(steps, *_message(detail, shape, steps))
 
 
 def _message(detail: Mapping[str, Any], shape: type[BaseModel], steps: Path) -> tuple[str, str]:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "refused":
         return str(context["what"]), str(context["hint"])
-    if kind == "extra_forbidden":
-        return UNKNOWN_KEY, suggestion(str(steps[-1]), _keys(shape, steps[:-1]))
     hint = hint_of(shape, steps)
     if kind == "literal_error":
         hint = _choice(value, context["expected"])
@@ -106,6 +117,57 @@ def _field(shape: type[BaseModel], steps: Path) -> FieldInfo | None:
     if isinstance(owner, type) and issubclass(owner, BaseModel):
         return owner.model_fields.get(str(steps[-1]))
     return None
+
+
+def _unknown_key_hint(shape: type[BaseModel], steps: Path, settings: Collection[str]) -> str:
+    """The nearest key of the same mapping, or where in the file the key belongs."""
+    key, known = str(steps[-1]), _keys(shape, steps[:-1])
+    places = _places_of(key, shape, steps)
+    if key.rpartition(".")[2] in settings:
+        places.append("settings")
+    if not places:
+        return suggestion(key, known)
+    near = nearest(key, known, similarity=_MISSPELLED)
+    question = f"did you mean {near}? Or " if near else ""
+    *first, last = places
+    return f"{question}move it to {', '.join(first)}{' or ' if first else ''}{last}"
+
+
+def _places_of(key: str, shape: type[BaseModel], steps: Path) -> list[str]:
+    """Where the file has this key: the places nearest to where it was found, few or none."""
+    known = _mappings(WorkloadShape)
+    if shape not in known.values():
+        known = _mappings(shape)
+    start = next(path for path, one in known.items() if one is shape)
+    here = start + tuple(str(step) for step in steps[:-1] if not isinstance(step, int))
+    places = [path for path, one in known.items() if key in one.model_fields]
+    shared = max((_shared_steps(path, here) for path in places), default=0)
+    nearby = {path for path in places if _shared_steps(path, here) == shared}
+    if len(nearby) > _PLACES_SHOWN:  # then only the mappings around them
+        nearby = {path[: shared + 1] for path in nearby}
+    if len(nearby) > _PLACES_SHOWN:
+        return []
+    ordered = sorted(nearby, key=lambda path: (len(path), path))
+    return [".".join(path) or "the top level of the file" for path in ordered]
+
+
+def _shared_steps(path: tuple[str, ...], other: tuple[str, ...]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False))
+    )
+
+
+@cache
+def _mappings(shape: type[BaseModel]) -> dict[tuple[str, ...], type[BaseModel]]:
+    """All mappings in a value of `shape`, by their paths without the positions in lists."""
+    found: dict[tuple[str, ...], type[BaseModel]] = {(): shape}
+    for name, field in shape.model_fields.items():
+        inner = _bare(field.annotation)
+        if get_origin(inner) is list:
+            inner = _bare(get_args(inner)[0])
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            found |= {(name, *path): one for path, one in _mappings(inner).items()}
+    return found
 
 
 def _keys(shape: type[BaseModel], steps: Path) -> list[str]:

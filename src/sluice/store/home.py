@@ -32,10 +32,13 @@ def state_folder(environ: Mapping[str, str] | None = None) -> Path:
 
     environ: the environment to read, by default that of the process. An empty SLUICE_HOME is
     ignored, and so is an XDG_STATE_HOME that is not absolute, as the XDG rules demand.
+    In a SLUICE_HOME that begins with ~/ the ~ is the home folder: not all that set it expand it.
     Raises InvalidInput if the account has no home folder and no folder is named.
     """
     environ = os.environ if environ is None else environ
     if named := environ.get("SLUICE_HOME"):
+        if named.startswith("~/") and environ.get("HOME"):
+            named = f"{environ['HOME']}{named[1:]}"
         return Path(named).absolute()
     if (states := environ.get("XDG_STATE_HOME", "")).startswith("/"):
         return Path(states) / "sluice"

@@ -11,6 +11,7 @@ private when it is made has private side files.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -22,15 +23,18 @@ OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder and its missing parents with mode 0700; an existing folder stays as it is."""
+    """Make the folder and its missing parents with mode 0700; an existing folder stays as it is.
+
+    Raises OSError, also where nothing can be made although the parent exists, as in /proc.
+    """
+    # The parents first: /proc reports "no such file" for a new folder, as if a parent was missing.
+    if not path.parent.exists():
+        make_private_folder(path.parent)
     try:
         path.mkdir(mode=FOLDER_MODE)
-    except FileNotFoundError:
-        make_private_folder(path.parent)
-        make_private_folder(path)
     except FileExistsError:
         if not path.is_dir():
-            raise
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
     else:
         # A umask of 0277 must not lock the owner out.
         path.chmod(FOLDER_MODE)

@@ -105,7 +105,7 @@ def order(
 ) -> int:
     """Find the best order in which to submit jobs to a FIFO cluster.
 
-    Example: sluice order jobs.yaml --objective both --seconds 5 --out ordered.yaml
+    Example: sluice order jobs.yaml --objective both --seconds 5 --out out.yaml
     """
     from sluice.api import order as api
     from sluice.cli.progress import spinner

@@ -29,7 +29,8 @@ def pools(
     policy: Annotated[
         str,
         typer.Option(
-            metavar="vm-aware|instant-opt|per-job|dedicated", help="How jobs get their VMs."
+            metavar="NAME",
+            help="How jobs get their VMs: vm-aware, instant-opt, per-job or dedicated.",
         ),
     ] = "vm-aware",
     reconfigure: Annotated[
@@ -39,7 +40,8 @@ def pools(
     service: Annotated[
         str,
         typer.Option(
-            metavar="delayed|immediate", help="Whether a job may wait for VMs after its arrival."
+            metavar="NAME",
+            help="delayed: a job may wait for VMs after its arrival; immediate: it may not.",
         ),
     ] = "delayed",
     grid: Annotated[

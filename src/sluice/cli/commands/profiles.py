@@ -86,7 +86,7 @@ Merge = Annotated[
 def import_(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", show_default=False, help="Logs, or folders of logs."),
+        typer.Argument(metavar="PATH", show_default=False, help="Logs, or folders of logs."),
     ],
     *,
     format_: history_options.LogFormat = "auto",

@@ -44,7 +44,7 @@ def report(
 ) -> int:
     """Put all charts and tables of one result in one HTML file, which works offline.
 
-    Example: sluice simulate jobs.yaml --json > result.json && sluice report result.json -o r.html
+    Example: sluice simulate jobs.yaml --json | sluice report - -o out.html
     """
     from sluice.api import report as api
 

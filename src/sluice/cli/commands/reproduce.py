@@ -23,7 +23,7 @@ def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
+            metavar="NAME",
             show_default=False,
             autocompletion=completion.evaluations,
             help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura; default: list all.",

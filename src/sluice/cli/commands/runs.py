@@ -27,7 +27,7 @@ Id = Annotated[
 Ids = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[ID...]",
+        metavar="ID",
         show_default=False,
         autocompletion=completion.run_ids,
         help="Runs to remove.",

@@ -26,10 +26,10 @@ def share(
     policy: Annotated[
         str,
         typer.Option(
-            metavar="static|mlrf|ltrf|karma|decay",
+            metavar="RULE",
             autocompletion=completion.one_of("static", "mlrf", "ltrf", "karma", "decay"),
-            help="Rule: fixed shares, max-min of the moment, least accumulated use, credits,"
-            " or least decayed use.",
+            help="static: fixed shares; mlrf: max-min of the moment; ltrf: least accumulated use;"
+            " karma: credits; decay: least decayed use.",
         ),
     ] = "ltrf",
     leftovers: Annotated[

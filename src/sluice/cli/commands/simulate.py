@@ -38,7 +38,7 @@ def simulate(
 ) -> int:
     """Simulate a workload: when each job starts and ends, and how busy the slots are.
 
-    Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.15 --plot out.html
+    Example: sluice simulate jobs.yaml --tasks fair --set jitter=0.1 --plot a.html
 
     Example: sluice simulate --from-log history/ --tasks fair
     """
@@ -100,7 +100,7 @@ def compare(
 ) -> int:
     """Simulate a workload under several schedulers and compare the results.
 
-    Example: sluice compare jobs.yaml --schedulers fifo,fair,yarn-like --set jitter=0.15
+    Example: sluice compare jobs.yaml --schedulers fifo,fair --set jitter=0.1
     """
     from sluice.api import simulate as api
     from sluice.cli.progress import steps

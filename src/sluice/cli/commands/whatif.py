@@ -131,9 +131,9 @@ def whatif(
 ) -> int:
     """Simulate a history under other queues: who waits less, and who waits longer.
 
-    Example: sluice whatif --history logs/ --config new.xml --against capacity-scheduler.xml
+    Example: sluice whatif --history logs/ --config new.xml --against old.xml
 
-    Example: sluice whatif --file jobs.yaml --config queues.yaml --map 'adhoc-*=root.adhoc'
+    Example: sluice whatif --file jobs.yaml --config new.yaml --map 'ad-*=root.ad'
     """
     from sluice.api import whatif as api
     from sluice.cli.progress import steps

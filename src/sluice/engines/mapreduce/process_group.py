@@ -7,7 +7,6 @@ leaves a child on its pipes fails the attempt (`held_pipes`).
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -24,7 +23,8 @@ from sluice.engines.mapreduce.watch import Watch
 
 Stream = int | IO[bytes] | None
 MESSAGE_BYTES_MAX = 4000
-_FULL_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+# `sort` reads and writes our own files only, and may add a line of its own after the reason.
+_SORT_FAULTS = ("memory exhausted", *(os.strerror(number) for number in sorted(MACHINE_FAULTS)))
 
 
 class ProcessGroup:
@@ -81,8 +81,9 @@ class ProcessGroup:
                 if code == -signal.SIGXFSZ:
                     raise WorkFailed(self._watch.too_much)
                 message = self._sort_failure() or _failure(name, process)
-                is_full = message.startswith("sort ") and message.endswith(_FULL_DISK)
-                raise NodeFault(message) if is_full else WorkFailed(message)
+                if message.startswith("sort ") and any(one in message for one in _SORT_FAULTS):
+                    raise NodeFault(message)
+                raise WorkFailed(message)
         for member in leaving:
             self._members.remove(member)
             self._watch.drop_process(member[1])

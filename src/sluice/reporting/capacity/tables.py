@@ -148,10 +148,10 @@ def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dic
 
 
 def unreachable_table(answer: UnreachableDeadlines) -> Table:
-    """Classes that cannot meet their deadline, with the deadline that they can meet."""
+    """Classes that cannot meet their deadline, and what a deadline must exceed."""
     table = plain_table("")
     table.add_column("class", no_wrap=True)
-    table.add_column("minimum deadline", justify="right", no_wrap=True)
+    table.add_column("deadline must exceed", justify="right", no_wrap=True)
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
         table.add_row(
             name_cell(class_id),
