@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -25,55 +23,45 @@ if TYPE_CHECKING:
 def run(
     file: Annotated[
         str,
-        typer.Argument(
+        given.argument(
+            "Workload file, YAML or JSON; - reads stdin. Or Python code: FILE.py:Name.",
             metavar="FILE",
-            show_default=False,
-            help="Workload file, YAML or JSON; - reads stdin. Or Python code: FILE.py:Name.",
         ),
     ],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="INPUT",
-            show_default=False,
-            help="Input of Python code: files, folders or patterns.",
-        ),
+        given.argument("Input of Python code: files, folders or patterns.", metavar="INPUT"),
     ] = None,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", show_default=False, help="Output of Python code."),
-    ] = None,
+    output: Annotated[str | None, given.option("Output of Python code.", metavar="FOLDER")] = None,
     part_files: Annotated[
         int | None,
-        typer.Option(
+        given.option(
+            "Files in the output of Python code (default: 1).",
             "--part-files",
             metavar="N",
             parser=given.whole("--part-files", low=1),
-            show_default=False,
-            help="Files in the output of Python code (default: 1).",
         ),
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite", help="Replace outputs of earlier runs, once the jobs succeed again."
+        given.option(
+            "Replace outputs of earlier runs, once the jobs succeed again.", "--overwrite"
         ),
     ] = False,
     engine: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Engine that runs the tasks: local, or ray.",
             metavar="NAME",
-            autocompletion=completion.one_of("local", "ray"),
-            help="Engine that runs the tasks: local, or ray.",
+            completes=completion.one_of("local", "ray"),
         ),
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Ray cluster to use, or auto; without it, one is started for this run.",
             metavar="HOST:PORT",
-            show_default=False,
-            help="Ray cluster to use, or auto; without it, one is started for this run.",
         ),
     ] = None,
     nodes: given.Nodes = None,
@@ -81,9 +69,7 @@ def run(
     reduce_slots: given.ReduceSlots = None,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Continue FILE's last unfinished run; start it if there is none."
-        ),
+        given.option("Continue FILE's last unfinished run; start it if there is none.", "--resume"),
     ] = False,
     tasks: given.Tasks = "fifo",
     release: given.Release = "input",
