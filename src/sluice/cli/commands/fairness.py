@@ -83,7 +83,7 @@ def fairness(
         return DONE
     print_views(tables.tenants_table(result), tables.periods_table(result))
     if misreports:
-        print_views(tables.lies_table(result))
+        print_views(tables.misreports_table(result))
     print_views(tables.fairness_panel(result))
     about.talk()
     return DONE

@@ -211,7 +211,7 @@ class Application:
             notes.append("The log does not contain the application's number of cores.")
         if self._kept > self._kept_max:
             notes.append(f"More than {self._kept_max} tasks: averages and maxima only.")
-        partial = [one for one in ran if one.tasks < one.tasks_told and not one.is_complete]
+        partial = [one for one in ran if one.tasks < one.tasks_expected and not one.is_complete]
         if partial:
             names = ", ".join(str(one.stage_id) for one in partial[:10])
             notes.append(f"Stages that did not complete, imported up to their last event: {names}.")

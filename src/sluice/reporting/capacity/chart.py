@@ -66,7 +66,7 @@ def curve_view(document: Document) -> dict[str, Any]:
         "cost",
         # The label of the lowest point needs room below it.
         scale={"zero": False, "nice": False, "padding": 24},
-        axis=theme.beside_names(format="$,.6~r", tickCount=6),
+        axis=theme.names_axis(format="$,.6~r", tickCount=6),
     )
     return theme.view(
         theme.titled("Least cost, rent and refusals together", [_slopes(contract)]),

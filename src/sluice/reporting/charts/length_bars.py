@@ -84,7 +84,7 @@ def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:
             "transform": [{"calculate": "max(datum.length, datum.most || 0)", "as": "beyond"}],
             "mark": label,
             "encoding": {
-                "x": theme.beside("beyond", "label"),
+                "x": theme.right_of("beyond", "label"),
                 "text": {"field": "label", "type": "nominal"},
             },
         },

@@ -40,7 +40,7 @@ def _view(changes: list[tuple[float, int]], axis: TimeAxis, what: str) -> dict[s
         for at_s, level in zip(counts.edges_s, counts.counts[what], strict=True)
     ]
     x = axis.encoding()
-    hidden = theme.beside_names(labels=False, ticks=False, domain=False, grid=False)
+    hidden = theme.names_axis(labels=False, ticks=False, domain=False, grid=False)
     return {
         "$schema": theme.SCHEMA,
         "config": {**theme.CONFIG, "padding": {"left": 14, "right": 14, "top": 4, "bottom": 4}},

@@ -162,7 +162,7 @@ def titled_tooltip(titles: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]
 
 
-def beside_names(**more: object) -> dict[str, Any]:
+def names_axis(**more: object) -> dict[str, Any]:
     """The y axis of a view without a title, as wide as the names of `lanes`."""
     return {"title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, **more}
 
@@ -195,7 +195,7 @@ def fitting(field: str) -> dict[str, Any]:
     return {"value": {"expr": f"{width} > {room} ? 1 : 0"}}
 
 
-def beside(field: str, text: str) -> dict[str, Any]:
+def right_of(field: str, text: str) -> dict[str, Any]:
     """The x channel of a text that begins right of a point, moved left if it would be cut."""
     point, end = f"scale('{X_SCALE}', datum['{field}'])", f"range('{X_SCALE}')[1]"
     width = f"{_CHARACTER_WIDTH} * length(datum['{text}'])"

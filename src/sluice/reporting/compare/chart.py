@@ -74,7 +74,7 @@ def _shares_view(comparison: SchedulerComparison) -> dict[str, Any]:
         for name, row in zip(names, comparison.rows, strict=True)
         for step, wait_s in enumerate(row.wait_s_by_percent)
     ]
-    axis = theme.beside_names(format="%")
+    axis = theme.names_axis(format="%")
     y = theme.quantity("share", scale={"domain": [0, 1]}, axis=axis)
     return theme.view(
         theme.titled(

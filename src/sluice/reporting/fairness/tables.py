@@ -84,7 +84,7 @@ def periods_table(result: FairnessResult) -> Table:
     return table
 
 
-def lies_table(result: FairnessResult) -> Table:
+def misreports_table(result: FairnessResult) -> Table:
     """What each tenant could have gained by false demands, with all others honest."""
     table = plain_table("container-hours, in the fluid model of the rule")
     table.add_column("tenant", no_wrap=True)

@@ -268,7 +268,7 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
             "type": "text", "align": "left", "dx": 6, "dy": -14, "color": theme.INK, "fontSize": 12,
             "clip": True,
         },
-        "encoding": {"x": theme.beside("time", "text"), "y": space.y, "text": {"field": "text"}},
+        "encoding": {"x": theme.right_of("time", "text"), "y": space.y, "text": {"field": "text"}},
     }  # fmt: skip
 
 

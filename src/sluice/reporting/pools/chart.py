@@ -134,7 +134,7 @@ def _view(document: Document, pool: str, boxes: Sequence[Box], axis: TimeAxis) -
     y = {
         "type": "quantitative",
         "scale": {"domain": [0, reach * 1.02], "nice": False},
-        "axis": theme.beside_names(tickCount=4),
+        "axis": theme.names_axis(tickCount=4),
     }
     return theme.view(
         theme.titled(shortened(pool, 60), [note]),

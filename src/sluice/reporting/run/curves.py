@@ -75,7 +75,7 @@ def _stack(counts: StepCounts, looks: Sequence[tuple[str, str]], axis: TimeAxis)
         for at_s, level in zip(counts.edges_s, levels, strict=True)
     ]
     whole = "datum.value % 1 ? '' : format(datum.value, '~s')"
-    y_axis = theme.beside_names(tickMinStep=1, tickCount=5, labelExpr=whole)
+    y_axis = theme.names_axis(tickMinStep=1, tickCount=5, labelExpr=whole)
     area = {
         "data": {"values": rows},
         "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.9, "clip": True},

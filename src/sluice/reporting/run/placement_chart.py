@@ -87,7 +87,7 @@ def _lines(
         for name, of_job in steps.items()
         for at_s, level in of_job
     ]
-    y: dict[str, Any] = theme.quantity("value", axis=theme.beside_names(tickCount=6))
+    y: dict[str, Any] = theme.quantity("value", axis=theme.names_axis(tickCount=6))
     if domain is not None:
         y["scale"] = {"domain": domain, "clamp": True}
     colour = theme.colours("job", names, legend={"symbolType": "stroke", "symbolStrokeWidth": 3})
