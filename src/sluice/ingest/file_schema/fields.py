@@ -99,11 +99,7 @@ Identity = Annotated[
     str,
     AfterValidator(_identity),
     Field(
-        json_schema_extra={
-            "minLength": 1,
-            "maxLength": ID_LENGTH_MAX,
-            "pattern": PRINTABLE_PATTERN,
-        }
+        json_schema_extra={"minLength": 1, "maxLength": ID_LENGTH_MAX, "pattern": PRINTABLE_PATTERN}
     ),
 ]
 OtherResources = Annotated[

@@ -15,13 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sluice.ingest.logs.hadoop_attempts import (
-    MAP,
-    REDUCE,
-    Attempt,
-    Work,
-    fetched_ms_within,
-)
+from sluice.ingest.logs.hadoop_attempts import MAP, REDUCE, Attempt, Work, fetched_ms_within
 from sluice.ingest.logs.hadoop_configuration import kept_settings
 from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, nothing_found, past_run
 from sluice.ingest.logs.hadoop_objects import json_objects

@@ -111,9 +111,7 @@ class _Found:
         if cluster is not None:
             notes.append(_slots_note(self._options))
         return Contents(
-            runs=tuple(self._runs.values()),
-            notes=tuple(notes),
-            workload=self._workload(cluster),
+            runs=tuple(self._runs.values()), notes=tuple(notes), workload=self._workload(cluster)
         )
 
     def _workload(self, cluster: Cluster | None) -> Workload | None:

@@ -11,13 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from sluice.ingest.logs.spark_lineage import stages_before
-from sluice.ingest.logs.spark_settings import (
-    QUEUE,
-    configuration_of,
-    kept,
-    local_cores,
-    task_cores,
-)
+from sluice.ingest.logs.spark_settings import QUEUE, configuration_of, kept, local_cores, task_cores
 from sluice.ingest.logs.spark_stages import Odd, Stage, shown_name, whole
 from sluice.model.history import PastPhase, PastRun
 

@@ -153,8 +153,5 @@ def unreachable_table(answer: UnreachableDeadlines) -> Table:
     table.add_column("class", no_wrap=True)
     table.add_column("minimum deadline", justify="right", no_wrap=True)
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
-        table.add_row(
-            name_cell(class_id),
-            plain_text(f"{least_s:g} s", "red"),
-        )
+        table.add_row(name_cell(class_id), plain_text(f"{least_s:g} s", "red"))
     return table

@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sluice.reporting.compare.result import (
-    ComparedScheduler,
-    MeasureSpread,
-    SchedulerComparison,
-)
+from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.formatting import (
     NOTHING,
     duration,

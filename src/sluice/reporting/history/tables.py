@@ -7,13 +7,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    distinguished,
-    duration_tight,
-    size,
-)
+from sluice.reporting.formatting import NOTHING, count, distinguished, duration_tight, size
 from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
 from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun

@@ -7,14 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sluice.estimate.level_changes import LevelChange
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    counted,
-    duration_tight,
-    money,
-    share,
-)
+from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, money, share
 from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
 from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
 

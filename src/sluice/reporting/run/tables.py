@@ -180,10 +180,7 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for job_id, row in rows:
         error = row["error"]
-        predicted = [
-            duration(row["predicted_avg_s"]),
-            signed(error),
-        ]
+        predicted = [duration(row["predicted_avg_s"]), signed(error)]
         table.add_row(
             name_cell(job_id),
             plain_text(row["name"]),

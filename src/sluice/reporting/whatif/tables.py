@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sluice.reporting.compare.result import MeasureSpread
-from sluice.reporting.formatting import (
-    NOTHING,
-    counted,
-    duration_tight,
-    hundredths,
-    share,
-    tenths,
-)
+from sluice.reporting.formatting import NOTHING, counted, duration_tight, hundredths, share, tenths
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
 
