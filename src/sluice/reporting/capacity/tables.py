@@ -29,11 +29,12 @@ CLASSES_MAX = 50
 def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
     """One row for each class: jobs, VMs, containers and its value."""
     shown = plan.classes[:classes_max]
-    table = plain_table(left_out(len(plan.classes) - len(shown)))
-    table.add_column("class", no_wrap=True)
     held = _held(plan)
-    for name in ("jobs", "refused", "VMs each", "VMs", "share", *held, "time"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(plan.classes) - len(shown)),
+        names=("class",),
+        numbers=("jobs", "refused", "VMs each", "VMs", "share", *held, "time"),
+    )
     for one in shown:
         table.add_row(name_cell(one.class_id), *_cells(one, held))
     return table
@@ -66,18 +67,19 @@ def _cells(one: ClassPlan, held: Sequence[str]) -> list[Text]:
 def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
     """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
     shown = plan.classes[:classes_max]
-    table = plain_table("break-even: accept a job if its penalty is higher, or its deadline longer")
-    table.add_column("class", no_wrap=True)
-    for name in ("reserved", "deadline", "on demand", "deadline"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "break-even: accept a job if its penalty is higher, or its deadline longer",
+        names=("class",),
+        numbers=("reserved", "deadline", "on demand", "deadline"),
+    )
     for one in shown:
         even = one.break_even
         table.add_row(
             name_cell(one.class_id),
-            plain_text(money(even.reserved_usd)),
-            plain_text(duration(even.reserved_deadline_s)),
-            plain_text(money(even.on_demand_usd)),
-            plain_text(duration(even.on_demand_deadline_s)),
+            money(even.reserved_usd),
+            duration(even.reserved_deadline_s),
+            money(even.on_demand_usd),
+            duration(even.on_demand_deadline_s),
         )
     return table
 
@@ -126,15 +128,16 @@ def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table
     corners = result.curve_document()
     shown = _thinned(corners, rows_max)
     hidden = len(corners) - len(shown)
-    table = plain_table(f"{count(hidden)} corners in between are not shown" if hidden else "")
-    for name in ("reserved VMs", "least cost", "the next VM saves"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        f"{count(hidden)} corners in between are not shown" if hidden else "",
+        numbers=("reserved VMs", "least cost", "the next VM saves"),
+    )
     for row in shown:
         saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
         table.add_row(
-            plain_text(hundredths(row["reserved_vms"])),
-            plain_text(money(row["cost_usd"])),
-            plain_text(money(saving) if saving > 0 else NOTHING),
+            hundredths(row["reserved_vms"]),
+            money(row["cost_usd"]),
+            money(saving) if saving > 0 else NOTHING,
         )
     return table
 
@@ -149,9 +152,7 @@ def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dic
 
 def unreachable_table(answer: UnreachableDeadlines) -> Table:
     """Classes that cannot meet their deadline, with the deadline that they can meet."""
-    table = plain_table("")
-    table.add_column("class", no_wrap=True)
-    table.add_column("minimum deadline", justify="right", no_wrap=True)
+    table = plain_table("", names=("class",), numbers=("minimum deadline",))
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
         table.add_row(name_cell(class_id), plain_text(f"{least_s:g} s", "red"))
     return table

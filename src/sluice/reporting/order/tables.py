@@ -56,7 +56,7 @@ def order_table(
             plain_text(shortened(result.problem.jobs[job].name, room), "bold"),
             _line(result.before, job, span_s, bar),
             _line(result.outcome, job, span_s, bar),
-            plain_text(duration_tight(result.outcome.ended_s[job])),
+            duration_tight(result.outcome.ended_s[job]),
             plain_text(duration_tight(result.before.ended_s[job]), "dim"),
         )
     return table
@@ -160,9 +160,7 @@ def frontier_table(
     rows = min(len(points), points_max)
     last = max(1, rows - 1)
     shown = [points[number * (len(points) - 1) // last] for number in range(rows)]
-    table = plain_table(left_out(len(points) - rows))
-    for name in ("makespan", "total completion"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(left_out(len(points) - rows), numbers=("makespan", "total completion"))
     table.add_column("order", no_wrap=True)
     for point in shown:
         style = "bold green" if point.order == result.answer.best.order else ""

@@ -43,9 +43,10 @@ def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
         *hour_saved_usd(list(result.answer.plans.points())),
         *hour_saved_usd(list(result.answer.below_budget_min.points())),
     ]
-    table = plain_table(_caption(result, hidden))
-    for name in ("plan", "makespan", "budget", "VMs", "cost per hour saved"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        _caption(result, hidden),
+        numbers=("plan", "makespan", "budget", "VMs", "cost per hour saved"),
+    )
     table.add_column("", no_wrap=True)
     for number in shown:
         plan = result.plan(number)
@@ -53,9 +54,9 @@ def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
         mark = "knee" if number == result.knee else ""
         table.add_row(
             plain_text(str(number), "bold"),
-            plain_text(duration(plan.makespan_s)),
-            plain_text(money(plan.budget_usd)),
-            plain_text(count(plan.vms)),
+            duration(plan.makespan_s),
+            money(plan.budget_usd),
+            count(plan.vms),
             plain_text(NOTHING if slope is None else money(slope), "dim" if slope is None else ""),
             plain_text(mark, "green"),
         )
@@ -85,10 +86,11 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
     hidden = left_out(len(plan.entries) - len(shown))
     has_typed = any(entry.choice.map_slots for entry in plan.entries)
     about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")
-    table = plain_table("; ".join(part for part in (about, hidden) if part))
-    table.add_column("job", no_wrap=True)
-    for name in _columns(result, plan):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "; ".join(part for part in (about, hidden) if part),
+        names=("job",),
+        numbers=_columns(result, plan),
+    )
     likely = [_may_take(result.forecast(job, entry)) for job, entry in shown]
     has_forecasts = any(likely)
     if has_forecasts:
@@ -98,7 +100,7 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
         if has_forecasts:
             cells.append(likely[place] or NOTHING)
         job_id = name_cell(job.job_id)
-        table.add_row(job_id, *map(plain_text, cells))
+        table.add_row(job_id, *cells)
     return table
 
 

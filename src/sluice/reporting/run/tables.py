@@ -46,8 +46,7 @@ def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
     shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
     # A job without a named pool has its own pool, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
-    table = plain_table(left_out(len(result.jobs) - len(shown)))
-    table.add_column("job", no_wrap=True)
+    table = plain_table(left_out(len(result.jobs) - len(shown)), names=("job",))
     if has_pools:
         table.add_column("pool", no_wrap=True)
     for name in ("submitted", "waited", "ran", "finished"):
@@ -98,14 +97,13 @@ def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table
     if not known:
         return None
     shown = known if jobs_max is None else known[:jobs_max]
-    table = plain_table(left_out(len(known) - len(shown)))
-    table.add_column("job", no_wrap=True)
-    for name in ("recorded", "replayed", "error"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(known) - len(shown)), names=("job",), numbers=("recorded", "replayed", "error")
+    )
     for job_id, replay in shown:
         error = NOTHING if replay.replay_error is None else signed(replay.replay_error)
         cells = (duration_tight(replay.recorded_s), duration_tight(replay.replayed_s), error)
-        table.add_row(name_cell(job_id), *map(plain_text, cells))
+        table.add_row(name_cell(job_id), *cells)
     return table
 
 
@@ -142,21 +140,20 @@ def _counts(counts: Mapping[str, int]) -> str:
 def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
     """Idle slots by node and kind. rows_max: how many rows are shown; None for all."""
     shown = rows if rows_max is None else rows[:rows_max]
-    table = plain_table(left_out(len(rows) - len(shown)))
-    table.add_column("node", no_wrap=True)
-    table.add_column("slots", no_wrap=True)
-    for name in ("idle", "share", "longest gap", "from"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("slot", justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(rows) - len(shown)),
+        names=("node", "slots"),
+        numbers=("idle", "share", "longest gap", "from", "slot"),
+    )
     for row in shown:
         table.add_row(
             name_cell(row.node),
-            plain_text(f"{count(row.slots)} {row.kind}"),
-            plain_text(duration(row.idle_s)),
-            plain_text(share(row.idle_share)),
-            plain_text(duration(row.longest_s)),
-            plain_text(duration(row.longest_from_s) if row.longest_s else NOTHING),
-            plain_text(str(row.longest_slot) if row.longest_s else NOTHING),
+            f"{count(row.slots)} {row.kind}",
+            duration(row.idle_s),
+            share(row.idle_share),
+            duration(row.longest_s),
+            duration(row.longest_from_s) if row.longest_s else NOTHING,
+            str(row.longest_slot) if row.longest_s else NOTHING,
         )
     return table
 
@@ -172,22 +169,20 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
         for row in cast("list[dict[str, Any]]", profile["phases"])
     ]
     is_predicted = any(row["error"] is not None for _, row in rows)
-    table = plain_table("")
-    table.add_column("job", no_wrap=True)
-    table.add_column("phase", no_wrap=True)
     heads = ("predicted", "error") if is_predicted else ("longest",)
-    for name in ("tasks", "mean", *heads, "input", "output"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "", names=("job", "phase"), numbers=("tasks", "mean", *heads, "input", "output")
+    )
     for job_id, row in rows:
         error = row["error"]
         predicted = [duration(row["predicted_avg_s"]), signed(error)]
         table.add_row(
             name_cell(job_id),
-            plain_text(row["name"]),
-            plain_text(count(row["tasks"])),
-            plain_text(duration(row["avg_s"])),
-            *map(plain_text, predicted if is_predicted else [duration(row["max_s"])]),
-            plain_text(size(row["input_bytes"])),
-            plain_text(size(row["output_bytes"])),
+            row["name"],
+            count(row["tasks"]),
+            duration(row["avg_s"]),
+            *(predicted if is_predicted else [duration(row["max_s"])]),
+            size(row["input_bytes"]),
+            size(row["output_bytes"]),
         )
     return table

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, hundredths
-from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import left_out, name_cell, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +39,7 @@ def vm_pools_table(result: RunResult) -> Table | None:
         cells = _cells(row)
         if has_offers:
             cells.append(duration_tight(row["least_deadline_at_s"]))
-        table.add_row(name_cell(job_id), *map(plain_text, cells))
+        table.add_row(name_cell(job_id), *cells)
     return table
 
 
