@@ -51,8 +51,7 @@ def calibrate(
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
-    if plot is not None:
-        files.save(report.plot())
+    files.draw(report.plot)
     if as_json:
         print_document(report.document())
     else:

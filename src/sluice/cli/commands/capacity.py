@@ -60,8 +60,7 @@ def capacity(
         return _print_no(result, as_json=as_json)
     if export is not None:
         files.save_export(result.capacity_scheduler())
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if as_json:

@@ -173,8 +173,7 @@ def explain(
 
     files = Files.checked(subject, plot=plot)
     found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
-    if plot is not None:
-        files.save(found.plot())
+    files.draw(found.plot)
     if as_json:
         print_document(found.document())
     else:

@@ -76,8 +76,7 @@ def fairness(
         misreports=misreports,
         on_message=talk_note,
     )
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(about.noted(result.document()))
         return DONE

@@ -121,8 +121,7 @@ def order(
         )
     if out is not None:
         _write(result, files, workload.arguments)
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(workload.noted(result.document()))
     else:

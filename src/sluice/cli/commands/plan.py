@@ -134,8 +134,7 @@ def plan(
         _write_chosen(result, choose, files, workload.arguments)
     elif choose is not None:
         talk("No file is written: there is no plan to choose.")
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if document is not None:

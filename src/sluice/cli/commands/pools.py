@@ -88,8 +88,7 @@ def pools(
         return views[flag][1](file, tick, as_json=as_json)
     files = Files.checked(file, plot=plot)
     result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
     else:

@@ -89,8 +89,7 @@ def predict(
         format=from_log_format or "auto",
         settings=from_log_set or (),
     )
-    if plot is not None:
-        files.save(report.plot())
+    files.draw(report.plot)
     if as_json:
         print_document(report.document())
     elif report.jobs:

@@ -102,8 +102,7 @@ def share(
     )
     for note in result.notes:
         talk(f"note: {note}")
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
         return DONE

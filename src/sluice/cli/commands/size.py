@@ -118,8 +118,7 @@ def size(
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
     else:

@@ -134,8 +134,7 @@ def whatif(
     diff = configs.diff()
     if export is not None:
         files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
-    if plot is not None:
-        files.save(found.plot())
+    files.draw(found.plot)
     if as_json:
         shown_diff = {"diff": diff} if export or suggest else {}
         print_document(workload.noted(found.document() | shown_diff))

@@ -27,7 +27,6 @@ from sluice.model.queue_tree import (
 )
 
 _EVEN = QueueAmount(AmountKind.WEIGHT, 1.0)
-_NONE = QueueAmount(AmountKind.CONTAINERS, 0.0)
 _LEVELS_MAX = 50
 _QUEUE_KEYS = frozenset({"name", "queues", "resources", "properties", "maxapplications", "parent"})
 _SORTING = "application.sort.policy"

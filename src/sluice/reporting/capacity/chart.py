@@ -14,6 +14,7 @@ from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.readings import Band, readings
 from sluice.reporting.formatting import count, hundredths, money, shortened
+from sluice.reporting.picking import picked_evenly
 
 CORNERS_MAX = 500
 CLASSES_MAX = 25
@@ -49,9 +50,7 @@ def curve_view(document: Document) -> dict[str, Any]:
     useful, now = contract["useful_vms"], contract["reserved_vms"]
     reach = max(1.15 * useful, min(now, 3 * useful), 1e-9)
     corners = [(row["reserved_vms"], row["cost_usd"]) for row in document["curve"]]
-    if len(corners) > CORNERS_MAX:
-        last = len(corners) - 1
-        corners = [corners[round(k * last / (CORNERS_MAX - 1))] for k in range(CORNERS_MAX)]
+    corners = [corners[place] for place in picked_evenly(len(corners), CORNERS_MAX)]
     if reach > corners[-1][0]:
         corners.append((reach, corners[-1][1]))
     rows = [{"vms": vms, "cost": cost_usd} for vms, cost_usd in corners]

@@ -16,6 +16,7 @@ from sluice.reporting.formatting import (
     money,
     share,
 )
+from sluice.reporting.picking import picked_evenly
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 CLASSES_MAX = 50
 
 
-def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+def classes_table(plan: CapacityPlan) -> Table:
     """One row for each class: jobs, VMs, containers and its value."""
-    shown = plan.classes[:classes_max]
+    shown = plan.classes[:CLASSES_MAX]
     held = _held(plan)
     table = plain_table(
         left_out(len(plan.classes) - len(shown)),
@@ -64,9 +65,9 @@ def _cells(one: ClassPlan, held: Sequence[str]) -> list[Text]:
     ]
 
 
-def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+def worth_table(plan: CapacityPlan) -> Table:
     """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
-    shown = plan.classes[:classes_max]
+    shown = plan.classes[:CLASSES_MAX]
     table = plain_table(
         "break-even: accept a job if its penalty is higher, or its deadline longer",
         names=("class",),
@@ -123,10 +124,10 @@ def _certainty(plan: CapacityPlan) -> str:
     return f"at most {money(gap)}{part} above any other whole plan"
 
 
-def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table:
+def curve_table(result: CapacityResult) -> Table:
     """Corners of the cost by reserved VMs, picked evenly if there are too many."""
     corners = result.curve_document()
-    shown = _thinned(corners, rows_max)
+    shown = [corners[place] for place in picked_evenly(len(corners), CLASSES_MAX)]
     hidden = len(corners) - len(shown)
     table = plain_table(
         f"{count(hidden)} corners in between are not shown" if hidden else "",
@@ -140,14 +141,6 @@ def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table
             money(saving) if saving > 0 else NOTHING,
         )
     return table
-
-
-def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dict[str, float]]:
-    """At most that many, with the first and the last."""
-    if len(corners) <= rows_max:
-        return corners
-    last = len(corners) - 1
-    return [corners[round(place * last / (rows_max - 1))] for place in range(rows_max)]
 
 
 def unreachable_table(answer: UnreachableDeadlines) -> Table:

@@ -179,12 +179,12 @@ def stacked(
     return {"title": title, "vconcat": views, "spacing": spacing, **more}
 
 
-def bar_end(field: str = "end") -> dict[str, Any]:
+def bar_end() -> dict[str, Any]:
     """The x2 channel of bars from `start`: their end, at least BAR_WIDTH_MIN to the right.
 
     The width is that on the screen, so a short bar has its true width after zooming in.
     """
-    start, end = (f"scale('{X_SCALE}', datum['{name}'])" for name in ("start", field))
+    start, end = (f"scale('{X_SCALE}', datum['{name}'])" for name in ("start", "end"))
     return {"value": {"expr": f"max({end}, {start} + {BAR_WIDTH_MIN})"}}
 
 

@@ -32,14 +32,12 @@ _TAKEN = 26  # columns of a row without name and bars
 _PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
 
 
-def order_table(
-    result: OrderResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH
-) -> Table:
+def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     """One row for each job in the new order, with its time line before and after.
 
-    jobs_max: how many rows are shown; None for all.  width: of the terminal.
+    width: of the terminal.
     """
-    shown = result.answer.best.order[:jobs_max]
+    shown = result.answer.best.order[:JOBS_MAX]
     longest = max(len(result.problem.jobs[job].name) for job in shown)
     # Bars shrink before names do.
     room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
@@ -152,9 +150,7 @@ def _search(result: OrderResult) -> str:
     return f"{count(result.evaluations)} {orders} evaluated in {duration(result.search_s)}"
 
 
-def frontier_table(
-    result: OrderResult, *, points_max: int = POINTS_MAX, width: int = WIDTH
-) -> Table:
+def frontier_table(result: OrderResult, *, points_max: int = POINTS_MAX) -> Table:
     """The Pareto-optimal orders of a sweep, picked evenly if there are many."""
     points = result.answer.frontier or ()
     rows = min(len(points), points_max)
@@ -167,7 +163,7 @@ def frontier_table(
         table.add_row(
             plain_text(duration(point.makespan_s), style),
             plain_text(duration(point.total_s), style),
-            plain_text(_begins(result, point.order, width - _TAKEN - 6), style),
+            plain_text(_begins(result, point.order, WIDTH - _TAKEN - 6), style),
         )
     return table
 

@@ -14,6 +14,7 @@ from sluice.model.limits import PlanLimits
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.formatting import NOTHING, clock, count, money, shortened
+from sluice.reporting.picking import picked_evenly
 
 PLANS_MAX = 1000
 JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
@@ -104,11 +105,8 @@ _EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "o
 
 def drawn_places(plans: int, knee: int) -> Iterator[int]:
     """Which of the plans are drawn: all, or PLANS_MAX picked evenly and the knee."""
-    if plans <= PLANS_MAX:
-        yield from range(plans)
-        return
-    evenly = {round(place * (plans - 1) / (PLANS_MAX - 1)) for place in range(PLANS_MAX)}
-    yield from sorted(evenly | {knee})
+    shown = set(picked_evenly(plans, PLANS_MAX))
+    yield from sorted(shown | {knee} if len(shown) < plans else shown)
 
 
 def _frame(note: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from sluice.reporting.formatting import (
     signed,
     size,
 )
+from sluice.reporting.picking import picked_evenly
 from sluice.reporting.plan.result import Off, PlanResult
 from sluice.reporting.run.outcomes import ResponseForecast
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
@@ -34,9 +35,9 @@ JOBS_MAX = 50
 _JOB_LETTERS, _TYPE_LETTERS = 16, 12
 
 
-def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
+def plans_table(result: PlanResult) -> Table:
     """One row for each plan. If there are too many: both ends, the knee and evenly picked ones."""
-    shown = _shown(result, rows_max)
+    shown = _shown(result)
     within = len(result.answer.plans)
     hidden = (within or len(result)) - len(shown)
     slopes = [
@@ -70,19 +71,17 @@ def _caption(result: PlanResult, hidden: int) -> str:
     return "; ".join(part for part in (knee, cheaper, left_out(hidden)) if part)
 
 
-def _shown(result: PlanResult, rows_max: int) -> Sequence[int]:
+def _shown(result: PlanResult) -> Sequence[int]:
     """Numbers of plans: within the limits if there are any, else cheaper plans."""
     total = len(result.answer.plans) or len(result)
-    if total <= rows_max:
-        return range(1, total + 1)
-    evenly = {1 + round(place * (total - 1) / (rows_max - 1)) for place in range(rows_max)}
-    return sorted(evenly | ({result.knee} if result.knee else set()))
+    shown = {1 + place for place in picked_evenly(total, PLANS_MAX)}
+    return sorted(shown | ({result.knee} if result.knee else set()))
 
 
-def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MAX) -> Table:
+def allocation_table(result: PlanResult, number: int) -> Table:
     """One plan: one row for each job, with its allocation and its cost."""
     plan = result.plan(number)
-    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
+    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:JOBS_MAX]
     hidden = left_out(len(plan.entries) - len(shown))
     has_typed = any(entry.choice.map_slots for entry in plan.entries)
     about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")

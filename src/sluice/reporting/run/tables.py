@@ -34,16 +34,15 @@ if TYPE_CHECKING:
 
 JOBS_MAX = 50
 POOL_LETTERS_MAX = 24  # on a terminal, so that the figures beside it fit
-WIDTH = 80
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
     UNCOMMITTED: "bold red",
 }  # fmt: skip
 
 
-def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
-    """One row for each job. jobs_max: rows shown, with a note on the rest; None for all."""
-    shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
+def job_table(result: RunResult, *, jobs_max: int = JOBS_MAX) -> Table:
+    """One row for each job. jobs_max: rows shown, with a note on the rest."""
+    shown = result.jobs[:jobs_max]
     # A job without a named pool has its own pool, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
     table = plain_table(left_out(len(result.jobs) - len(shown)), names=("job",))
@@ -84,11 +83,8 @@ def _job_cells(job: JobOutcome) -> list[Text]:
     return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
 
 
-def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table | None:
-    """Recorded and replayed times of jobs from logs; None where no log holds any.
-
-    jobs_max: rows shown, with a note on the rest; None for all.
-    """
+def replay_table(result: RunResult) -> Table | None:
+    """Recorded and replayed times of jobs from logs; None where no log holds any."""
     known = [
         (job.job_id, replay)
         for job in result.jobs
@@ -96,7 +92,7 @@ def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table
     ]
     if not known:
         return None
-    shown = known if jobs_max is None else known[:jobs_max]
+    shown = known[:JOBS_MAX]
     table = plain_table(
         left_out(len(known) - len(shown)), names=("job",), numbers=("recorded", "replayed", "error")
     )
@@ -137,9 +133,9 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(shown) or "none"
 
 
-def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
-    """Idle slots by node and kind. rows_max: how many rows are shown; None for all."""
-    shown = rows if rows_max is None else rows[:rows_max]
+def idle_table(rows: Sequence[Idleness]) -> Table:
+    """Idle slots by node and kind."""
+    shown = rows[:JOBS_MAX]
     table = plain_table(
         left_out(len(rows) - len(shown)),
         names=("node", "slots"),
