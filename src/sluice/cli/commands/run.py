@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +19,9 @@ from sluice.model.errors import InvalidInput
 if TYPE_CHECKING:
     from sluice.ingest.reading import SourceText
     from sluice.reporting.run.result import RunResult
+
+
+_REASON_CHARACTERS_MAX = 500  # it names the output
 
 
 @app.command(cls=WithSettings)
@@ -88,7 +93,6 @@ def run(
     """
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
-    from sluice.cli.run_failures import talk_about_failures
 
     source = _source(file, inputs or [], output, part_files)
     files = Files.checked(file, trace=trace, plot=plot)
@@ -114,7 +118,7 @@ def run(
         print_document(result.document())
     else:
         _print_run(result)
-    talk_about_failures(result, file)
+    _talk_of_failures(result, file)
     missing = result.extra["missing_outputs"]
     assert isinstance(missing, Mapping)
     if result.extra["was_finished"]:
@@ -141,6 +145,35 @@ def _source(
                 hint="name the code, as in sluice run wc.py:WordCount text/ --output out",
             )
     return file
+
+
+def _talk_of_failures(result: RunResult, file: str) -> None:
+    """Print to stderr why jobs failed, and why output was not committed.
+
+    file: the workload file as it was given.
+    """
+    from sluice.reporting.run.failures import failure_lines
+
+    sys.stdout.flush()  # the failures belong below the table
+    failures = {job.job_id: job.failure for job in result.jobs if job.failure is not None}
+    for line in failure_lines(failures, run_id=str(result.extra["run_id"])):
+        talk(line)
+    for line in _uncommitted_lines(result, file):
+        talk(line)
+
+
+def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
+    from sluice.reporting.run.failures import visible
+    from sluice.reporting.run.outcomes import UNCOMMITTED
+
+    jobs = [job for job in result.jobs if job.state == UNCOMMITTED]
+    for job in jobs:
+        yield f"job {str(job.job_id)!r}: all tasks are done, but its output was not committed"
+        yield f"  {visible(job.reason, characters_max=_REASON_CHARACTERS_MAX)}"
+    if not jobs:
+        return
+    command = "" if file == "-" else f": {shlex.join(['sluice', 'run', file, '--resume'])}"
+    yield f"  then continue the run with --resume{command}"
 
 
 def _talk_of_missing(outputs: Mapping[str, str]) -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from sluice.reporting.formatting import (
     NOTHING,
     count,
+    counted,
     duration,
     duration_tight,
+    hundredths,
     share,
     shortened,
     signed,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from sluice.reporting.table_style import NameCell
 
 JOBS_MAX = 50
-POOL_LETTERS_MAX = 24  # on a terminal, so that the figures beside it fit
+POOL_LETTERS_MAX = 24  # on a terminal, so that the other columns fit
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
     UNCOMMITTED: "bold red",
@@ -182,3 +184,44 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
             size(row["output_bytes"]),
         )
     return table
+
+
+def vm_pools_table(result: RunResult) -> Table | None:
+    """One row for each job that had VMs or was refused; None for a run without VM pools.
+
+    The figures are those that the task policy `vm-pools` adds to the document of the run.
+    """
+    found: Any = result.extra.get("vm_pools")
+    if found is None or not (found["jobs"] or found["refused"]):
+        return None
+    rows = {**found["refused"], **found["jobs"]}
+    shown = list(rows.items())[:JOBS_MAX]
+    has_offers = any(row["least_deadline_at_s"] is not None for row in rows.values())
+    offers = ["least deadline"] if has_offers else []
+    table = plain_table(
+        left_out(len(rows) - len(shown)) or _vm_caption(found),
+        names=("job", "VM type"),
+        numbers=("VMs", "from", "planned to", "held to", "unit-s", *offers),
+    )
+    for job_id, row in shown:
+        cells = _vm_cells(row)
+        if has_offers:
+            cells.append(duration_tight(row["least_deadline_at_s"]))
+        table.add_row(name_cell(job_id), *cells)
+    return table
+
+
+def _vm_cells(row: Mapping[str, Any]) -> list[str]:
+    if "vms" not in row:
+        return ["refused", *[NOTHING] * 5]
+    times = (row["started_at_s"], row["planned_until_s"], row["finished_at_s"])
+    return [
+        row["vm_type"], count(row["vms"]), *map(duration_tight, times), hundredths(row["unit_s"]),
+    ]  # fmt: skip
+
+
+def _vm_caption(found: Mapping[str, Any]) -> str:
+    checks = found["reconfigurations"]
+    text = f"{hundredths(found['unit_s'])} unit-seconds of VMs held"
+    done = sum(one["done"] for one in checks)
+    return f"{text}; pools changed at {done} of {counted(len(checks), 'check')}" if checks else text
