@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-# Tests start Python thousands of times; without its caches each start compiles every module anew.
+# Tests start Python thousands of times; without its caches each start compiles every module again.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
 PYTEST := $(SOURCE) $(BIN)/python -m pytest -n auto --maxprocesses 2 --dist worksteal
 UV     := 0.13.9
@@ -66,7 +66,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal -
 	--group build $(UPGRADE)
 ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast optimum mrjob ray s3 http docs dev,--extra $(extra))
 
-lock: .venv/.python       ## pin the dependencies anew (UPGRADE=--upgrade: move to the newest)
+lock: .venv/.python       ## pin the dependencies again (UPGRADE=--upgrade: move to the newest)
 	$(PIP) install uv==$(UV)
 	$(COMPILE) $(ALL_BUT_BENCH) --extra bench -o requirements/bench.lock
 	$(COMPILE) $(ALL_BUT_BENCH) -c requirements/bench.lock -o requirements/dev.lock

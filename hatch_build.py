@@ -2,7 +2,7 @@
 
 The modules are ordinary typed Python and run as they are; compiled they run about twice as fast.
 Where there is no C compiler the wheel is built without, and says so. An editable install is never
-compiled, so that no stale binary can stand before an edited source. docs/decisions/0005 has the
+compiled, so that no stale binary can hide an edited source. docs/decisions/0005 has the
 figures.
 """
 

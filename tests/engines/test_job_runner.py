@@ -18,7 +18,7 @@ ID = JobId("../a b")
 
 
 @pytest.fixture
-def workshop(tmp_path):
+def runner(tmp_path):
     (tmp_path / "in").write_text("x\n")
     (tmp_path / "scratch" / "node-1" / "data").mkdir(parents=True)
     spec = RunSpec(
@@ -37,23 +37,23 @@ def output(phase, task, *files):
     return TaskOutput(AttemptKey(ID, phase, task, 1), NodeId("n"), files)
 
 
-def staging(workshop):
-    return workshop._prepared[ID].staging.attempts
+def staging(runner):
+    return runner._prepared[ID].staging.attempts
 
 
-def test_a_split_lies_on_the_node_that_wrote_its_file(workshop, tmp_path):
-    (prepared,) = workshop._prepared.values()
+def test_a_split_lies_on_the_node_that_wrote_its_file(runner, tmp_path):
+    (prepared,) = runner._prepared.values()
     path = prepared.splits[0].path
     told = JobRunner(
         [prepared], tmp_path / "scratch", {path: NodeId("node-2"), "other": NodeId("node-1")}
     )
 
-    assert {} == workshop.locations(prepared.job)
+    assert {} == runner.locations(prepared.job)
     assert {0: ((NodeId("node-2"),),)} == told.locations(prepared.job)
 
 
-def test_a_reduce_is_given_what_the_maps_left(workshop):
-    work = workshop.work(launch(1, 0), {0: {0: output(0, 0, "/data/spill")}})
+def test_a_reduce_is_given_what_the_maps_left(runner):
+    work = runner.work(launch(1, 0), {0: {0: output(0, 0, "/data/spill")}})
 
     assert [source["path"] for source in work["sources"]] == ["/data/spill"]
     assert work["host"] is None
@@ -69,65 +69,65 @@ def test_python_jobs_share_a_warm_interpreter(tmp_path):
     )
     spec = RunSpec(folder=str(tmp_path), input=("in",), output="out", python="count.py:Count")
     job = Job(job_id=ID, pool=PoolId("p"), phases=(), run=spec)
-    workshop = JobRunner([prepare(job)], tmp_path / "scratch")
+    runner = JobRunner([prepare(job)], tmp_path / "scratch")
 
-    work = workshop.work(launch(0, 0), {})
+    work = runner.work(launch(0, 0), {})
     assert work["host"] == work["job_name"]
     assert sys.modules.get("count") is None  # user code stays out of the driver
 
 
-def test_what_was_prepared_comes_back_from_its_record(workshop, tmp_path):
+def test_what_was_prepared_comes_back_from_its_record(runner, tmp_path):
     """Even though the input has changed and the output stands there by now."""
     (tmp_path / "in").write_text("much more\n" * 1000)
     (tmp_path / "out").mkdir()
-    (job,) = workshop.jobs
+    (job,) = runner.jobs
 
-    again = JobRunner.reopened([job], workshop.records(), tmp_path / "scratch")
+    again = JobRunner.reopened([job], runner.records(), tmp_path / "scratch")
 
-    assert again.jobs == workshop.jobs
-    assert again.records() == workshop.records()
+    assert again.jobs == runner.jobs
+    assert again.records() == runner.records()
 
 
-def test_only_unfinished_files_of_former_lives_are_swept(workshop, tmp_path):
+def test_only_unfinished_files_of_former_lives_are_swept(runner, tmp_path):
     """What tasks left for each other is still needed; what runs now is not ours to remove."""
     data = tmp_path / "scratch" / "node-1" / "data"
-    staging(workshop).mkdir(parents=True)
+    staging(runner).mkdir(parents=True)
     (data / "a-0-0-1-e1.tmp").mkdir()
     for name in ("a-0-0-2-e2.tmp", "a-0-1-1-e1.spill"):
         (data / name).write_text("")
     for name in ("a-1-0-1-e1.writing", "a-1-0-2-e2.writing", "a-1-0-1-e1.part"):
-        (staging(workshop) / name).write_text("")
+        (staging(runner) / name).write_text("")
 
-    workshop.sweep(2)
+    runner.sweep(2)
 
     assert {path.name for path in data.iterdir()} == {"a-0-0-2-e2.tmp", "a-0-1-1-e1.spill"}
-    left = {path.name for path in staging(workshop).iterdir()}
+    left = {path.name for path in staging(runner).iterdir()}
     assert left == {"a-1-0-2-e2.writing", "a-1-0-1-e1.part"}
 
 
-def test_a_job_that_is_over_leaves_no_spills(workshop, tmp_path):
+def test_a_job_that_is_over_leaves_no_spills(runner, tmp_path):
     """Only its own: others still need theirs."""
     data = tmp_path / "scratch" / "node-1" / "data"
-    name = workshop._prepared[ID].name
+    name = runner._prepared[ID].name
     for job_name in (name, "other"):
         (data / f"{job_name}-0-0-1-e1.spill").write_text("")
 
-    workshop.abort(ID)
+    runner.abort(ID)
 
     assert [path.name for path in data.iterdir()] == ["other-0-0-1-e1.spill"]
 
 
-def test_a_disk_that_fails_at_the_commit_is_told(workshop, tmp_path):
+def test_a_disk_that_fails_at_the_commit_is_told(runner, tmp_path):
     """The driver then keeps the run open, so that the commit can be tried again."""
-    workshop.work(launch(0, 0), {})
-    part = staging(workshop) / "a-1-0-1-e1.part"
+    runner.work(launch(0, 0), {})
+    part = staging(runner) / "a-1-0-1-e1.part"
     part.write_text("x\t1\n")
-    staging(workshop).with_name("committed").write_text("in the way")
+    staging(runner).with_name("committed").write_text("in the way")
 
     with pytest.raises(EngineUnavailable, match="--resume"):
-        workshop.commit(ID, {1: {0: output(1, 0, str(part))}})
+        runner.commit(ID, {1: {0: output(1, 0, str(part))}})
 
-    staging(workshop).with_name("committed").unlink()
-    workshop.commit(ID, {1: {0: output(1, 0, str(part))}})
-    workshop.commit(ID, {1: {0: output(1, 0, str(part))}})
+    staging(runner).with_name("committed").unlink()
+    runner.commit(ID, {1: {0: output(1, 0, str(part))}})
+    runner.commit(ID, {1: {0: output(1, 0, str(part))}})
     assert (tmp_path / "out" / "part-00000").read_text() == "x\t1\n"

@@ -104,18 +104,18 @@ WANTED = {word: 400 * count for word, count in Counter(WORDS.split()).items()}
 
 def start(folder, *, pause_s=0.0):
     """A new run of the word count."""
-    workshop = JobRunner([prepare(wordcount(folder, pause_s=pause_s))], folder / "scratch")
-    with Journal.create(folder, HEADER, workshop.records()) as journal:
-        return live(journal, workshop, workshop.jobs, folder / "scratch").run()
+    runner = JobRunner([prepare(wordcount(folder, pause_s=pause_s))], folder / "scratch")
+    with Journal.create(folder, HEADER, runner.records()) as journal:
+        return live(journal, runner, runner.jobs, folder / "scratch").run()
 
 
 def resume(folder):
     """Take up the run of a folder, from its journal alone."""
     rows = [entry for entry in entries(folder) if entry.kind is EntryKind.PREPARED]
     records = dict(row.prepared() for row in rows)
-    workshop = JobRunner.reopened([wordcount(folder)], records, folder / "scratch")
+    runner = JobRunner.reopened([wordcount(folder)], records, folder / "scratch")
     with Journal.reopened(folder) as journal:
-        return live(journal, workshop, workshop.jobs, folder / "scratch").run()
+        return live(journal, runner, runner.jobs, folder / "scratch").run()
 
 
 def test_real_processes_run_and_are_measured(tmp_path):

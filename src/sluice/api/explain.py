@@ -63,11 +63,7 @@ def story(
 
 
 def _scheduler_at(
-    source: Source | None,
-    run_id: str | None,
-    at_s: float | None,
-    how: Scheduling,
-    followed: str,
+    source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling, followed: str
 ) -> Scheduler:
     def follow(scheduler: Scheduler) -> None:
         """Pools of VMs note the reasons of one job only; those of all would take too long."""

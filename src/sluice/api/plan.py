@@ -184,10 +184,7 @@ def _offered(
     assert workload.vm is not None, "it is not missing"
     assert workload.prices is not None, "they are not missing"
     offer = VmOffer(
-        vm_type="vm",
-        rent=Rent.ON_DEMAND,
-        shape=workload.vm,
-        hour_usd=workload.prices.vm_hour_usd,
+        vm_type="vm", rent=Rent.ON_DEMAND, shape=workload.vm, hour_usd=workload.prices.vm_hour_usd
     )
     return (offer,), workload.prices
 

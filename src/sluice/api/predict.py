@@ -8,11 +8,7 @@ from pathlib import Path
 
 from sluice.api.calibrate import LEVEL_MAX
 from sluice.api.sources import read_workload
-from sluice.bootstrap.job_forecasts import (
-    cluster_slots,
-    logged_histories,
-    stored_histories,
-)
+from sluice.bootstrap.job_forecasts import cluster_slots, logged_histories, stored_histories
 from sluice.bootstrap.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
 from sluice.estimate.uncertainty import LEVEL
@@ -157,9 +153,7 @@ def _price_list(prices: str | PriceList | None, vm_type: str | None) -> PriceLis
 # --- which jobs -----------------------------------------------------------------------------------
 
 
-def _workload_or_name(
-    source: str | Path | Workload | None,
-) -> tuple[Workload | None, str | None]:
+def _workload_or_name(source: str | Path | Workload | None) -> tuple[Workload | None, str | None]:
     """A workload if it is one, its file or "-"; else the name of a profile."""
     if source is None:
         return None, None
@@ -269,10 +263,7 @@ def _own_offer(workload: Workload | None) -> VmOffer | None:
     if workload is None or workload.vm is None or workload.prices is None:
         return None
     return VmOffer(
-        vm_type="vm",
-        rent=Rent.ON_DEMAND,
-        shape=workload.vm,
-        hour_usd=workload.prices.vm_hour_usd,
+        vm_type="vm", rent=Rent.ON_DEMAND, shape=workload.vm, hour_usd=workload.prices.vm_hour_usd
     )
 
 
@@ -335,10 +326,7 @@ def _cell(machines: _Machines, found: JobForecast) -> GridCell:
 
 
 def _tried(
-    found: JobForecast,
-    workload: Workload | None,
-    listed: PriceList | None,
-    rent: Rent,
+    found: JobForecast, workload: Workload | None, listed: PriceList | None, rent: Rent
 ) -> Iterator[_Machines]:
     """Types of VMs times their number; without VMs, multiples of the slots."""
     offers: Iterable[VmOffer] = () if listed is None else listed.on_terms((rent,))

@@ -95,11 +95,7 @@ def _clean_leftovers(found: Runs, *, dry_run: bool) -> CleanedRuns:
         else:
             kept.append((str(one.path), why))
     return CleanedRuns(
-        runs=(),
-        leftovers=tuple(removed),
-        bytes=total_bytes,
-        kept=tuple(kept),
-        is_dry_run=dry_run,
+        runs=(), leftovers=tuple(removed), bytes=total_bytes, kept=tuple(kept), is_dry_run=dry_run
     )
 
 

@@ -75,9 +75,7 @@ def parse_workload(
 
 
 def settings_of(
-    workload: Workload,
-    settings: GivenSettings = (),
-    chosen: Sequence[ChosenPolicy] = (),
+    workload: Workload, settings: GivenSettings = (), chosen: Sequence[ChosenPolicy] = ()
 ) -> Settings:
     """The settings of the file, overridden by these. chosen: the policies of this call.
 

@@ -83,7 +83,7 @@ class LiveSetup:
     cluster: Cluster
     scheduler: Scheduler
     journal: Journal
-    workshop: JobRunner
+    runner: JobRunner
     settings: Settings
     predicted_makespan_s: float | None
     predicted: Mapping[JobId, Job] = field(default_factory=dict)
@@ -100,8 +100,8 @@ class LiveSetup:
         """Run it to its end. Raises what `Driver.run` raises."""
         clock, watcher = RunClock(), self.watcher
         if watcher is not None:
-            jobs = self.predicted.values() or self.workshop.jobs
-            works = works_of(jobs, self.workshop.input_bytes)
+            jobs = self.predicted.values() or self.runner.jobs
+            works = works_of(jobs, self.runner.input_bytes)
             watcher = EstimatingWatcher(watcher, works, self.predicted_makespan_s)
         scratch = self.journal.folder / _SCRATCH
         make_private_folder(scratch)
@@ -112,7 +112,7 @@ class LiveSetup:
             options,
             self.settings,
             self.cluster,
-            self.workshop,
+            self.runner,
             scratch,
             epoch=self.journal.epoch,
             clock=clock.now_s,
@@ -124,8 +124,8 @@ class LiveSetup:
                     engine=engine,
                     scheduler=self.scheduler,
                     journal=self.journal,
-                    source=self.workshop,
-                    jobs=self.workshop.jobs,
+                    source=self.runner,
+                    jobs=self.runner.jobs,
                     clock=clock,
                     watcher=watcher,
                     settings=LiveSettings(
@@ -139,7 +139,7 @@ class LiveSetup:
             if node_limits is not None:
                 node_limits.close()
         if not done.uncommitted:
-            self.workshop.clear()
+            self.runner.clear()
         return done
 
     def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
@@ -236,7 +236,7 @@ def begin(
         cluster=cluster,
         scheduler=scheduler,
         journal=journal,
-        workshop=JobRunner(prepared, journal.folder / _SCRATCH, _writers(prepared, runs)),
+        runner=JobRunner(prepared, journal.folder / _SCRATCH, _writers(prepared, runs)),
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
@@ -274,14 +274,14 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     settings = settings_of(workload, options)
     records = prepared_jobs(run.folder)
     scratch = run.folder / _SCRATCH
-    workshop = JobRunner.reopened(workload.jobs, records, scratch)
+    runner = JobRunner.reopened(workload.jobs, records, scratch)
     return LiveSetup(
         run_id=run.run_id,
         header=run.header,
         cluster=options.cluster(workload),
         scheduler=live_scheduler(workload, settings, options),
         journal=Runs().reopened(run),
-        workshop=workshop,
+        runner=runner,
         settings=settings,
         predicted_makespan_s=None,
         # Later knowledge, which the run itself may have added, is no forecast of it.

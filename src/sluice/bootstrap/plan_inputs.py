@@ -159,14 +159,14 @@ def last_prediction_error(
         from sluice.store.profiles import Profiles
 
         with Profiles.open() as profiles:
-            found = [_hindsight(job, profiles) for job in wanted]
+            found = [_last_error(job, profiles) for job in wanted]
     except SluiceError as error:
         on_message(f"predictions are not looked back at, for the store cannot be read: {error}")
         return ()
     return tuple(one for one in found if one is not None)
 
 
-def _hindsight(job: Job, profiles: Profiles) -> LastPredictionError | None:
+def _last_error(job: Job, profiles: Profiles) -> LastPredictionError | None:
     runs = profiles.newest(profile_name(job), RUNS_RECALLED)
     if job.profile is None:
         runs = same_work(job, runs)

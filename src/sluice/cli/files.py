@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,6 +87,11 @@ class Files:
         with _naming(self.out):
             Path(self.out).write_text(text, encoding="utf-8")
         talk(f"written: {self.out}")
+
+    def draw(self, plot: Callable[[], Chart]) -> None:
+        """Write the chart that `plot` makes, if --plot is given."""
+        if self.plot is not None:
+            self.save(plot())
 
     def save(self, chart: Chart, *, digest: str | None = None) -> None:
         """Write the chart to the path of --plot. digest: of the result, for the footer."""

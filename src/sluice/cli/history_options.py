@@ -4,86 +4,77 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sluice.cli import completion
+from sluice.cli import options as given
 
 MACHINES = "Machines and prices"
 
 RunsFromLog = Annotated[
     list[str] | None,
-    typer.Option(
+    given.option(
+        "Use the runs in this log, or folder of logs; repeatable.",
         "--from-log",
         metavar="PATH",
-        show_default=False,
-        help="Use the runs in this log, or folder of logs; repeatable.",
-        rich_help_panel="Instead of FILE",
+        panel="Instead of FILE",
     ),
 ]
 Store = Annotated[
     str | None,
-    typer.Option(
+    given.option(
+        "Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
         metavar="URL",
-        show_default=False,
-        help="Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
     ),
 ]
 ProfileOrAll = Annotated[
     str | None,
-    typer.Argument(
-        metavar="NAME",
-        show_default=False,
-        autocompletion=completion.profile_names,
-        help="One profile; default: all.",
+    given.argument(
+        "One profile; default: all.", metavar="NAME", completes=completion.profile_names
     ),
 ]
 Level = Annotated[
-    float, typer.Option(metavar="SHARE", help="Level of the prediction intervals, e.g. 0.9.")
+    float, given.option("Level of the prediction intervals, e.g. 0.9.", metavar="SHARE")
 ]
 VmType = Annotated[
     str | None,
-    typer.Option(
+    given.option(
+        "Type of the VMs, from the price list.",
         metavar="TYPE",
-        autocompletion=completion.vm_types,
-        show_default=False,
-        help="Type of the VMs, from the price list.",
-        rich_help_panel=MACHINES,
+        completes=completion.vm_types,
+        panel=MACHINES,
     ),
 ]
 Prices = Annotated[
     str | None,
-    typer.Option(
+    given.option(
+        'Price list of VM types; "example" is a list shipped with Sluice.',
         metavar="PRICES",
-        show_default=False,
-        help='Price list of VM types; "example" is a list shipped with Sluice.',
-        rich_help_panel=MACHINES,
+        panel=MACHINES,
     ),
 ]
 RentTerm = Annotated[
     str,
-    typer.Option(
+    given.option(
+        "Rental term: reserved, on-demand or spot.",
         "--rent",
         metavar="TERM",
-        autocompletion=completion.one_of("reserved", "on-demand", "spot"),
-        help="Rental term: reserved, on-demand or spot.",
-        rich_help_panel=MACHINES,
+        completes=completion.one_of("reserved", "on-demand", "spot"),
+        panel=MACHINES,
     ),
 ]
 LogFormat = Annotated[
     str,
-    typer.Option(
+    given.option(
+        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim or sluice.",
         "--format",
         metavar="NAME",
-        autocompletion=completion.log_formats,
-        help="Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim or sluice.",
+        completes=completion.log_formats,
     ),
 ]
 LogSet = Annotated[
     list[str] | None,
-    typer.Option(
+    given.option(
+        "Set an option of a format; profile='regex -> name' names profiles; repeatable.",
         "--set",
         metavar="KEY=VALUE",
-        show_default=False,
-        help="Set an option of a format; profile='regex -> name' names profiles; repeatable.",
     ),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from sluice.cli import completion
 from sluice.model.errors import InvalidInput
@@ -41,24 +41,42 @@ def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], i
     return read
 
 
-def count(
-    flag: str,
+def option(
     text: str,
-    *,
-    low: int = 0,
-    high: int = 10**6,
+    *flags: str,
+    metavar: str | None = None,
+    parser: Callable[[str], object] | None = None,
+    completes: Callable[..., object] | None = None,
     panel: str | None = None,
-    shows_default: bool = False,
 ) -> OptionInfo:
-    """An option for a whole number. text: its help.  low, high: as for `whole`."""
+    """An option. text: its help.  flags: by default the parameter's name.
+
+    parser: of the given text.  completes: the values that a shell offers.  panel: its part of the
+    help. The help shows the default, unless it is None.
+    """
     made: OptionInfo = typer.Option(
-        flag,
-        metavar="N",
-        parser=whole(flag, low=low, high=high),
-        show_default=shows_default,
+        *flags,
+        metavar=metavar,
+        parser=parser,
+        autocompletion=completes,
         help=text,
         rich_help_panel=panel,
     )
+    return made
+
+
+def count(
+    text: str, flag: str, *, low: int = 0, high: int = 10**6, panel: str | None = None
+) -> OptionInfo:
+    """An option for a whole number. low, high: as for `whole`.  Otherwise as `option`."""
+    return option(text, flag, metavar="N", parser=whole(flag, low=low, high=high), panel=panel)
+
+
+def argument(
+    text: str, *, metavar: str, completes: Callable[..., object] | None = None
+) -> ArgumentInfo:
+    """An argument. text: its help.  completes: as for `option`."""
+    made: ArgumentInfo = typer.Argument(metavar=metavar, autocompletion=completes, help=text)
     return made
 
 
@@ -96,266 +114,195 @@ def instant(
     return number(flag, low=0, high=high, what="a number of seconds", hint=hint)
 
 
-File = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", show_default=False, help="Workload file, YAML or JSON; - reads stdin."
-    ),
-]
+File = Annotated[str, argument("Workload file, YAML or JSON; - reads stdin.", metavar="FILE")]
 FileOrLog = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="FILE", show_default=False, help="Workload file, YAML or JSON; - reads stdin."
-    ),
+    str | None, argument("Workload file, YAML or JSON; - reads stdin.", metavar="FILE")
 ]
 FromLog = Annotated[
     list[str] | None,
-    typer.Option(
-        "--from-log",
-        metavar="PATH",
-        show_default=False,
-        help="Log, or folder of logs, to replay; repeatable.",
-        rich_help_panel=_LOGS,
+    option(
+        "Log, or folder of logs, to replay; repeatable.", "--from-log", metavar="PATH", panel=_LOGS
     ),
 ]
 FromLogFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Log format (default: detected).",
         "--from-log-format",
-        autocompletion=completion.log_formats,
         metavar="NAME",
-        show_default=False,
-        help="Log format (default: detected).",
-        rich_help_panel=_LOGS,
+        completes=completion.log_formats,
+        panel=_LOGS,
     ),
 ]
 FromLogSet = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Set a value the log lacks, e.g. map_slots=40; repeatable.",
         "--from-log-set",
         metavar="KEY=VALUE",
-        show_default=False,
-        help="Set a value the log lacks, e.g. map_slots=40; repeatable.",
-        rich_help_panel=_LOGS,
+        panel=_LOGS,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+AsJson = Annotated[bool, option("Print one JSON document instead of tables.", "--json")]
 
 Tasks = Annotated[
     str,
-    typer.Option(
-        autocompletion=completion.task_policies,
+    option(
+        "Task policy: a name, or FILE.py:Class.",
         metavar="NAME",
-        help="Task policy: a name, or FILE.py:Class.",
-        rich_help_panel=_POLICIES,
+        completes=completion.task_policies,
+        panel=_POLICIES,
     ),
 ]
 Release = Annotated[
     str,
-    typer.Option(
-        autocompletion=completion.release_policies,
+    option(
+        "Release policy: order of waiting jobs.",
         metavar="NAME",
-        help="Release policy: order of waiting jobs.",
-        rich_help_panel=_POLICIES,
+        completes=completion.release_policies,
+        panel=_POLICIES,
     ),
 ]
 Admission = Annotated[
     str,
-    typer.Option(
-        autocompletion=completion.admission_policies,
+    option(
+        "Admission policy: which jobs are accepted.",
         metavar="NAME",
-        help="Admission policy: which jobs are accepted.",
-        rich_help_panel=_POLICIES,
+        completes=completion.admission_policies,
+        panel=_POLICIES,
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Change a setting, e.g. jitter=0.15; repeatable.",
         "--set",
-        autocompletion=completion.setting_values,
         metavar="KEY=VALUE",
-        show_default=False,
-        help="Change a setting, e.g. jitter=0.15; repeatable.",
-        rich_help_panel=_WHAT_IF,
+        completes=completion.setting_values,
+        panel=_WHAT_IF,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
+    option(
+        "Seed for the random-number generator.",
         metavar="N",
-        help="Seed for the random-number generator.",
         parser=whole("--seed", high=_SEED_MAX),
-        rich_help_panel=_WHAT_IF,
+        panel=_WHAT_IF,
     ),
 ]
 LengthsFrom = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TRACE.jsonl",
-        help="Read task lengths from this trace.",
-        show_default=False,
-        rich_help_panel=_WHAT_IF,
-    ),
+    str | None, option("Read task lengths from this trace.", metavar="TRACE.jsonl", panel=_WHAT_IF)
 ]
 Trace = Annotated[
     str | None,
-    typer.Option(
-        metavar="OUT.jsonl",
-        help="Write one line for each attempt of each task.",
-        show_default=False,
-        rich_help_panel=_FILES,
-    ),
+    option("Write one line for each attempt of each task.", metavar="OUT.jsonl", panel=_FILES),
 ]
 Plot = Annotated[
-    str | None,
-    typer.Option(
-        metavar="OUT",
-        help="Write a chart; .html, .png, .svg or .json.",
-        show_default=False,
-        rich_help_panel=_FILES,
-    ),
+    str | None, option("Write a chart; .html, .png, .svg or .json.", metavar="OUT", panel=_FILES)
 ]
 RunPlot = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Write a chart; .html, .png, .svg or .json. KINDS: charts to draw, such as utility,slots.",
         "--plot",
         metavar="[KINDS=]OUT",
-        help=(
-            "Write a chart; .html, .png, .svg or .json. KINDS: charts to draw, such as"
-            " utility,slots."
-        ),
-        show_default=False,
-        rich_help_panel=_FILES,
+        panel=_FILES,
     ),
 ]
 
 Nodes = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole("--nodes", low=1),
-        show_default=False,
-        help="Number of virtual nodes on this machine.",
-    ),
+    option("Number of virtual nodes on this machine.", metavar="N", parser=whole("--nodes", low=1)),
 ]
 MapSlots = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole("--map-slots", low=1),
-        show_default=False,
-        help="Map slots of each node.",
-    ),
+    int | None, option("Map slots of each node.", metavar="N", parser=whole("--map-slots", low=1))
 ]
 ReduceSlots = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole("--reduce-slots"),
-        show_default=False,
-        help="Reduce slots of each node.",
-    ),
+    int | None, option("Reduce slots of each node.", metavar="N", parser=whole("--reduce-slots"))
 ]
 Seeds = Annotated[
     int,
-    typer.Option(
+    option(
+        "Simulations of each scheduler, with seeds 0 to N-1.",
         metavar="N",
         parser=whole("--seeds", low=1),
-        help="Simulations of each scheduler, with seeds 0 to N-1.",
     ),
 ]
 
 Processes = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Processes that simulate at once (default: the cores, for long comparisons).",
         metavar="N",
         parser=whole("--processes", low=1, high=1024),
-        show_default=False,
-        help="Processes that simulate at once (default: the cores, for long comparisons).",
     ),
 ]
 
 # Options of `why` and `story`. None means not given: most are valid only with --file.
 Run = Annotated[
     str | None,
-    typer.Option(
-        autocompletion=completion.run_ids,
-        metavar="RUN_ID",
-        show_default=False,
-        help="Run to explain (default: the newest).",
-    ),
+    option("Run to explain (default: the newest).", metavar="RUN_ID", completes=completion.run_ids),
 ]
 OfFile = Annotated[
-    str | None,
-    typer.Option(
-        "--file",
-        metavar="FILE",
-        show_default=False,
-        help="Simulate FILE instead of reading a run.",
-    ),
+    str | None, option("Simulate FILE instead of reading a run.", "--file", metavar="FILE")
 ]
 AtS = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Explain the state T seconds after the start.",
         "--at-s",
         metavar="T",
         parser=instant("--at-s"),
-        show_default=False,
-        help="Explain the state T seconds after the start.",
     ),
 ]
 TasksOrNone = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Task policy (default: fifo).",
         "--tasks",
-        autocompletion=completion.task_policies,
         metavar="NAME",
-        show_default=False,
-        help="Task policy (default: fifo).",
-        rich_help_panel="With --file",
+        completes=completion.task_policies,
+        panel="With --file",
     ),
 ]
 ReleaseOrNone = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Release policy (default: input).",
         "--release",
-        autocompletion=completion.release_policies,
         metavar="NAME",
-        show_default=False,
-        help="Release policy (default: input).",
-        rich_help_panel="With --file",
+        completes=completion.release_policies,
+        panel="With --file",
     ),
 ]
 AdmissionOrNone = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Admission policy (default: all).",
         "--admission",
-        autocompletion=completion.admission_policies,
         metavar="NAME",
-        show_default=False,
-        help="Admission policy (default: all).",
-        rich_help_panel="With --file",
+        completes=completion.admission_policies,
+        panel="With --file",
     ),
 ]
 SetOrNone = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Change a setting; repeatable.",
         "--set",
-        autocompletion=completion.setting_values,
         metavar="KEY=VALUE",
-        show_default=False,
-        help="Change a setting; repeatable.",
-        rich_help_panel="With --file",
+        completes=completion.setting_values,
+        panel="With --file",
     ),
 ]
 SeedOrNone = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Seed for the random-number generator (default: 0).",
         "--seed",
         metavar="N",
         parser=whole("--seed", high=_SEED_MAX),
-        show_default=False,
-        help="Seed for the random-number generator (default: 0).",
-        rich_help_panel="With --file",
+        panel="With --file",
     ),
 ]

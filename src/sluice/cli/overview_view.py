@@ -29,7 +29,7 @@ def overview_views(overview: Overview) -> Sequence[RenderableType]:
     for name, value in _rows(overview):
         grid.add_row(name, plain_text(value))
     headline = Text.assemble((visible(overview.workload.source), "bold"), " is a valid workload.")
-    warnings = [plain_text(f"warning: {told}", "yellow") for told in overview.warnings]
+    warnings = [plain_text(f"warning: {warning}", "yellow") for warning in overview.warnings]
     return [headline, grid, *warnings]
 
 
@@ -50,10 +50,10 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
     if overview.makespan_lower_s is not None:
         yield "makespan", f"at least {duration(overview.makespan_lower_s)}, whatever the schedule"
     if overview.unmeasured:
-        told = (
+        lengths = (
             f"of {counted(overview.unmeasured, 'job')} unknown: the file can be run, not simulated"
         )
-        yield "lengths", told
+        yield "lengths", lengths
     if workload.settings:
         yield "settings", _listed([f"{key}={value}" for key, value in workload.settings.items()])
 

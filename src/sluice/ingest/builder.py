@@ -13,23 +13,11 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from sluice.ingest.classes import (
-    admission_settings,
-    capacity_prices,
-    class_of,
-    in_its_class,
-)
+from sluice.ingest.classes import admission_settings, capacity_prices, class_of, in_its_class
 from sluice.ingest.clusters import cluster_of, pool_of, queue_of, vm_of
 from sluice.ingest.consistency import complaints_about, leaf_queues, share_complaints, unknown_pool
 from sluice.ingest.document import Document
-from sluice.ingest.errors import (
-    SHOWN_MAX,
-    SORTED_MAX,
-    FieldError,
-    Refusal,
-    raise_complaints,
-    shown,
-)
+from sluice.ingest.errors import SHOWN_MAX, SORTED_MAX, FieldError, Refusal, raise_complaints, shown
 from sluice.ingest.file_schema.clusters import QueueShape
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
@@ -179,11 +167,7 @@ class WorkloadBuilder:
         return tuple(jobs.values())
 
     def _take_job(
-        self,
-        raw: object,
-        jobs: dict[str, Job],
-        pools: Collection[str],
-        leaves: Collection[str],
+        self, raw: object, jobs: dict[str, Job], pools: Collection[str], leaves: Collection[str]
     ) -> Iterator[FieldError]:
         """Add a job to `jobs`, or yield its errors; their paths start at the job."""
         try:

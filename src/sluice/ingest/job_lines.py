@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WHOLE = re.compile(r"[-+]?\d{1,30}")
 # Special characters of YAML. A job whose name starts with one needs a workload file.
 _YAML_STARTS = ("{", "[", "#", "%", "---", "- ", "? ", '"', "'", "&", "*", "!", "|", ">")
-_TOLD_MAX = 40  # characters of a line
+_SHOWN_MAX = 40  # characters of a line
 
 
 class JobLines(NamedTuple):
@@ -34,7 +34,7 @@ class JobLines(NamedTuple):
 
 def are_job_lines(text: str) -> bool:
     """Whether the first line that says something has five fields, or a number as its second."""
-    for _, line in _told_lines(text):
+    for _, line in _numbered_lines(text):
         if ": " in line or line.endswith(":") or line.startswith(_YAML_STARTS):
             return False
         fields = _PARTED.split(line)
@@ -46,12 +46,12 @@ def read_job_lines(text: str) -> JobLines:
     """The jobs. Raises NotationError for a line without five fields."""
     jobs: list[dict[str, object]] = []
     lines: list[int] = []
-    for number, line in _told_lines(text):
+    for number, line in _numbered_lines(text):
         fields = _PARTED.split(line)
         if not lines and not jobs and tuple(field.lower() for field in fields) == _FIELDS:
             continue
         if len(fields) != len(_FIELDS):
-            shown = line if len(line) <= _TOLD_MAX else f"{line[:_TOLD_MAX]}..."
+            shown = line if len(line) <= _SHOWN_MAX else f"{line[:_SHOWN_MAX]}..."
             raise NotationError(
                 f"it has {len(fields)} fields: {shown!r}",
                 place=Place(number, 1),
@@ -62,7 +62,7 @@ def read_job_lines(text: str) -> JobLines:
     return JobLines({"version": 1, "jobs": jobs}, tuple(lines))
 
 
-def _told_lines(text: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Numbered lines, without blanks around them and without those that say nothing."""
     start, number = 0, 0
     while start <= len(text):

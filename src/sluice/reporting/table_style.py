@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.measure import Measurement
     from rich.panel import Panel
+    from rich.style import StyleType
     from rich.table import Table
     from rich.text import Text
 
@@ -54,8 +55,12 @@ def name_cell(name: str, style: str = "bold", short: str | None = None) -> NameC
     return NameCell(name, style, short)
 
 
-def plain_table(caption: str) -> Table:
-    """An empty table. caption: the text below it; "" for none."""
+def plain_table(caption: str, *, names: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
+    """A table without rows, whose texts are never read as markup.
+
+    caption: the text below it; "" for none.  names: heads of the first columns.
+    numbers: heads of the columns after them, whose cells are aligned to the right.
+    """
     from rich import box
 
     table: Table = _names_table()(
@@ -67,6 +72,10 @@ def plain_table(caption: str) -> Table:
         padding=(0, 1),
         collapse_padding=True,
     )
+    for name in names:
+        table.add_column(name, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
@@ -77,6 +86,15 @@ def _names_table() -> type[Table]:
 
     class NamesTable(Table):
         """A table that takes two lines a row where it is too wide."""
+
+        def add_row(
+            self,
+            *cells: RenderableType | None,
+            style: StyleType | None = None,
+            end_section: bool = False,
+        ) -> None:
+            texts = (plain_text(cell) if isinstance(cell, str) else cell for cell in cells)
+            super().add_row(*texts, style=style, end_section=end_section)
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             if _width(self, console, options) <= options.max_width or len(self.columns) == 1:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import EDGE, INK, PALETTE, WIDTH, finished, heading, titled
 
 _HEIGHT, _FRONTIER_HEIGHT, _TILE, _BAR_STEP = 280, 300, 150, 17
 
@@ -30,9 +30,9 @@ def lines_chart(
     """A line with points for each name. axes: titles of x and y.  is_log: whether y is."""
     rows = [{"what": name, "x": x, "y": y} for name, points in lines.items() for x, y in points]
     view = {
-        "title": titled(title, [note]),
+        "title": theme.titled(title, [note]),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _HEIGHT,
         "mark": {"type": "line", "strokeWidth": 2, "point": {"size": 36, "filled": True}},
         "encoding": {
@@ -42,7 +42,7 @@ def lines_chart(
             "tooltip": _tooltip("what", "x", "y"),
         },
     }
-    return Chart(finished(view))
+    return Chart(theme.finished(view))
 
 
 def curves_chart(
@@ -75,9 +75,9 @@ def _curves(
         },
     }
     return {
-        "title": titled(head, []),
+        "title": theme.titled(head, []),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _HEIGHT,
         "layer": [error, line],
     }
@@ -96,9 +96,9 @@ def _frontier(head: str, lines: Lines, names: Sequence[str]) -> dict[str, Any]:
         for time_s, usd in points
     ]
     return {
-        "title": titled(head, []),
+        "title": theme.titled(head, []),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _FRONTIER_HEIGHT,
         "mark": {
             "type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "clip": True,
@@ -159,13 +159,13 @@ def _bars(head: str, axis: str, bars: EstimatedBars, names: list[str]) -> dict[s
         },
     }
     error = {
-        "mark": {"type": "rule", "strokeWidth": 1.3, "color": INK},
+        "mark": {"type": "rule", "strokeWidth": 1.3, "color": theme.INK},
         "encoding": {**place, **_error("x", axis)},
     }
     return {
-        "title": titled(head, []),
+        "title": theme.titled(head, []),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": {"step": _BAR_STEP},
         "layer": [bar, error] if has_errors else [bar],
     }
@@ -181,7 +181,7 @@ def columns_chart(
     """Groups of columns (group, name, value), and a reference line. axes: titles of x and y."""
     rows = [{"group": group, "what": name, "value": value} for group, name, value in columns]
     names = list(dict.fromkeys(name for _, name, _ in columns))
-    y = {"field": "value", "type": "quantitative", "axis": {"title": axes[1], "tickCount": 6}}
+    y = theme.quantity("value", axis={"title": axes[1], "tickCount": 6})
     layers = [
         {
             "data": {"values": rows},
@@ -196,12 +196,12 @@ def columns_chart(
         },
         {
             "data": {"values": [{"value": line}]},
-            "mark": {"type": "rule", "strokeDash": [4, 3], "color": INK},
+            "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.INK},
             "encoding": {"y": y},
         },
     ]  # fmt: skip
-    view = {"title": titled(title, [note]), "width": WIDTH, "height": _HEIGHT, "layer": layers}
-    return Chart(finished(view))
+    view = theme.view(theme.titled(title, [note]), _HEIGHT, layer=layers)
+    return Chart(theme.finished(view))
 
 
 def slots_chart(
@@ -222,15 +222,15 @@ def _slots(
         for name in names
     ]
     # Maps are pale and reduces are full, as in other charts of slots. A pool keeps its colour.
-    shades = [(_pale(colour), colour) for colour in PALETTE[: -(-len(names) // 2)]]
+    shades = [(_pale(colour), colour) for colour in theme.PALETTE[: -(-len(names) // 2)]]
     colours = _colours("what", names)
     colours["scale"]["range"] = [shade for pair in shades for shade in pair][: len(names)]
     return {
-        "title": titled(head, []),
+        "title": theme.titled(head, []),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _HEIGHT,
-        "mark": {"type": "bar", "stroke": EDGE, "strokeWidth": 0.6},
+        "mark": {"type": "bar", "stroke": theme.EDGE, "strokeWidth": 0.6},
         "encoding": {
             "x": {"field": "x", "type": "ordinal",
                   "axis": {"title": f"time step ({step_s:g} s each)", "labelAngle": 0}},
@@ -255,7 +255,7 @@ def surfaces_chart(title: str, note: str, surfaces: Mapping[str, Tiles]) -> Char
     """Coloured tiles: a row of views for each measure, a column for each condition."""
     rows = [
         {"hconcat": [_tile(name, points) for name, points in views.items()], "spacing": 22,
-         "title": titled(measure, [])}
+         "title": theme.titled(measure, [])}
         for measure, views in surfaces.items()
     ]  # fmt: skip
     return _stacked(title, note, rows, resolve={"scale": {"color": "independent"}})
@@ -277,12 +277,11 @@ def _tile(name: str, points: Sequence[tuple[float, float, float]]) -> dict[str, 
         "encoding": {
             "x": axis("x", "worth of class 1"),
             "y": axis("y", "worth of class 2"),
-            "color": {
-                "field": "value",
-                "type": "quantitative",
-                "scale": {"scheme": "blues"},
-                "legend": {"gradientLength": _TILE, "gradientThickness": 8, "format": ".3~s"},
-            },
+            "color": theme.quantity(
+                "value",
+                scale={"scheme": "blues"},
+                legend={"gradientLength": _TILE, "gradientThickness": 8, "format": ".3~s"},
+            ),
             "tooltip": _tooltip("value"),
         },
     }
@@ -297,8 +296,8 @@ def _names(mappings: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def _stacked(title: str, note: str, views: list[dict[str, Any]], **more: object) -> Chart:
-    view = {"title": heading(title, [note]), "vconcat": views, "spacing": 26, **more}
-    return Chart(finished(view))
+    view = theme.stacked(theme.heading(title, [note]), views, spacing=26, **more)
+    return Chart(theme.finished(view))
 
 
 def _span_of(one: Estimate) -> dict[str, float]:
@@ -316,7 +315,7 @@ def _channel(field: str, title: str, *, is_log: bool = False) -> dict[str, Any]:
     if is_log:
         scale = {"type": "log", "nice": False, "padding": 14}
     axis = {"title": title, "tickCount": 8, "format": ",~f"}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+    return theme.quantity(field, scale=scale, axis=axis)
 
 
 def _tooltip(*fields: str) -> list[dict[str, str]]:
@@ -324,10 +323,4 @@ def _tooltip(*fields: str) -> list[dict[str, str]]:
 
 
 def _colours(field: str, names: Sequence[str]) -> dict[str, Any]:
-    colours = [PALETTE[number % len(PALETTE)] for number in range(len(names))]
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"domain": list(names), "range": colours},
-        "legend": {"symbolType": "circle"} if len(names) > 1 else None,
-    }
+    return theme.colours(field, names, legend={"symbolType": "circle"} if len(names) > 1 else None)

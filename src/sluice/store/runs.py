@@ -14,12 +14,7 @@ from pathlib import Path
 
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.store.database import store_errors
-from sluice.store.home import (
-    RUNS_FOLDER,
-    check_state_folder,
-    make_state_folder,
-    state_folder,
-)
+from sluice.store.home import RUNS_FOLDER, check_state_folder, make_state_folder, state_folder
 from sluice.store.journal import Journal, Prepared
 from sluice.store.private import make_private_folder
 from sluice.store.rows import RunHeader

@@ -39,14 +39,7 @@ from sluice.core.events import Event
 from sluice.store.database import store_errors
 from sluice.store.head import CHECKSUM_BYTES, Position
 from sluice.store.private import open_private_file
-from sluice.store.rows import (
-    FILE_NAME,
-    NOTHING_BEFORE,
-    SCHEMA_VERSION,
-    EntryKind,
-    opened,
-    verified,
-)
+from sluice.store.rows import FILE_NAME, NOTHING_BEFORE, SCHEMA_VERSION, EntryKind, opened, verified
 
 SNAPSHOT_NAME = "journal.snapshot"
 SEGMENT_EVENTS = 5_000  # a segment is loaded as a whole; a shorter run is replayed as quickly

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -23,10 +21,10 @@ def calibrate(
     *,
     leave_out: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Left out of each prediction: the run, its whole setting, or nothing.",
             metavar="WHAT",
-            autocompletion=completion.one_of("run", "setting", "nothing"),
-            help="Left out of each prediction: the run, its whole setting, or nothing.",
+            completes=completion.one_of("run", "setting", "nothing"),
         ),
     ] = "run",
     level: history_options.Level = 0.9,
@@ -53,8 +51,7 @@ def calibrate(
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
-    if plot is not None:
-        files.save(report.plot())
+    files.draw(report.plot)
     if as_json:
         print_document(report.document())
     else:
@@ -77,25 +74,20 @@ def profile_run(
     *,
     slots: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,...",
-            show_default=False,
-            help="Slot counts (default: 1, 2, 4, .. up to twice the processors).",
+        given.option(
+            "Slot counts (default: 1, 2, 4, .. up to twice the processors).", metavar="A,B,..."
         ),
     ] = None,
     repeats: Annotated[
         int,
-        typer.Option(
-            metavar="N", help="Runs at each count.", parser=given.whole("--repeats", low=1)
-        ),
+        given.option("Runs at each count.", metavar="N", parser=given.whole("--repeats", low=1)),
     ] = 1,
     io_bytes_per_s: Annotated[
         float | None,
-        typer.Option(
+        given.option(
+            "Disk throughput; needed to estimate each task's disk demand.",
             "--io-bytes-per-s",
             metavar="BYTES",
-            show_default=False,
-            help="Disk throughput; needed to estimate each task's disk demand.",
         ),
     ] = None,
     store: history_options.Store = None,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -26,27 +24,23 @@ def capacity(
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
     integer: Annotated[
-        bool, typer.Option("--integer", help="Plan whole jobs, VMs and containers.")
+        bool, given.option("Plan whole jobs, VMs and containers.", "--integer")
     ] = False,
     bound: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Job-length estimate; up is the safe upper bound.",
             metavar="low|avg|up",
-            autocompletion=completion.one_of("low", "avg", "up"),
-            help="Job-length estimate; up is the safe upper bound.",
+            completes=completion.one_of("low", "avg", "up"),
         ),
     ] = "up",
     curve: Annotated[
-        bool,
-        typer.Option("--curve", help="Also print the least cost for each number of reserved VMs."),
+        bool, given.option("Also print the least cost for each number of reserved VMs.", "--curve")
     ] = False,
     export: Annotated[
         str | None,
-        typer.Option(
-            metavar="OUT.xml",
-            show_default=False,
-            help="Write the queues as Hadoop's capacity-scheduler.xml.",
-            rich_help_panel="Files",
+        given.option(
+            "Write the queues as Hadoop's capacity-scheduler.xml.", metavar="OUT.xml", panel="Files"
         ),
     ] = None,
     plot: given.Plot = None,
@@ -66,8 +60,7 @@ def capacity(
         return _print_no(result, as_json=as_json)
     if export is not None:
         files.save_export(result.capacity_scheduler())
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if as_json:

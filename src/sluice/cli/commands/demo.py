@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from sluice.cli import options as given
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 
@@ -14,8 +13,7 @@ from sluice.cli.failures import DONE
 @app.command()
 def demo(
     folder: Annotated[
-        str,
-        typer.Argument(metavar="FOLDER", help="Folder for its files: new, or of an earlier demo."),
+        str, given.argument("Folder for its files: new, or of an earlier demo.", metavar="FOLDER")
     ] = "sluice-demo",
 ) -> int:
     """Show what Sluice does: run real jobs, predict and explain them, replay a real cluster.

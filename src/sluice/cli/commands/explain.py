@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def why(
-    job: Annotated[str, typer.Argument(metavar="JOB", show_default=False, help="Id of the job.")],
+    job: Annotated[str, given.argument("Id of the job.", metavar="JOB")],
     *,
     run: given.Run = None,
     file: given.OfFile = None,
@@ -109,10 +107,7 @@ def _print_vms(found: VmChoiceResult) -> None:
 @app.command()
 def story(
     subject: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", show_default=False, help="Id of a job or a node, or JOB/PHASE/TASK."
-        ),
+        str, given.argument("Id of a job or a node, or JOB/PHASE/TASK.", metavar="ID")
     ],
     *,
     run: given.Run = None,
@@ -153,19 +148,15 @@ def story(
 def explain(
     subject: Annotated[
         str,
-        typer.Argument(
+        given.argument(
+            "Log file or folder, or a stored run or application (its newest run).",
             metavar="RUN|APPLICATION|LOG",
-            show_default=False,
-            autocompletion=completion.runs_profiles_and_files,
-            help="Log file or folder, or a stored run or application (its newest run).",
+            completes=completion.runs_profiles_and_files,
         ),
     ],
     *,
     job: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID", show_default=False, help="Job to explain, if there are several."
-        ),
+        str | None, given.option("Job to explain, if there are several.", metavar="ID")
     ] = None,
     log_format: history_options.LogFormat = "auto",
     settings: history_options.LogSet = None,
@@ -182,8 +173,7 @@ def explain(
 
     files = Files.checked(subject, plot=plot)
     found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
-    if plot is not None:
-        files.save(found.plot())
+    files.draw(found.plot)
     if as_json:
         print_document(found.document())
     else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
@@ -20,15 +18,11 @@ from sluice.model.errors import InvalidInput
 @app.command()
 def fairness(
     run: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN", show_default=False, help="Id of a recorded run (default: the newest)."
-        ),
+        str | None, given.argument("Id of a recorded run (default: the newest).", metavar="RUN")
     ] = None,
     *,
     all_runs: Annotated[
-        bool,
-        typer.Option("--all-runs", help="Join all recorded runs, without the time between them."),
+        bool, given.option("Join all recorded runs, without the time between them.", "--all-runs")
     ] = False,
     file: given.OfFile = None,
     from_log: given.FromLog = None,
@@ -36,19 +30,16 @@ def fairness(
     from_log_set: given.FromLogSet = None,
     period_s: Annotated[
         float | None,
-        typer.Option(
+        given.option(
+            "Length of a period in seconds (default: about a twelfth of the time).",
             "--period-s",
             metavar="T",
             parser=given.instant("--period-s"),
-            show_default=False,
-            help="Length of a period in seconds (default: about a twelfth of the time).",
         ),
     ] = None,
     misreports: Annotated[
         bool,
-        typer.Option(
-            "--misreports", help="Search for what tenants could have gained by false demands."
-        ),
+        given.option("Search for what tenants could have gained by false demands.", "--misreports"),
     ] = False,
     tasks: given.TasksOrNone = None,
     release: given.ReleaseOrNone = None,
@@ -85,14 +76,13 @@ def fairness(
         misreports=misreports,
         on_message=talk_note,
     )
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(about.noted(result.document()))
         return DONE
     print_views(tables.tenants_table(result), tables.periods_table(result))
     if misreports:
-        print_views(tables.lies_table(result))
+        print_views(tables.misreports_table(result))
     print_views(tables.fairness_panel(result))
     about.talk()
     return DONE

@@ -8,8 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from sluice.cli import options as given
 from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
@@ -27,16 +26,15 @@ _NEXT = {"jobs": "simulate", "stages": "simulate", "run": "validate"}
 @app.command()
 def init(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="File to write; - prints it."),
+        str, given.argument("File to write; - prints it.", metavar="FILE")
     ] = "workload.yaml",
     *,
     kind: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
             metavar="KIND",
-            help="; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
-            autocompletion=lambda: list(KINDS.items()),
+            completes=lambda: list(KINDS.items()),
         ),
     ] = "jobs",
 ) -> int:

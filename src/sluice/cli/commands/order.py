@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views, talk
@@ -34,37 +32,36 @@ def order(
     from_log_set: given.FromLogSet = None,
     method: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
             metavar="NAME",
-            autocompletion=completion.one_of(*_METHODS),
-            help="input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
+            completes=completion.one_of(*_METHODS),
         ),
     ] = "auto",
     objective: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "What to minimise: makespan, tct or both.",
             metavar="NAME",
-            autocompletion=completion.one_of("makespan", "tct", "both"),
-            help="What to minimise: makespan, tct or both.",
+            completes=completion.one_of("makespan", "tct", "both"),
         ),
     ] = "makespan",
     seconds: Annotated[
         float | None,
-        typer.Option(
+        given.option(
+            "Time limit of search, auto and exact (default: 10, none with --evaluations).",
             metavar="S",
             parser=given.number(
                 "--seconds", above=0, what="a length of time", hint="give seconds, above 0"
             ),
-            show_default=False,
-            help="Time limit of search, auto and exact (default: 10, none with --evaluations).",
-            rich_help_panel=_BUDGET,
+            panel=_BUDGET,
         ),
     ] = None,
     evaluations: Annotated[
         int | None,
         given.count(
-            "--evaluations",
             "Number of orders to evaluate; equal seeds then give equal answers.",
+            "--evaluations",
             low=1,
             high=_EVALUATIONS_MAX,
             panel=_BUDGET,
@@ -74,8 +71,8 @@ def order(
     map_slots: Annotated[
         int | None,
         given.count(
-            "--map-slots",
             "Map slots (default: those of the file; a file of job lines has none).",
+            "--map-slots",
             low=1,
             high=10**7,
             panel=_CLUSTER,
@@ -84,8 +81,8 @@ def order(
     reduce_slots: Annotated[
         int | None,
         given.count(
-            "--reduce-slots",
             "Reduce slots (default: those of the file).",
+            "--reduce-slots",
             low=1,
             high=10**7,
             panel=_CLUSTER,
@@ -93,11 +90,8 @@ def order(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="OUT",
-            show_default=False,
-            help="Write the workload with its jobs in this order.",
-            rich_help_panel=_FILES,
+        given.option(
+            "Write the workload with its jobs in this order.", metavar="OUT", panel=_FILES
         ),
     ] = None,
     plot: given.Plot = None,
@@ -127,8 +121,7 @@ def order(
         )
     if out is not None:
         _write(result, files, workload.arguments)
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(workload.noted(result.document()))
     else:
@@ -147,9 +140,7 @@ def _write(result: OrderResult, files: Files, source: str) -> None:
 
     assert files.out is not None, "--out is given"
     document = moved(
-        result.reordered_document(),
-        folder=result.workload.folder,
-        to=source_folder(files.out),
+        result.reordered_document(), folder=result.workload.folder, to=source_folder(files.out)
     )
     comment = f"Made by: sluice order {source} --method {result.answer.method.value}"
     files.save_out(workload_text(document, name=files.out, comment=comment))

@@ -6,8 +6,6 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -34,35 +32,32 @@ def plan(
     from_log_set: given.FromLogSet = None,
     search: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Search method: exact, or the paper's greedy slots, slots-printed or vms.",
             metavar="NAME",
-            autocompletion=completion.one_of("exact", "slots", "slots-printed", "vms"),
-            help="Search method: exact, or the paper's greedy slots, slots-printed or vms.",
+            completes=completion.one_of("exact", "slots", "slots-printed", "vms"),
         ),
     ] = "exact",
     tune: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B",
-            show_default=False,
-            help="Also choose: tasks (or tasks-hill), buffers (or buffers-random, -rrs).",
+        given.option(
+            "Also choose: tasks (or tasks-hill), buffers (or buffers-random, -rrs).", metavar="A,B"
         ),
     ] = None,
     waves: Annotated[
-        bool,
-        typer.Option("--waves", help="With limits.vms_max: allow jobs to run one after another."),
+        bool, given.option("With limits.vms_max: allow jobs to run one after another.", "--waves")
     ] = False,
     plans: Annotated[
         str,
-        typer.Option(
-            metavar="all|none|N", help="With --json: how many plans list their per-job allocation."
+        given.option(
+            "With --json: how many plans list their per-job allocation.", metavar="all|none|N"
         ),
     ] = _ALL,
     choose: Annotated[
         int | None,
         given.count(
-            "--choose",
             "Write the workload with the allocation of plan N; 1 is the fastest.",
+            "--choose",
             low=1,
             high=_PLANS_MAX,
             panel=_CHOICE,
@@ -70,47 +65,39 @@ def plan(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="OUT",
-            show_default=False,
-            help="Output file (default: FILE-plan-N next to FILE).",
-            rich_help_panel=_CHOICE,
+        given.option(
+            "Output file (default: FILE-plan-N next to FILE).", metavar="OUT", panel=_CHOICE
         ),
     ] = None,
     export: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
             metavar="OUT.xml",
-            show_default=False,
-            help="Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
-            rich_help_panel=_CHOICE,
+            panel=_CHOICE,
         ),
     ] = None,
     prices: history_options.Prices = None,
     rent: Annotated[
         str,
-        typer.Option(
-            metavar="A,B",
-            help="Rental terms: reserved, on-demand, spot.",
-            rich_help_panel=_MACHINES,
-        ),
+        given.option("Rental terms: reserved, on-demand, spot.", metavar="A,B", panel=_MACHINES),
     ] = "on-demand",
     single_wave: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Time model for a phase with no more tasks than slots.",
             metavar="estimated|exact",
-            autocompletion=completion.one_of("estimated", "exact"),
-            help="Time model for a phase with no more tasks than slots.",
-            rich_help_panel=_MODEL,
+            completes=completion.one_of("estimated", "exact"),
+            panel=_MODEL,
         ),
     ] = "estimated",
     io_model: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "I/O model of spilling; merge also counts the merging of spills.",
             metavar="paper|merge",
-            autocompletion=completion.one_of("paper", "merge"),
-            help="I/O model of spilling; merge also counts the merging of spills.",
-            rich_help_panel=_MODEL,
+            completes=completion.one_of("paper", "merge"),
+            panel=_MODEL,
         ),
     ] = "paper",
     seed: given.Seed = 0,
@@ -147,8 +134,7 @@ def plan(
         _write_chosen(result, choose, files, workload.arguments)
     elif choose is not None:
         talk("No file is written: there is no plan to choose.")
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     for warning in result.warnings:
         talk(f"warning: {warning}")
     if document is not None:
@@ -221,9 +207,7 @@ def _write_chosen(result: PlanResult, number: int, files: Files, source: str) ->
 
     assert files.out is not None, "it has a default"
     document = moved(
-        result.chosen_document(number),
-        folder=result.workload.folder,
-        to=source_folder(files.out),
+        result.chosen_document(number), folder=result.workload.folder, to=source_folder(files.out)
     )
     comment = f"{result.title(number)}\nMade by: sluice plan {source} --choose {number}"
     files.save_out(workload_text(document, name=files.out, comment=comment))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
@@ -28,47 +26,39 @@ def pools(
     *,
     policy: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="How jobs get their VMs: vm-aware, instant-opt, per-job or dedicated.",
+        given.option(
+            "How jobs get their VMs: vm-aware, instant-opt, per-job or dedicated.", metavar="NAME"
         ),
     ] = "vm-aware",
     reconfigure: Annotated[
-        bool,
-        typer.Option("--reconfigure", help="Also change the pool sizes where that saves enough."),
+        bool, given.option("Also change the pool sizes where that saves enough.", "--reconfigure")
     ] = False,
     service: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "delayed: a job may wait for VMs after its arrival; immediate: it may not.",
             metavar="NAME",
-            help="delayed: a job may wait for VMs after its arrival; immediate: it may not.",
         ),
     ] = "delayed",
     grid: Annotated[
         bool,
-        typer.Option(
-            "--grid", help="Print only how long each job takes on every cluster of the pools."
-        ),
+        given.option("Print only how long each job takes on every cluster of the pools.", "--grid"),
     ] = False,
     pair_costs: Annotated[
         bool,
-        typer.Option(
-            "--pair-costs", help="Print only what two jobs cost together, by which is first."
-        ),
+        given.option("Print only what two jobs cost together, by which is first.", "--pair-costs"),
     ] = False,
     least_servers: Annotated[
         bool,
-        typer.Option(
-            "--least-servers", help="Find the least servers that meet all deadlines, with a proof."
+        given.option(
+            "Find the least servers that meet all deadlines, with a proof.", "--least-servers"
         ),
     ] = False,
     optimum: Annotated[
-        bool,
-        typer.Option("--optimum", help="Find the least cost with all arrivals known beforehand."),
+        bool, given.option("Find the least cost with all arrivals known beforehand.", "--optimum")
     ] = False,
     tick: Annotated[
-        float,
-        typer.Option(metavar="S", parser=_TICK, help="Length of a tick; 0 for exact seconds."),
+        float, given.option("Length of a tick; 0 for exact seconds.", metavar="S", parser=_TICK)
     ] = 1.0,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
@@ -101,8 +91,7 @@ def pools(
         return views[flag][1](file, tick, as_json=as_json)
     files = Files.checked(file, plot=plot)
     result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
     else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -21,11 +19,10 @@ _BYTES_MAX = 10**18
 def predict(
     subject: Annotated[
         str | None,
-        typer.Argument(
+        given.argument(
+            "Stored profile, or workload file with jobs that name profiles (default: all).",
             metavar="NAME|FILE",
-            show_default=False,
-            autocompletion=completion.profiles_and_files,
-            help="Stored profile, or workload file with jobs that name profiles (default: all).",
+            completes=completion.profiles_and_files,
         ),
     ] = None,
     *,
@@ -35,8 +32,8 @@ def predict(
     slots: Annotated[
         int | None,
         given.count(
-            "--slots",
             "Slots of each stage (default: those of FILE's cluster, or of the newest run).",
+            "--slots",
             low=1,
             high=_COUNT_MAX,
             panel=history_options.MACHINES,
@@ -45,8 +42,8 @@ def predict(
     vms: Annotated[
         int | None,
         given.count(
-            "--vms",
             "Number of VMs, instead of slots.",
+            "--vms",
             low=1,
             high=_COUNT_MAX,
             panel=history_options.MACHINES,
@@ -57,11 +54,10 @@ def predict(
     rent: history_options.RentTerm = "on-demand",
     input_bytes: Annotated[
         int | None,
-        typer.Option(
+        given.option(
+            "Input size (default: that of the newest run).",
             metavar="B",
             parser=given.whole("--input-bytes", high=_BYTES_MAX),
-            show_default=False,
-            help="Input size (default: that of the newest run).",
         ),
     ] = None,
     level: history_options.Level = 0.9,
@@ -93,8 +89,7 @@ def predict(
         format=from_log_format or "auto",
         settings=from_log_set or (),
     )
-    if plot is not None:
-        files.save(report.plot())
+    files.draw(report.plot)
     if as_json:
         print_document(report.document())
     elif report.jobs:

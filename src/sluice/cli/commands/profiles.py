@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -25,69 +23,50 @@ _NEED_NAME = frozenset({"--forget", "--forget-run", "--rename", "--merge"})
 
 
 Export = Annotated[
-    str | None,
-    typer.Option(
-        metavar="OUT", show_default=False, help="Write a table of phases: .csv or .parquet."
-    ),
+    str | None, given.option("Write a table of phases: .csv or .parquet.", metavar="OUT")
 ]
 KeepRuns = Annotated[
     int | None,
-    typer.Option(
+    given.option(
+        "Forget all but the newest N runs of NAME, or of each profile.",
         metavar="N",
-        show_default=False,
         parser=given.whole("--keep-runs"),
-        help="Forget all but the newest N runs of NAME, or of each profile.",
-        rich_help_panel=_FORGET,
+        panel=_FORGET,
     ),
 ]
 OlderThan = Annotated[
     int | None,
-    typer.Option(
+    given.option(
+        "Forget runs imported more than DAYS days ago.",
         metavar="DAYS",
-        show_default=False,
         parser=given.whole("--older-than", high=_DAYS_MAX),
-        help="Forget runs imported more than DAYS days ago.",
-        rich_help_panel=_FORGET,
+        panel=_FORGET,
     ),
 ]
-Forget = Annotated[bool, typer.Option("--forget", help="Forget NAME.", rich_help_panel=_FORGET)]
+Forget = Annotated[bool, given.option("Forget NAME.", "--forget", panel=_FORGET)]
 ForgetRun = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="RUN_ID",
-        show_default=False,
-        help="Forget this run of NAME; repeatable.",
-        rich_help_panel=_FORGET,
-    ),
+    given.option("Forget this run of NAME; repeatable.", metavar="RUN_ID", panel=_FORGET),
 ]
 
 Rename = Annotated[
     str | None,
-    typer.Option(
-        metavar="NEW",
-        show_default=False,
-        help="Give NAME another name; the old one stays known.",
-        rich_help_panel=_NAMES,
-    ),
+    given.option("Give NAME another name; the old one stays known.", metavar="NEW", panel=_NAMES),
 ]
 Merge = Annotated[
     list[str] | None,
-    typer.Option(
+    given.option(
+        "Move the runs of OTHER to NAME; repeatable.",
         metavar="OTHER",
-        autocompletion=completion.profile_names,
-        show_default=False,
-        help="Move the runs of OTHER to NAME; repeatable.",
-        rich_help_panel=_NAMES,
+        completes=completion.profile_names,
+        panel=_NAMES,
     ),
 ]
 
 
 @app.command("import")
 def import_(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH", show_default=False, help="Logs, or folders of logs."),
-    ],
+    paths: Annotated[list[str], given.argument("Logs, or folders of logs.", metavar="PATH")],
     *,
     format_: history_options.LogFormat = "auto",
     settings: history_options.LogSet = None,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from sluice.cli import options as given
 from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
@@ -18,29 +17,22 @@ from sluice.model.errors import InvalidInput
 def report(
     result: Annotated[
         str,
-        typer.Argument(
+        given.argument(
+            'Document that --json printed ("-" for standard input), or the id of a run.',
             metavar="RESULT",
-            show_default=False,
-            help='Document that --json printed ("-" for standard input), or the id of a run.',
         ),
     ],
     *,
     out: Annotated[
-        str,
-        typer.Option("--out", "-o", metavar="FILE.html", help="Where to write the report."),
+        str, given.option("Where to write the report.", "--out", "-o", metavar="FILE.html")
     ] = "report.html",
     charts: Annotated[
         list[str] | None,
-        typer.Option(
-            "--chart",
-            metavar="FILE.json",
-            show_default=False,
-            help="Add a chart that --plot FILE.json wrote; repeatable.",
+        given.option(
+            "Add a chart that --plot FILE.json wrote; repeatable.", "--chart", metavar="FILE.json"
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", show_default=False, help="Title of the page.")
-    ] = None,
+    title: Annotated[str | None, given.option("Title of the page.", metavar="TEXT")] = None,
 ) -> int:
     """Put all charts and tables of one result in one HTML file, which works offline.
 

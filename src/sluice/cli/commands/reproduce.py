@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -22,39 +20,29 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(
+        given.argument(
+            "pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura; default: list all.",
             metavar="NAME",
-            show_default=False,
-            autocompletion=completion.evaluations,
-            help="pareto, capacity, ordering, dynamicmr, ras, ltyarn or cura; default: list all.",
+            completes=completion.evaluations,
         ),
     ] = None,
     *,
     experiment: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="E",
-            show_default=False,
-            autocompletion=completion.experiments,
-            help="Run only this experiment; repeatable.",
+        given.option(
+            "Run only this experiment; repeatable.", metavar="E", completes=completion.experiments
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(
+        given.option(
+            "Seeds of each experiment.",
             metavar="N",
-            show_default=False,
-            help="Seeds of each experiment.",
             parser=given.whole("--seeds", low=1, high=1000),
         ),
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            show_default=False,
-            help="Write each experiment's chart to this folder.",
-        ),
+        str | None, given.option("Write each experiment's chart to this folder.", metavar="FOLDER")
     ] = None,
     as_json: given.AsJson = False,
 ) -> int:

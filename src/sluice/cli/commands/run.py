@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from sluice.cli import completion
 from sluice.cli import options as given
@@ -21,59 +21,52 @@ if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
 
 
+_REASON_CHARACTERS_MAX = 500  # it names the output
+
+
 @app.command(cls=WithSettings)
 def run(
     file: Annotated[
         str,
-        typer.Argument(
+        given.argument(
+            "Workload file, YAML or JSON; - reads stdin. Or Python code: FILE.py:Name.",
             metavar="FILE",
-            show_default=False,
-            help="Workload file, YAML or JSON; - reads stdin. Or Python code: FILE.py:Name.",
         ),
     ],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="INPUT",
-            show_default=False,
-            help="Input of Python code: files, folders or patterns.",
-        ),
+        given.argument("Input of Python code: files, folders or patterns.", metavar="INPUT"),
     ] = None,
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", show_default=False, help="Output of Python code."),
-    ] = None,
+    output: Annotated[str | None, given.option("Output of Python code.", metavar="FOLDER")] = None,
     part_files: Annotated[
         int | None,
-        typer.Option(
+        given.option(
+            "Files in the output of Python code (default: 1).",
             "--part-files",
             metavar="N",
             parser=given.whole("--part-files", low=1),
-            show_default=False,
-            help="Files in the output of Python code (default: 1).",
         ),
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite", help="Replace outputs of earlier runs, once the jobs succeed again."
+        given.option(
+            "Replace outputs of earlier runs, once the jobs succeed again.", "--overwrite"
         ),
     ] = False,
     engine: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Engine that runs the tasks: local, or ray.",
             metavar="NAME",
-            autocompletion=completion.one_of("local", "ray"),
-            help="Engine that runs the tasks: local, or ray.",
+            completes=completion.one_of("local", "ray"),
         ),
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Ray cluster to use, or auto; without it, one is started for this run.",
             metavar="HOST:PORT",
-            show_default=False,
-            help="Ray cluster to use, or auto; without it, one is started for this run.",
         ),
     ] = None,
     nodes: given.Nodes = None,
@@ -81,9 +74,7 @@ def run(
     reduce_slots: given.ReduceSlots = None,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Continue FILE's last unfinished run; start it if there is none."
-        ),
+        given.option("Continue FILE's last unfinished run; start it if there is none.", "--resume"),
     ] = False,
     tasks: given.Tasks = "fifo",
     release: given.Release = "input",
@@ -102,7 +93,6 @@ def run(
     """
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
-    from sluice.cli.run_failures import talk_about_failures
 
     source = _source(file, inputs or [], output, part_files)
     files = Files.checked(file, trace=trace, plot=plot)
@@ -128,7 +118,7 @@ def run(
         print_document(result.document())
     else:
         _print_run(result)
-    talk_about_failures(result, file)
+    _talk_of_failures(result, file)
     missing = result.extra["missing_outputs"]
     assert isinstance(missing, Mapping)
     if result.extra["was_finished"]:
@@ -155,6 +145,35 @@ def _source(
                 hint="name the code, as in sluice run wc.py:WordCount text/ --output out",
             )
     return file
+
+
+def _talk_of_failures(result: RunResult, file: str) -> None:
+    """Print to stderr why jobs failed, and why output was not committed.
+
+    file: the workload file as it was given.
+    """
+    from sluice.reporting.run.failures import failure_lines
+
+    sys.stdout.flush()  # the failures belong below the table
+    failures = {job.job_id: job.failure for job in result.jobs if job.failure is not None}
+    for line in failure_lines(failures, run_id=str(result.extra["run_id"])):
+        talk(line)
+    for line in _uncommitted_lines(result, file):
+        talk(line)
+
+
+def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
+    from sluice.reporting.run.failures import visible
+    from sluice.reporting.run.outcomes import UNCOMMITTED
+
+    jobs = [job for job in result.jobs if job.state == UNCOMMITTED]
+    for job in jobs:
+        yield f"job {str(job.job_id)!r}: all tasks are done, but its output was not committed"
+        yield f"  {visible(job.reason, characters_max=_REASON_CHARACTERS_MAX)}"
+    if not jobs:
+        return
+    command = "" if file == "-" else f": {shlex.join(['sluice', 'run', file, '--resume'])}"
+    yield f"  then continue the run with --resume{command}"
 
 
 def _talk_of_missing(outputs: Mapping[str, str]) -> None:

@@ -17,28 +17,21 @@ app.add_typer(group, name="runs")
 
 Id = Annotated[
     str,
-    typer.Argument(
+    given.argument(
+        "Id of a run, or its number, such as run-000042.",
         metavar="ID",
-        show_default=False,
-        autocompletion=completion.run_ids,
-        help="Id of a run, or its number, such as run-000042.",
+        completes=completion.run_ids,
     ),
 ]
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="ID",
-        show_default=False,
-        autocompletion=completion.run_ids,
-        help="Runs to remove.",
-    ),
+    given.argument("Runs to remove.", metavar="ID", completes=completion.run_ids),
 ]
 Finished = Annotated[
-    bool,
-    typer.Option("--finished", help="Remove all finished runs, also those with failed jobs."),
+    bool, given.option("Remove all finished runs, also those with failed jobs.", "--finished")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
+    bool, given.option("Show what would be removed, and remove nothing.", "--dry-run")
 ]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -16,7 +14,7 @@ from sluice.cli.files import Files
 
 def _number_option(flag: str, metavar: str, text: str) -> Any:  # noqa: ANN401  # as typer's own
     """An option that takes a number, and has no default. text: its help."""
-    return typer.Option(metavar=metavar, parser=given.number(flag), show_default=False, help=text)
+    return given.option(text, metavar=metavar, parser=given.number(flag))
 
 
 @app.command()
@@ -25,15 +23,15 @@ def share(
     *,
     policy: Annotated[
         str,
-        typer.Option(
-            metavar="RULE",
-            autocompletion=completion.one_of("static", "mlrf", "ltrf", "karma", "decay"),
-            help="static: fixed shares; mlrf: max-min of the moment; ltrf: least accumulated use;"
+        given.option(
+            "static: fixed shares; mlrf: max-min of the moment; ltrf: least accumulated use;"
             " karma: credits; decay: least decayed use.",
+            metavar="RULE",
+            completes=completion.one_of("static", "mlrf", "ltrf", "karma", "decay"),
         ),
     ] = "ltrf",
     leftovers: Annotated[
-        str, typer.Option(metavar="keep|drop", help="Whether demand that was not met stays.")
+        str, given.option("Whether demand that was not met stays.", metavar="keep|drop")
     ] = "keep",
     discount_price: Annotated[
         float | None,
@@ -42,16 +40,14 @@ def share(
         ),
     ] = None,
     par: Annotated[
-        bool,
-        typer.Option("--par", help="Charge a member that becomes active late (ltrf)."),
+        bool, given.option("Charge a member that becomes active late (ltrf).", "--par")
     ] = False,
     round_steps: Annotated[
         int | None,
-        typer.Option(
+        given.option(
+            "Steps after which use is forgotten (ltrf; default: never).",
             "--round-steps",
             metavar="N",
-            show_default=False,
-            help="Steps after which use is forgotten (ltrf; default: never).",
         ),
     ] = None,
     alpha: Annotated[
@@ -75,13 +71,11 @@ def share(
         ),
     ] = None,
     whole_units: Annotated[
-        bool, typer.Option("--whole-units", help="Hand out whole units, one at a time.")
+        bool, given.option("Hand out whole units, one at a time.", "--whole-units")
     ] = False,
     misreports: Annotated[
         bool,
-        typer.Option(
-            "--misreports", help="Search for what each member could gain by false demands."
-        ),
+        given.option("Search for what each member could gain by false demands.", "--misreports"),
     ] = False,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
@@ -108,8 +102,7 @@ def share(
     )
     for note in result.notes:
         talk(f"note: {note}")
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
         return DONE

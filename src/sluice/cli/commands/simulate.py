@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
@@ -82,17 +80,16 @@ def compare(
     from_log_set: given.FromLogSet = None,
     schedulers: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Task policies: names, FILE.py:Class, or all; RELEASE+TASKS names both.",
             metavar="A,B,...",
-            autocompletion=completion.schedulers,
-            help="Task policies: names, FILE.py:Class, or all; RELEASE+TASKS names both.",
+            completes=completion.schedulers,
         ),
     ] = "fifo,fair",
     seeds: given.Seeds = 10,
     settings: given.Set = None,
     ledger: Annotated[
-        bool,
-        typer.Option("--ledger", help="Also report what each tenant got under each scheduler."),
+        bool, given.option("Also report what each tenant got under each scheduler.", "--ledger")
     ] = False,
     processes: given.Processes = None,
     plot: given.Plot = None,
@@ -145,8 +142,12 @@ def compare(
 
 def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
-    from sluice.reporting.run.tables import job_table, replay_table, summary_panel
-    from sluice.reporting.run.vm_pools_table import vm_pools_table
+    from sluice.reporting.run.tables import (
+        job_table,
+        replay_table,
+        summary_panel,
+        vm_pools_table,
+    )
 
     tables = [job_table(result), vm_pools_table(result), replay_table(result)]
     print_views(*(table for table in tables if table is not None), summary_panel(result))

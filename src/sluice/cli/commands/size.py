@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
@@ -27,41 +25,33 @@ def size(
     from_log_set: given.FromLogSet = None,
     deadline_s: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            show_default=False,
-            help="Seconds from the first submission to the last end of a night.",
-        ),
+        given.option("Seconds from the first submission to the last end of a night.", metavar="S"),
     ] = None,
     probability: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of nights that meet all deadlines.")
+        float, given.option("Share of nights that meet all deadlines.", metavar="SHARE")
     ] = 0.95,
     one_night: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
             metavar="WHICH",
-            autocompletion=completion.one_of("newest", "typical", "drawn"),
-            help="Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
-            rich_help_panel=_HISTORY,
+            completes=completion.one_of("newest", "typical", "drawn"),
+            panel=_HISTORY,
         ),
     ] = "newest",
     cut_gaps_days: Annotated[
         float | None,
-        typer.Option(
-            metavar="DAYS",
-            show_default=False,
-            help="Leave out runs before the last gap of that many days.",
-            rich_help_panel=_HISTORY,
+        given.option(
+            "Leave out runs before the last gap of that many days.", metavar="DAYS", panel=_HISTORY
         ),
     ] = None,
     vm_type: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Type of the nodes in the price list, or any (default: the node or VM of FILE).",
             metavar="TYPE",
-            autocompletion=completion.vm_types,
-            show_default=False,
-            help="Type of the nodes in the price list, or any (default: the node or VM of FILE).",
-            rich_help_panel=history_options.MACHINES,
+            completes=completion.vm_types,
+            panel=history_options.MACHINES,
         ),
     ] = None,
     prices: history_options.Prices = None,
@@ -69,8 +59,8 @@ def size(
     reserved_vms: Annotated[
         int | None,
         given.count(
-            "--reserved-vms",
             "Reserved VMs; the others are on demand (default: prices.reserved_vms of FILE).",
+            "--reserved-vms",
             low=0,
             high=_NODES_MAX,
             panel=history_options.MACHINES,
@@ -79,24 +69,16 @@ def size(
     nodes_max: Annotated[
         int,
         given.count(
-            "--nodes-max",
             "The largest size to try.",
+            "--nodes-max",
             low=1,
             high=_NODES_MAX,
             panel=history_options.MACHINES,
-            shows_default=True,
         ),
     ] = 1000,
     tasks: given.Tasks = "fifo",
     draws: Annotated[
-        int,
-        given.count(
-            "--draws",
-            "Nights to simulate for each size.",
-            low=1,
-            high=_DRAWS_MAX,
-            shows_default=True,
-        ),
+        int, given.count("Nights to simulate for each size.", "--draws", low=1, high=_DRAWS_MAX)
     ] = 100,
     seed: given.Seed = 0,
     plot: given.Plot = None,
@@ -136,8 +118,7 @@ def size(
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
-    if plot is not None:
-        files.save(result.plot())
+    files.draw(result.plot)
     if as_json:
         print_document(result.document())
     else:

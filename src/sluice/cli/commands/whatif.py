@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from typing import Annotated
 
-import typer
-
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -27,74 +25,52 @@ def whatif(
     *,
     history: Annotated[
         list[str] | None,
-        typer.Option(
-            "--history",
-            metavar="LOG",
-            show_default=False,
-            help="Log, or folder of logs; repeatable.",
-        ),
+        given.option("Log, or folder of logs; repeatable.", "--history", metavar="LOG"),
     ] = None,
     history_format: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            autocompletion=completion.log_formats,
-            help="Log format (default: detected).",
+        given.option(
+            "Log format (default: detected).", metavar="NAME", completes=completion.log_formats
         ),
     ] = None,
     history_set: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", show_default=False, help="Set a value the log lacks; repeatable."
-        ),
+        given.option("Set a value the log lacks; repeatable.", metavar="KEY=VALUE"),
     ] = None,
     file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", show_default=False, help="Workload file instead of logs."),
+        str | None, given.option("Workload file instead of logs.", metavar="FILE")
     ] = None,
     config: Annotated[
         str,
-        typer.Option(
+        given.option(
+            "capacity-scheduler.xml, fair-scheduler.xml, YuniKorn or Kueue YAML.",
             metavar="NEW",
-            show_default=False,
-            help="capacity-scheduler.xml, fair-scheduler.xml, YuniKorn or Kueue YAML.",
-            rich_help_panel=_QUEUES,
+            panel=_QUEUES,
         ),
     ],
     against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OLD",
-            show_default=False,
-            help="Configuration to compare with.",
-            rich_help_panel=_QUEUES,
-        ),
+        str | None, given.option("Configuration to compare with.", metavar="OLD", panel=_QUEUES)
     ] = None,
     yarn_site: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="yarn-site.xml: size of containers, preemption.",
-            rich_help_panel=_QUEUES,
+        given.option(
+            "yarn-site.xml: size of containers, preemption.", metavar="FILE", panel=_QUEUES
         ),
     ] = None,
     mapping: Annotated[
         list[str] | None,
-        typer.Option(
+        given.option(
+            "Queue of a pool, or of all that match a pattern; repeatable.",
             "--map",
             metavar="POOL=QUEUE",
-            show_default=False,
-            help="Queue of a pool, or of all that match a pattern; repeatable.",
-            rich_help_panel=_QUEUES,
+            panel=_QUEUES,
         ),
     ] = None,
     containers: Annotated[
         int | None,
         given.count(
-            "--containers",
             "Containers of the cluster (default: those of the history).",
+            "--containers",
             low=1,
             high=10**7,
         ),
@@ -102,28 +78,25 @@ def whatif(
     seeds: Annotated[
         int,
         given.count(
-            "--seeds",
             "Simulations of each configuration; all but the first resample the history.",
+            "--seeds",
             low=1,
-            shows_default=True,
         ),
     ] = 10,
     settings: given.Set = None,
     suggest: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Search capacities for a goal, such as 'root.a.wait_s_p95<60'.",
             metavar="GOAL",
-            show_default=False,
-            help="Search capacities for a goal, such as 'root.a.wait_s_p95<60'.",
-            rich_help_panel=_QUEUES,
+            panel=_QUEUES,
         ),
     ] = None,
     export: Annotated[
         str | None,
-        typer.Option(
+        given.option(
+            "Write the new queues as capacity-scheduler.xml, and print the difference.",
             metavar="OUT.xml",
-            show_default=False,
-            help="Write the new queues as capacity-scheduler.xml, and print the difference.",
         ),
     ] = None,
     plot: given.Plot = None,
@@ -161,8 +134,7 @@ def whatif(
     diff = configs.diff()
     if export is not None:
         files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
-    if plot is not None:
-        files.save(found.plot())
+    files.draw(found.plot)
     if as_json:
         shown_diff = {"diff": diff} if export or suggest else {}
         print_document(workload.noted(found.document() | shown_diff))

@@ -6,8 +6,6 @@ import shlex
 import sys
 from typing import Annotated
 
-import typer
-
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_schema, print_views, talk
 from sluice.cli.application import app, print_version
@@ -25,11 +23,8 @@ def validate(
     from_log_set: given.FromLogSet = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="OUT",
-            show_default=False,
-            help="Write the input as a workload file, YAML or JSON.",
-            rich_help_panel="Files",
+        given.option(
+            "Write the input as a workload file, YAML or JSON.", metavar="OUT", panel="Files"
         ),
     ] = None,
     as_json: given.AsJson = False,

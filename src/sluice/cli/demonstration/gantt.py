@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import TimeAxis, finished, titled
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import duration
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.slots_gantt import slots_gantt
@@ -17,10 +18,12 @@ def gantt(runs: Mapping[str, RunResult]) -> Chart:
     views = []
     for name, run in runs.items():
         makespan, response = duration(run.makespan_s), duration(run.mean_response_s)
-        title = titled(name, [f"all done after {makespan}, a job after {response} on average"])
+        title = theme.titled(
+            name, [f"all done after {makespan}, a job after {response} on average"]
+        )
         views.append({**slots_gantt(run, axis), "title": title})
-    title = titled("The same jobs, scheduled differently", ["Pale: maps. Full: reduces."])
+    title = theme.titled("The same jobs, scheduled differently", ["Pale: maps. Full: reduces."])
     title |= {"fontSize": 18, "offset": 16, "frame": "bounds"}
     # A legend for each view, in its own place: one for all would cover the first view's title.
     resolve = {"scale": {"color": "independent"}}
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 26, "resolve": resolve}))
+    return Chart(theme.finished(theme.stacked(title, views, spacing=26, resolve=resolve)))

@@ -94,16 +94,11 @@ Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX), AfterValidator(_not_tiny
 SecondsAboveZero = Annotated[float, Field(gt=0, le=SECONDS_MAX), AfterValidator(_not_tiny)]
 Amount = Annotated[float, Field(ge=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
 AmountAboveZero = Annotated[float, Field(gt=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Identity = Annotated[
     str,
     AfterValidator(_identity),
     Field(
-        json_schema_extra={
-            "minLength": 1,
-            "maxLength": ID_LENGTH_MAX,
-            "pattern": PRINTABLE_PATTERN,
-        }
+        json_schema_extra={"minLength": 1, "maxLength": ID_LENGTH_MAX, "pattern": PRINTABLE_PATTERN}
     ),
 ]
 OtherResources = Annotated[

@@ -42,14 +42,7 @@ _ONE_FORM: JsonDict = {
 }
 
 # A row of a table is written as a list; only its items are strict.
-Row = Annotated[
-    tuple[
-        TasksAboveZero,
-        SecondsAboveZero,
-        SecondsAboveZero,
-    ],
-    Field(strict=False),
-]
+Row = Annotated[tuple[TasksAboveZero, SecondsAboveZero, SecondsAboveZero], Field(strict=False)]
 
 
 class LengthsShape(Shape):

@@ -60,8 +60,7 @@ class ClassShape(Shape):
         None, description="maps that one VM runs, a whole number of 1 or more"
     )
     reduces_per_vm: CountAboveZero | None = Field(
-        None,
-        description="reduces that one VM runs, a whole number of 1 or more",
+        None, description="reduces that one VM runs, a whole number of 1 or more"
     )
     containers_per_vm: CountAboveZero | None = Field(
         None, description="containers of one VM for phases, a whole number of 1 or more"

@@ -256,9 +256,7 @@ def _contents(
         runs=tuple(_run(job, name, slots, notes) for job in jobs),
         notes=notes,
         workload=Workload(
-            cluster=cluster,
-            jobs=tuple(_submission(job, options) for job in jobs),
-            source=str(path),
+            cluster=cluster, jobs=tuple(_submission(job, options) for job in jobs), source=str(path)
         ),
     )
 

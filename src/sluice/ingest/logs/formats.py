@@ -49,9 +49,7 @@ def importer_of(name: str) -> Importer:
     """The importer of a format. Raises InvalidInput with the nearest name."""
     if name not in _MODULES:
         raise InvalidInput(
-            f"unknown format {name[:80]!r}",
-            where="format",
-            hint=suggestion(name, (AUTO, *FORMATS)),
+            f"unknown format {name[:80]!r}", where="format", hint=suggestion(name, (AUTO, *FORMATS))
         )
     return cast("Importer", import_module(_MODULES[name]))
 

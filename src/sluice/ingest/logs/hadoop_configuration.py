@@ -91,10 +91,7 @@ def kept_settings(settings: Iterable[tuple[str, object]]) -> dict[str, str]:
 def _properties(content: bytes, report: Report) -> Iterator[tuple[str, str]]:
     """Names and values; each element is dropped once it is read, so memory stays small."""
     from defusedxml import DefusedXmlException  # type: ignore[import-untyped]  # it has no types
-    from defusedxml.ElementTree import (  # type: ignore[import-untyped]  # as above
-        ParseError,
-        iterparse,
-    )
+    from defusedxml.ElementTree import ParseError, iterparse  # type: ignore[import-untyped]  # as above
 
     level, root = 0, None
     try:

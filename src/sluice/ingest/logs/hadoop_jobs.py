@@ -19,7 +19,7 @@ from sluice.model.history import PastRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobTold:
+class HadoopJob:
     """A job as recorded. Instants in milliseconds of the epoch, None if missing.
 
     names: what to call its profile by, the best first; empty ones do not count.
@@ -41,7 +41,7 @@ class JobTold:
     notes: tuple[str, ...] = ()
 
 
-def past_run(job: JobTold) -> PastRun:
+def past_run(job: HadoopJob) -> PastRun:
     """The run of a job."""
     origin_ms, clock_notes = _origin_ms(job)
     profile = next((name for name in job.names if name), "")
@@ -64,7 +64,7 @@ def past_run(job: JobTold) -> PastRun:
     )
 
 
-def _origin_ms(job: JobTold) -> tuple[int, list[str]]:
+def _origin_ms(job: HadoopJob) -> tuple[int, list[str]]:
     """What the run's instants count from, and what is to be said of it."""
     starts_ms = [attempt.started_ms for attempt in job.attempts]
     if job.submitted_ms is None:
@@ -79,7 +79,7 @@ def _origin_ms(job: JobTold) -> tuple[int, list[str]]:
     return job.submitted_ms, []
 
 
-def _elapsed_s(job: JobTold, origin_ms: int) -> float | None:
+def _elapsed_s(job: HadoopJob, origin_ms: int) -> float | None:
     """Submission to end of the job; None if one is missing, or they contradict."""
     if job.submitted_ms is None or job.finished_ms is None or job.finished_ms < origin_ms:
         return None
@@ -118,7 +118,7 @@ def check_hope(path: Path, report: Report, line: int, limits: Limits) -> None:
         )
 
 
-def nothing_told(path: Path, report: Report, *, what: str, hint: str) -> InvalidInput:
+def nothing_found(path: Path, report: Report, *, what: str, hint: str) -> InvalidInput:
     """The complaint about a file that holds none of what it should, with the first reason."""
     skipped = report.skipped[:1]
     why = "".join(f" (line {line}: {reason})" for line, reason in skipped)

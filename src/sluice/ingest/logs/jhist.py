@@ -20,7 +20,7 @@ from urllib.parse import unquote_plus
 from sluice.ingest.logs.hadoop_avro import HEADER, binary_events
 from sluice.ingest.logs.hadoop_configuration import JOB_NAME, configuration_of
 from sluice.ingest.logs.hadoop_history import HANDLED, IGNORED, JobHistory, job_id_of
-from sluice.ingest.logs.hadoop_jobs import JobTold, Timelines, check_hope, nothing_told, past_run
+from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, check_hope, nothing_found, past_run
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, json_value, members, text
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_chunks, log_head, log_lines
@@ -58,7 +58,7 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
             check_hope(path, report, line, limits)
     runs = sections.runs()
     if not runs:
-        raise nothing_told(
+        raise nothing_found(
             path,
             report,
             what="event of a MapReduce job",
@@ -136,7 +136,7 @@ class _Sections:
             if job.job_id in self._runs:
                 self._report.skip(job.line, f"{job.job_id} is given twice")
             else:
-                self._runs[job.job_id] = self._timelines.fitted(past_run(self._told(job)))
+                self._runs[job.job_id] = self._timelines.fitted(past_run(self._hadoop_job(job)))
         self._jobs = {}
 
     def runs(self) -> tuple[PastRun, ...]:
@@ -144,10 +144,10 @@ class _Sections:
         self._close()
         return tuple(self._runs.values())
 
-    def _told(self, job: JobHistory) -> JobTold:
+    def _hadoop_job(self, job: JobHistory) -> HadoopJob:
         configuration = self._configuration(job.job_id)
         given_name = configuration.pop(JOB_NAME, "")
-        return JobTold(
+        return HadoopJob(
             source=FORMAT,
             job_id=job.job_id,
             names=(job.name, given_name, _name_in(self._path.name)),

@@ -15,15 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sluice.ingest.logs.hadoop_attempts import (
-    MAP,
-    REDUCE,
-    Attempt,
-    Work,
-    fetched_ms_within,
-)
+from sluice.ingest.logs.hadoop_attempts import MAP, REDUCE, Attempt, Work, fetched_ms_within
 from sluice.ingest.logs.hadoop_configuration import kept_settings
-from sluice.ingest.logs.hadoop_jobs import JobTold, Timelines, nothing_told, past_run
+from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, nothing_found, past_run
 from sluice.ingest.logs.hadoop_objects import json_objects
 from sluice.ingest.logs.hadoop_values import Members, amount, instant_ms, items, members, text
 from sluice.ingest.logs.limits import Limits
@@ -69,15 +63,15 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
         elif job_id in runs:
             report.skip(line, f"job {job_id} is given twice")
         else:
-            runs[job_id] = timelines.fitted(past_run(_told(job, job_id, line, report)))
+            runs[job_id] = timelines.fitted(past_run(_hadoop_job(job, job_id, line, report)))
     if not runs:
-        raise nothing_told(
+        raise nothing_found(
             path, report, what="Rumen job", hint="give a trace that Rumen has written"
         )
     return Contents(runs=tuple(runs.values()), notes=(_NO_STORED_BYTES,))
 
 
-def _told(job: Members, job_id: str, line: int, report: Report) -> JobTold:
+def _hadoop_job(job: Members, job_id: str, line: int, report: Report) -> HadoopJob:
     attempts: list[Attempt] = []
     failed = Counter[str]()
     for key, kind in _TASKS:
@@ -90,7 +84,7 @@ def _told(job: Members, job_id: str, line: int, report: Report) -> JobTold:
                 elif outcome == "FAILED":
                     failed[kind] += 1
     outcome = text(job.get("outcome")).upper()
-    return JobTold(
+    return HadoopJob(
         source=FORMAT,
         job_id=job_id,
         names=(text(job.get("jobName")),),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluice.ingest.logs.hadoop_jobs import Timelines, nothing_told
+from sluice.ingest.logs.hadoop_jobs import Timelines, nothing_found
 from sluice.ingest.logs.hadoop_objects import json_objects
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, whole
 from sluice.ingest.logs.limits import Limits
@@ -46,7 +46,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(line, str(error))
     contents = found.contents()
     if not contents.runs and contents.workload is None:
-        raise nothing_told(
+        raise nothing_found(
             path,
             report,
             what="job, rack or workload of SLS",
@@ -111,9 +111,7 @@ class _Found:
         if cluster is not None:
             notes.append(_slots_note(self._options))
         return Contents(
-            runs=tuple(self._runs.values()),
-            notes=tuple(notes),
-            workload=self._workload(cluster),
+            runs=tuple(self._runs.values()), notes=tuple(notes), workload=self._workload(cluster)
         )
 
     def _workload(self, cluster: Cluster | None) -> Workload | None:

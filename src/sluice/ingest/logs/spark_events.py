@@ -11,13 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from sluice.ingest.logs.spark_lineage import stages_before
-from sluice.ingest.logs.spark_settings import (
-    QUEUE,
-    configuration_of,
-    kept,
-    local_cores,
-    task_cores,
-)
+from sluice.ingest.logs.spark_settings import QUEUE, configuration_of, kept, local_cores, task_cores
 from sluice.ingest.logs.spark_stages import Odd, Stage, shown_name, whole
 from sluice.model.history import PastPhase, PastRun
 
@@ -211,7 +205,7 @@ class Application:
             notes.append("The log does not contain the application's number of cores.")
         if self._kept > self._kept_max:
             notes.append(f"More than {self._kept_max} tasks: averages and maxima only.")
-        partial = [one for one in ran if one.tasks < one.tasks_told and not one.is_complete]
+        partial = [one for one in ran if one.tasks < one.tasks_expected and not one.is_complete]
         if partial:
             names = ", ".join(str(one.stage_id) for one in partial[:10])
             notes.append(f"Stages that did not complete, imported up to their last event: {names}.")

@@ -39,7 +39,6 @@ _KEPT = frozenset((
 ))  # fmt: skip
 _VALUE_CHARACTERS_MAX = 200
 QUEUE = "spark.yarn.queue"
-_CORES_MAX = 10**6
 _LOCAL = re.compile(r"local(?:-cluster)?\[(\d{1,6})(?:,\s*(\d{1,6}),\s*\d+|,\s*\d+)?\]")
 
 
@@ -66,7 +65,7 @@ def task_cores(properties: Mapping[str, str]) -> int:
     (2, 1)
     """
     text = properties.get("spark.task.cpus", "1")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1  # noqa: PLR2004  # as _CORES_MAX
+    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1  # noqa: PLR2004  # no machine has more
 
 
 def local_cores(properties: Mapping[str, str]) -> int:

@@ -131,13 +131,13 @@ class EndedTask(NamedTuple):
 class Stage:
     """What is known of a stage so far.
 
-    tasks_told: how many it has, as Spark says.  parents, own_rdd: see `spark_lineage`.
+    tasks_expected: how many it has, as Spark says.  parents, own_rdd: see `spark_lineage`.
     """
 
     __slots__ = (
         "_kept", "completed_at_ms", "costs", "failed", "has_cpu", "is_complete", "max_ms", "name",
         "own_rdd", "parents", "rss_bytes_max", "stage_id", "submitted_at_ms", "sums", "tasks",
-        "tasks_told", "total_ms",
+        "tasks_expected", "total_ms",
     )  # fmt: skip
 
     def __init__(self, stage_id: int) -> None:
@@ -145,7 +145,7 @@ class Stage:
         self.name: str | None = None
         self.parents: tuple[int, ...] | None = None
         self.own_rdd: int | None = None
-        self.tasks_told = 0
+        self.tasks_expected = 0
         self.submitted_at_ms: int | None = None
         self.completed_at_ms: int | None = None
         self.is_complete = self.has_cpu = False
@@ -163,7 +163,7 @@ class Stage:
         for rdd in info.get("RDD Info", ())[:1]:  # its own is first
             self.own_rdd = whole(rdd["RDD ID"])
         if tasks is not None:
-            self.tasks_told = max(self.tasks_told, whole(tasks))
+            self.tasks_expected = max(self.tasks_expected, whole(tasks))
         submitted_at_ms, completed_at_ms = info.get("Submission Time"), info.get("Completion Time")
         if submitted_at_ms is not None and self.submitted_at_ms is None:
             self.submitted_at_ms = whole(submitted_at_ms)

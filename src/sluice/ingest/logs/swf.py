@@ -265,8 +265,5 @@ def _job(record: _Record, options: Options) -> Job:
     )
     pool = f"user {record.user}" if record.user >= 0 else name
     return Job(
-        job_id=JobId(name),
-        pool=PoolId(pool),
-        phases=(phase,),
-        submitted_at_s=record.submitted_at_s,
+        job_id=JobId(name), pool=PoolId(pool), phases=(phase,), submitted_at_s=record.submitted_at_s
     )

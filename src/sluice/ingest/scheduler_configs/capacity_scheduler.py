@@ -17,6 +17,7 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
+from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -69,24 +70,15 @@ def capacity_tree(
     if flag_in(both.get(MONITOR, "false") or "false", f"{name}, {MONITOR}"):
         waits_ms = ((KILL_WAIT, _KILL_WAIT_MS), (INTERVAL, _INTERVAL_MS))
         after_s = sum(number_in(both.get(key, ms), f"{name}, {key}") for key, ms in waits_ms) / 1000
-    unknown = [key for key in given if key not in reader.used and key not in _SITE]
-    return QueueTree(
-        queues=tuple(reader.queues),
-        preempts_after_s=after_s,
-        unknown_keys=tuple(sorted(unknown)),
-        notes=tuple(reader.notes),
-        source=name,
-    )
+    reader.unknown += [key for key in given if key not in reader.used and key not in _SITE]
+    return reader.tree(after_s)
 
 
-class _Reader:
+class _Reader(TreeReader):
     def __init__(self, given: Mapping[str, str], size: ContainerSize, name: str) -> None:
+        super().__init__(size, name)
         self._given = given
-        self._size = size
-        self._name = name
-        self.queues: list[ConfiguredQueue] = []
         self.used: set[str] = set()
-        self.notes: list[str] = []
 
     def read(self, top: str) -> None:
         """The queues below a queue, parents first."""
@@ -171,9 +163,7 @@ class _Reader:
             user_limit_factor=None
             if factor.strip() == "-1"
             else number_in(factor, self._where(path, "user-limit-factor")),
-            jobs_max=None
-            if jobs_max is None
-            else max(1, int(number_in(jobs_max, self._where(path, "max-parallel-apps")))),
+            jobs_max=jobs_max_in(jobs_max, self._where(path, "max-parallel-apps")),
             is_preemptible=not flag_in(stays, self._where(path, "disable_preemption")),
         )
 

@@ -15,6 +15,7 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
+from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -53,23 +54,13 @@ def fair_tree(
         after_s = None if wait is None else number_in(wait, f"{name}, {_SHARE_WAIT}")
         if wait is None:
             reader.notes.append(f"preemption needs {_SHARE_WAIT}: without it there is none")
-    return QueueTree(
-        queues=tuple(reader.queues),
-        preempts_after_s=after_s,
-        unknown_keys=tuple(sorted(set(reader.unknown))),
-        notes=tuple(reader.notes),
-        source=name,
-    )
+    return reader.tree(after_s)
 
 
-class _Reader:
+class _Reader(TreeReader):
     def __init__(self, root: XmlElement, size: ContainerSize, name: str) -> None:
-        self._size = size
-        self._name = name
+        super().__init__(size, name)
         self.defaults = {child.tag: child.text for child in root.children if child.tag in _DEFAULTS}
-        self.queues: list[ConfiguredQueue] = []
-        self.unknown: list[str] = []
-        self.notes: list[str] = []
 
     def read(self, element: XmlElement, parent: str) -> None:
         """The queue and all below it; the depth of the file is bounded."""
@@ -117,9 +108,7 @@ class _Reader:
             if least is None
             else hadoop_resources(least, self._size, f"{where}, minResources"),
             order=LeafOrder.FIFO if policy.lower() == "fifo" else LeafOrder.FAIR,
-            jobs_max=None
-            if jobs_max is None
-            else max(1, int(number_in(jobs_max, f"{where}, maxRunningApps"))),
+            jobs_max=jobs_max_in(jobs_max, f"{where}, maxRunningApps"),
             is_preemptible=flag_in(
                 values.get("allowPreemptionFrom", "true"), f"{where}, allowPreemptionFrom"
             ),

@@ -14,8 +14,8 @@ from sluice.ingest.scheduler_configs.amounts import (
     ContainerSize,
     containers_amount,
     kubernetes_resources,
-    number_in,
 )
+from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
     ROOT,
@@ -27,7 +27,6 @@ from sluice.model.queue_tree import (
 )
 
 _EVEN = QueueAmount(AmountKind.WEIGHT, 1.0)
-_NONE = QueueAmount(AmountKind.CONTAINERS, 0.0)
 _LEVELS_MAX = 50
 _QUEUE_KEYS = frozenset({"name", "queues", "resources", "properties", "maxapplications", "parent"})
 _SORTING = "application.sort.policy"
@@ -66,22 +65,10 @@ def yunikorn_tree(document: Mapping[str, Any], size: ContainerSize, name: str) -
     reader.unknown += [key for key in document if key != "partitions"]
     reader.unknown += [f"partitions.{key}" for key in first if key not in {"name", "queues"}]
     reader.read(first.get("queues"))
-    return QueueTree(
-        queues=tuple(reader.queues),
-        unknown_keys=tuple(sorted(set(reader.unknown))),
-        notes=tuple(reader.notes),
-        source=name,
-    )
+    return reader.tree()
 
 
-class _YuniKorn:
-    def __init__(self, size: ContainerSize, name: str) -> None:
-        self._size = size
-        self._name = name
-        self.queues: list[ConfiguredQueue] = []
-        self.unknown: list[str] = []
-        self.notes: list[str] = []
-
+class _YuniKorn(TreeReader):
     def read(self, top: object) -> None:
         """The queues of a partition, parents first."""
         lists: list[tuple[str, object]] = [("", top)]
@@ -123,9 +110,7 @@ class _YuniKorn:
             capacity=_EVEN if guaranteed is None else containers_amount(guaranteed),
             maximum=None if most is None else containers_amount(most),
             order=LeafOrder.FAIR if properties.get(_SORTING) == "fair" else LeafOrder.FIFO,
-            jobs_max=None
-            if not jobs_max
-            else max(1, int(number_in(str(jobs_max), f"{where}, maxapplications"))),
+            jobs_max=jobs_max_in(str(jobs_max) if jobs_max else None, f"{where}, maxapplications"),
         )
 
 
@@ -144,24 +129,16 @@ def kueue_tree(documents: Sequence[Mapping[str, Any]], size: ContainerSize, name
     for document in documents:
         if document.get("kind") == "LocalQueue":
             reader.local_queue(document)
-    return QueueTree(
-        queues=tuple(reader.in_order()),
-        preempts_after_s=_KUEUE_PREEMPTS_AFTER_S if reader.preempts else None,
-        unknown_keys=tuple(sorted(set(reader.unknown))),
-        notes=tuple(reader.notes),
-        source=name,
-    )
+    after_s = _KUEUE_PREEMPTS_AFTER_S if reader.preempts else None
+    return reader.tree(after_s, queues=reader.in_order())
 
 
-class _Kueue:
+class _Kueue(TreeReader):
     def __init__(self, size: ContainerSize, name: str) -> None:
-        self._size = size
-        self._name = name
+        super().__init__(size, name)
         self._cohorts: dict[str, float] = {}
-        self._queues: dict[str, ConfiguredQueue] = {}
+        self._by_path: dict[str, ConfiguredQueue] = {}
         self._paths: dict[str, str] = {}
-        self.unknown: list[str] = []
-        self.notes: list[str] = []
         self.preempts = False
 
     def cluster_queue(self, document: Mapping[str, Any]) -> None:
@@ -188,7 +165,7 @@ class _Kueue:
         if label in self._paths:
             raise InvalidInput(f"ClusterQueue {label!r} is defined twice", where=self._name)
         self._paths[label] = path
-        self._queues[path] = ConfiguredQueue(
+        self._by_path[path] = ConfiguredQueue(
             path=path,
             capacity=containers_amount(nominal),
             maximum=None if most is None else containers_amount(most),
@@ -205,7 +182,7 @@ class _Kueue:
                 where=f"{self._name}, LocalQueue {label}", hint="add it to the file",
             )  # fmt: skip
         path = f"{above}.{label}"
-        self._queues[path] = ConfiguredQueue(path=path, capacity=_EVEN)
+        self._by_path[path] = ConfiguredQueue(path=path, capacity=_EVEN)
 
     def in_order(self) -> Iterator[ConfiguredQueue]:
         """Cohorts, then the queues in the order of the file."""
@@ -215,7 +192,7 @@ class _Kueue:
                 capacity=containers_amount(nominal),
                 maximum=containers_amount(nominal),
             )
-        yield from self._queues.values()
+        yield from self._by_path.values()
 
     def _label(self, document: Mapping[str, Any]) -> str:
         metadata = _mapping(document.get("metadata"), f"{self._name}, metadata")

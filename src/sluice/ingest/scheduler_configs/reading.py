@@ -8,11 +8,7 @@ from typing import Any
 from sluice.ingest.positions import NotationError
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.ingest.scheduler_configs.capacity_scheduler import (
-    PREFIX,
-    capacity_tree,
-    properties_of,
-)
+from sluice.ingest.scheduler_configs.capacity_scheduler import PREFIX, capacity_tree, properties_of
 from sluice.ingest.scheduler_configs.fair_scheduler import fair_tree
 from sluice.ingest.scheduler_configs.kubernetes import kueue_tree, yunikorn_tree
 from sluice.ingest.scheduler_configs.xml_elements import read_xml

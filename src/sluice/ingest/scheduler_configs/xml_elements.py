@@ -27,10 +27,7 @@ class XmlElement:
 def read_xml(content: bytes, name: str) -> XmlElement:
     """The root element. Raises InvalidInput with the line of a fault."""
     from defusedxml import DefusedXmlException  # type: ignore[import-untyped]  # it has no types
-    from defusedxml.ElementTree import (  # type: ignore[import-untyped]  # as above
-        DefusedXMLParser,
-        ParseError,
-    )
+    from defusedxml.ElementTree import DefusedXMLParser, ParseError  # type: ignore[import-untyped]  # as above
 
     parser = DefusedXMLParser(target=_Builder(name), forbid_dtd=True)
     try:

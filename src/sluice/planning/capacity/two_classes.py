@@ -50,11 +50,7 @@ def two_class_solution(problem: CapacityProblem) -> TableCell:
     both = [
         _Class(need=float(need), low=float(low), high=float(high), worth=float(worth))
         for need, low, high, worth in zip(
-            problem.vms_per_job,
-            problem.jobs_min,
-            problem.jobs_max,
-            problem.worth_usd,
-            strict=True,
+            problem.vms_per_job, problem.jobs_min, problem.jobs_max, problem.worth_usd, strict=True
         )
     ]
     swapped = both[0].worth > both[1].worth

@@ -119,8 +119,7 @@ class _Search:
         options = {job.order: usable_options(job, problem) for job in problem.jobs}
         self._options = options
         self._jobs = sorted(
-            problem.jobs,
-            key=lambda job: (len(options[job.order]), -job.shortest_s, job.order),
+            problem.jobs, key=lambda job: (len(options[job.order]), -job.shortest_s, job.order)
         )
         least = [min((o.cost_server_s for o in options[job.order]), default=math.inf)
                  for job in self._jobs]  # fmt: skip

@@ -31,11 +31,7 @@ class VmAwareScheduler(PoolScheduler):
     """
 
     def __init__(
-        self,
-        sizes: Sequence[int],
-        *,
-        bound_s: float = math.inf,
-        compared_max: int = COMPARED_MAX,
+        self, sizes: Sequence[int], *, bound_s: float = math.inf, compared_max: int = COMPARED_MAX
     ) -> None:
         super().__init__(sizes)
         self._bound_s = bound_s

@@ -60,11 +60,6 @@ class Fractions(NamedTuple):
     pct_map: float = 1.0
     pct_reduce: float = 1.0
 
-    @property
-    def is_off(self) -> bool:
-        """Nothing is ever lent."""
-        return not (self.pct_map or self.pct_reduce)
-
     def of(self, slot_kind: SlotKind) -> float:
         """The share of this kind of slot that may be lent."""
         return self.pct_map if slot_kind is SlotKind.MAP else self.pct_reduce

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import CLOCK, FAINT, MS, PALETTE, finished, heading
 from sluice.reporting.formatting import clock, share, shortened
 
 _SIDE = 460
@@ -32,9 +32,9 @@ def calibration_chart(document: Mapping[str, Any]) -> Chart:
     ]
     rows = [_row(name, run) for name, run in every[:: -(-len(every) // _RUNS_MAX) or 1]]
     return Chart(
-        finished(
+        theme.finished(
             {
-                "title": heading("Predicted against actual", _notes(document), offset=14),
+                "title": theme.heading("Predicted against actual", _notes(document), offset=14),
                 "width": _SIDE,
                 "height": _SIDE,
                 "layer": [_diagonal(_limits(rows)), _intervals(rows), _points(rows, names)],
@@ -46,7 +46,9 @@ def calibration_chart(document: Mapping[str, Any]) -> Chart:
 def _names(profiles: Iterable[str]) -> dict[str, str]:
     """The name of each profile in the legend, which has one name for each colour."""
     all_names = list(profiles)
-    named = all_names if len(all_names) <= len(PALETTE) else all_names[: len(PALETTE) - 1]
+    named = (
+        all_names if len(all_names) <= len(theme.PALETTE) else all_names[: len(theme.PALETTE) - 1]
+    )
     return {
         name: shortened(name, _NAME_LETTERS) if name in named else _OTHERS for name in all_names
     }
@@ -77,10 +79,10 @@ def _row(profile: str, run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "profile": profile,
         "run": shortened(run["id"], 60),
-        "actual": MS * actual_s,
-        "predicted": MS * predicted_s,
-        "low": MS * low_s,
-        "high": MS * high_s,
+        "actual": theme.MS * actual_s,
+        "predicted": theme.MS * predicted_s,
+        "low": theme.MS * low_s,
+        "high": theme.MS * high_s,
         "took": clock(actual_s),
         "prediction": clock(predicted_s),
         "interval": f"{clock(low_s)} – {clock(high_s)}",
@@ -95,7 +97,7 @@ def _limits(rows: Sequence[dict[str, Any]]) -> tuple[float, float]:
 def _diagonal(limits: tuple[float, float]) -> dict[str, Any]:
     return {
         "data": {"values": [{"actual": limit, "predicted": limit} for limit in limits]},
-        "mark": {"type": "line", "color": FAINT, "strokeDash": [4, 4], "strokeWidth": 1},
+        "mark": {"type": "line", "color": theme.FAINT, "strokeDash": [4, 4], "strokeWidth": 1},
         "encoding": {
             "x": _axis("actual", "actual", limits),
             "y": _axis("predicted", "predicted", limits),
@@ -104,12 +106,11 @@ def _diagonal(limits: tuple[float, float]) -> dict[str, Any]:
 
 
 def _axis(field: str, name: str, limits: tuple[float, float]) -> dict[str, Any]:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"type": "log", "domain": list(limits), "nice": False},
-        "axis": {"title": name, "tickCount": 6, "labelExpr": CLOCK},
-    }
+    return theme.quantity(
+        field,
+        scale={"type": "log", "domain": list(limits), "nice": False},
+        axis={"title": name, "tickCount": 6, "labelExpr": theme.CLOCK},
+    )
 
 
 def _intervals(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -133,15 +134,9 @@ def _points(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, 
         "encoding": {
             "x": {"field": "actual", "type": "quantitative"},
             "y": {"field": "predicted", "type": "quantitative"},
-            "color": {
-                "field": "profile",
-                "type": "nominal",
-                "scale": {"domain": domain, "range": list(PALETTE[: len(domain)])},
-                "legend": {"columns": 4} if len(domain) > 1 else None,
-            },
-            "tooltip": [
-                {"field": name, "type": "nominal"}
-                for name in ("profile", "run", "took", "prediction", "interval")
-            ],
+            "color": theme.colours(
+                "profile", domain, legend={"columns": 4} if len(domain) > 1 else None
+            ),
+            "tooltip": theme.tooltip("profile", "run", "took", "prediction", "interval"),
         },
     }

@@ -10,15 +10,7 @@ from sluice.estimate.prediction import Predictor
 from sluice.estimate.run_setting import NotEnoughData, RunSetting
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.result import CalibrationReport
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    counted,
-    duration_tight,
-    share,
-    signed,
-    size,
-)
+from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, share, signed, size
 from sluice.reporting.prediction.tables import change_text
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
@@ -64,10 +56,11 @@ def profile_views(report: CalibrationReport) -> Iterator[RenderableType]:
 
 def _profiles_table(calibration: Calibration) -> Table:
     level = f"{calibration.level * 100:g} % interval"
-    table = plain_table(_caption(calibration))
-    table.add_column("profile", no_wrap=True)
-    for head in ("runs", "error, median", "mean", "bias", f"in {level}"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        _caption(calibration),
+        names=("profile",),
+        numbers=("runs", "error, median", "mean", "bias", f"in {level}"),
+    )
     for profile in calibration.profiles:
         table.add_row(name_cell(profile.name, ""), *_accuracy_cells(profile.accuracy))
     if len(calibration.profiles) > 1:
@@ -131,11 +124,11 @@ def _reasons(calibration: Calibration) -> Iterator[str]:
 def _runs_table(profile: ProfileCalibration, level: float) -> Table:
     shown = profile.comparisons[-_RUNS_MAX:]
     hidden = len(profile.comparisons) - len(shown)
-    table = plain_table(f"the last {len(shown)} of {count(len(shown) + hidden)}" if hidden else "")
-    table.add_column("run", no_wrap=True)
-    table.add_column("slots", no_wrap=True)
-    for head in ("input", "predicted", f"{level * 100:g} % interval", "actual", "error"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        f"the last {len(shown)} of {count(len(shown) + hidden)}" if hidden else "",
+        names=("run", "slots"),
+        numbers=("input", "predicted", f"{level * 100:g} % interval", "actual", "error"),
+    )
     for one in shown:
         table.add_row(
             name_cell(one.run_id, ""),

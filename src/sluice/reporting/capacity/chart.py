@@ -10,22 +10,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.readings import Band, readings
-from sluice.reporting.charts.theme import (
-    BLUE,
-    FAINT,
-    INK,
-    NAMES_WIDTH,
-    ORANGE,
-    WAITING,
-    WIDTH,
-    finished,
-    heading,
-    lanes,
-    titled,
-)
 from sluice.reporting.formatting import count, hundredths, money, shortened
+from sluice.reporting.picking import picked_evenly
 
 CORNERS_MAX = 500
 CLASSES_MAX = 25
@@ -39,11 +28,11 @@ Document = Mapping[str, Any]  # of `capacity`
 
 def capacity_chart(document: Document) -> Chart:
     """The chart of a plan: both views, one below the other."""
-    title = heading("Capacity", _notes(document))
+    title = theme.heading("Capacity", _notes(document))
     views = [curve_view(document), classes_view(document)]
     # Each legend is next to the view that it explains.
     resolve = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 34, "resolve": resolve}))
+    return Chart(theme.finished(theme.stacked(title, views, spacing=34, resolve=resolve)))
 
 
 def _notes(document: Document) -> list[str]:
@@ -61,44 +50,36 @@ def curve_view(document: Document) -> dict[str, Any]:
     useful, now = contract["useful_vms"], contract["reserved_vms"]
     reach = max(1.15 * useful, min(now, 3 * useful), 1e-9)
     corners = [(row["reserved_vms"], row["cost_usd"]) for row in document["curve"]]
-    if len(corners) > CORNERS_MAX:
-        last = len(corners) - 1
-        corners = [corners[round(k * last / (CORNERS_MAX - 1))] for k in range(CORNERS_MAX)]
+    corners = [corners[place] for place in picked_evenly(len(corners), CORNERS_MAX)]
     if reach > corners[-1][0]:
         corners.append((reach, corners[-1][1]))
     rows = [{"vms": vms, "cost": cost_usd} for vms, cost_usd in corners]
     shown_now = [_mark(corners, now, "contracted now", reach)] if now <= reach else []
     marks = [*shown_now, _mark(corners, useful, "no gain beyond", reach)]
-    x = {
-        "field": "vms",
-        "type": "quantitative",
-        "scale": {"domain": [0, reach], "nice": False},
-        "axis": {"title": "reserved VMs", "tickCount": 10},
-    }
-    y = {
-        "field": "cost",
-        "type": "quantitative",
+    x = theme.quantity(
+        "vms",
+        scale={"domain": [0, reach], "nice": False},
+        axis={"title": "reserved VMs", "tickCount": 10},
+    )
+    y = theme.quantity(
+        "cost",
         # The label of the lowest point needs room below it.
-        "scale": {"zero": False, "nice": False, "padding": 24},
-        "axis": {
-            "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "format": "$,.6~r",
-            "tickCount": 6,
-        },
-    }  # fmt: skip
-    return {
-        "title": titled("Least cost, rent and refusals together", [_slopes(contract)]),
-        "width": WIDTH,
-        "height": _HEIGHT,
-        "layer": [
+        scale={"zero": False, "nice": False, "padding": 24},
+        axis=theme.names_axis(format="$,.6~r", tickCount=6),
+    )
+    return theme.view(
+        theme.titled("Least cost, rent and refusals together", [_slopes(contract)]),
+        _HEIGHT,
+        layer=[
             _cost_readings(corners, reach, x),
             {
                 "data": {"values": rows},
-                "mark": {"type": "line", "color": BLUE, "strokeWidth": 2.5, "clip": True},
+                "mark": {"type": "line", "color": theme.BLUE, "strokeWidth": 2.5, "clip": True},
                 "encoding": {"x": x, "y": y},
             },
             {"data": {"values": marks}, "layer": _marks(x, y)},
         ],
-    }
+    )
 
 
 def _cost_readings(
@@ -146,11 +127,23 @@ def cost_at_usd(corners: Sequence[tuple[float, float]], vms: float) -> float:
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     """A point for each mark, with a label below the line to the left, or above it to the right."""
-    left: dict[str, Any] = {"type": "text", "color": INK, "align": "right", "dx": -4, "dy": 15}
+    left: dict[str, Any] = {
+        "type": "text",
+        "color": theme.INK,
+        "align": "right",
+        "dx": -4,
+        "dy": 15,
+    }
     right = left | {"align": "left", "dx": 8, "dy": -8}
     return [
         {
-            "mark": {"type": "point", "filled": True, "size": 80, "color": ORANGE, "opacity": 1},
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "size": 80,
+                "color": theme.ORANGE,
+                "opacity": 1,
+            },
             "encoding": {"x": x, "y": y},
         },
         *(
@@ -177,31 +170,25 @@ def classes_view(document: Document) -> dict[str, Any]:
         for order, (what, field) in enumerate((("taken", "jobs"), ("refused", "rejected")))
     ]
     note = f"{count(hidden)} classes with fewer VMs are not shown." if hidden else ""
-    return {
-        "title": titled("Jobs at once, by class", [note]),
-        "width": WIDTH,
-        "height": _LANE * len(shown),
-        "data": {"values": rows},
-        "mark": {"type": "bar", "height": {"band": 0.7}},
-        "encoding": {
-            "y": lanes([shortened(name, _NAME_LETTERS) for name in shown]),
-            "x": {
-                "field": "jobs",
-                "type": "quantitative",
-                "stack": "zero",
-                "axis": {"title": "jobs", "tickCount": 8},
-            },
-            "color": {
-                "field": "what",
-                "type": "nominal",
-                "scale": {"domain": ["taken", "refused"], "range": [BLUE, WAITING]},
-                "legend": {"labelColor": FAINT},
-            },
+    return theme.view(
+        theme.titled("Jobs at once, by class", [note]),
+        _LANE * len(shown),
+        data={"values": rows},
+        mark={"type": "bar", "height": {"band": 0.7}},
+        encoding={
+            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name in shown]),
+            "x": theme.quantity("jobs", stack="zero", axis={"title": "jobs", "tickCount": 8}),
+            "color": theme.colours(
+                "what",
+                ["taken", "refused"],
+                [theme.BLUE, theme.WAITING],
+                legend={"labelColor": theme.FAINT},
+            ),
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [
                 {"field": "class", "type": "nominal"},
                 {"field": "what", "type": "nominal"},
-                {"field": "jobs", "type": "quantitative", "format": ",.2~f"},
+                theme.quantity("jobs", format=",.2~f"),
             ],
         },
-    }
+    )

@@ -16,6 +16,7 @@ from sluice.reporting.formatting import (
     money,
     share,
 )
+from sluice.reporting.picking import picked_evenly
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
 CLASSES_MAX = 50
 
 
-def classes_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+def classes_table(plan: CapacityPlan) -> Table:
     """One row for each class: jobs, VMs, containers and its value."""
-    shown = plan.classes[:classes_max]
-    table = plain_table(left_out(len(plan.classes) - len(shown)))
-    table.add_column("class", no_wrap=True)
+    shown = plan.classes[:CLASSES_MAX]
     held = _held(plan)
-    for name in ("jobs", "refused", "VMs each", "VMs", "share", *held, "time"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(plan.classes) - len(shown)),
+        names=("class",),
+        numbers=("jobs", "refused", "VMs each", "VMs", "share", *held, "time"),
+    )
     for one in shown:
         table.add_row(name_cell(one.class_id), *_cells(one, held))
     return table
@@ -63,21 +65,22 @@ def _cells(one: ClassPlan, held: Sequence[str]) -> list[Text]:
     ]
 
 
-def worth_table(plan: CapacityPlan, *, classes_max: int = CLASSES_MAX) -> Table:
+def worth_table(plan: CapacityPlan) -> Table:
     """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
-    shown = plan.classes[:classes_max]
-    table = plain_table("break-even: accept a job if its penalty is higher, or its deadline longer")
-    table.add_column("class", no_wrap=True)
-    for name in ("reserved", "deadline", "on demand", "deadline"):
-        table.add_column(name, justify="right", no_wrap=True)
+    shown = plan.classes[:CLASSES_MAX]
+    table = plain_table(
+        "break-even: accept a job if its penalty is higher, or its deadline longer",
+        names=("class",),
+        numbers=("reserved", "deadline", "on demand", "deadline"),
+    )
     for one in shown:
         even = one.break_even
         table.add_row(
             name_cell(one.class_id),
-            plain_text(money(even.reserved_usd)),
-            plain_text(duration(even.reserved_deadline_s)),
-            plain_text(money(even.on_demand_usd)),
-            plain_text(duration(even.on_demand_deadline_s)),
+            money(even.reserved_usd),
+            duration(even.reserved_deadline_s),
+            money(even.on_demand_usd),
+            duration(even.on_demand_deadline_s),
         )
     return table
 
@@ -121,40 +124,28 @@ def _certainty(plan: CapacityPlan) -> str:
     return f"at most {money(gap)}{part} above any other whole plan"
 
 
-def curve_table(result: CapacityResult, *, rows_max: int = CLASSES_MAX) -> Table:
+def curve_table(result: CapacityResult) -> Table:
     """Corners of the cost by reserved VMs, picked evenly if there are too many."""
     corners = result.curve_document()
-    shown = _thinned(corners, rows_max)
+    shown = [corners[place] for place in picked_evenly(len(corners), CLASSES_MAX)]
     hidden = len(corners) - len(shown)
-    table = plain_table(f"{count(hidden)} corners in between are not shown" if hidden else "")
-    for name in ("reserved VMs", "least cost", "the next VM saves"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        f"{count(hidden)} corners in between are not shown" if hidden else "",
+        numbers=("reserved VMs", "least cost", "the next VM saves"),
+    )
     for row in shown:
         saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
         table.add_row(
-            plain_text(hundredths(row["reserved_vms"])),
-            plain_text(money(row["cost_usd"])),
-            plain_text(money(saving) if saving > 0 else NOTHING),
+            hundredths(row["reserved_vms"]),
+            money(row["cost_usd"]),
+            money(saving) if saving > 0 else NOTHING,
         )
     return table
 
 
-def _thinned(corners: Sequence[dict[str, float]], rows_max: int) -> Sequence[dict[str, float]]:
-    """At most that many, with the first and the last."""
-    if len(corners) <= rows_max:
-        return corners
-    last = len(corners) - 1
-    return [corners[round(place * last / (rows_max - 1))] for place in range(rows_max)]
-
-
 def unreachable_table(answer: UnreachableDeadlines) -> Table:
     """Classes that cannot meet their deadline, and what a deadline must exceed."""
-    table = plain_table("")
-    table.add_column("class", no_wrap=True)
-    table.add_column("deadline must exceed", justify="right", no_wrap=True)
+    table = plain_table("", names=("class",), numbers=("deadline must exceed",))
     for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
-        table.add_row(
-            name_cell(class_id),
-            plain_text(f"{least_s:g} s", "red"),
-        )
+        table.add_row(name_cell(class_id), plain_text(f"{least_s:g} s", "red"))
     return table

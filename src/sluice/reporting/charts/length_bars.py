@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sluice.reporting.charts.theme import BLUE, INK, MS, WIDTH, beside, lanes, lengths, titled
+from sluice.reporting.charts import theme
 from sluice.reporting.formatting import distinguished
 
 LANES_MAX = 30
@@ -19,7 +19,7 @@ class LengthBar(NamedTuple):
     name: str
     s: float
     label: str
-    colour: str = BLUE
+    colour: str = theme.BLUE
     least_s: float | None = None
     most_s: float | None = None
 
@@ -36,29 +36,28 @@ def bars_view(
             "lane": lane,
             "name": bar.name,
             "zero": 0,
-            "length": MS * bar.s,
+            "length": theme.MS * bar.s,
             "label": bar.label,
             "colour": bar.colour,
-            **({} if bar.least_s is None else {"least": MS * bar.least_s}),
-            **({} if bar.most_s is None else {"most": MS * bar.most_s}),
+            **({} if bar.least_s is None else {"least": theme.MS * bar.least_s}),
+            **({} if bar.most_s is None else {"most": theme.MS * bar.most_s}),
         }
         for lane, bar in enumerate(shown)
     ]
     reach_s = max((max(bar.s, bar.most_s or 0.0) for bar in shown), default=1.0)
-    return {
-        "title": titled(title, [*notes, f"{more} more are not shown." if more else ""]),
-        "width": WIDTH,
-        "height": _LANE * max(1, len(shown)),
-        "data": {"values": rows},
-        "encoding": {
-            "y": lanes(names),
+    return theme.view(
+        theme.titled(title, [*notes, f"{more} more are not shown." if more else ""]),
+        _LANE * max(1, len(shown)),
+        data={"values": rows},
+        encoding={
+            "y": theme.lanes(names),
             "tooltip": [
                 {"field": "name", "type": "nominal"},
                 {"field": "label", "type": "nominal", "title": axis},
             ],
         },
-        "layer": _layers(lengths("zero", axis, reach_s)),
-    }
+        layer=_layers(theme.lengths("zero", axis, reach_s)),
+    )
 
 
 def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:
@@ -67,29 +66,25 @@ def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:
         "type": "text",
         "align": "left",
         "fontSize": 10.5,
-        "color": INK,
+        "color": theme.INK,
         "clip": True,
-        "limit": WIDTH,
+        "limit": theme.WIDTH,
     }
     return [
         {
             "mark": {"type": "bar", "height": {"band": 0.72}, "opacity": _BAR_OPACITY},
-            "encoding": {
-                "x": x,
-                "x2": {"field": "length"},
-                "color": {"field": "colour", "type": "nominal", "scale": None},
-            },
+            "encoding": {"x": x, "x2": {"field": "length"}, "color": theme.OWN_COLOUR},
         },
         {
             "transform": [{"filter": "isValid(datum.least)"}],
-            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
+            "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
             "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
         },
         {
             "transform": [{"calculate": "max(datum.length, datum.most || 0)", "as": "beyond"}],
             "mark": label,
             "encoding": {
-                "x": beside("beyond", "label"),
+                "x": theme.right_of("beyond", "label"),
                 "text": {"field": "label", "type": "nominal"},
             },
         },

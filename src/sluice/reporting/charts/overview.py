@@ -9,20 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.step_counts import StepCounts
-from sluice.reporting.charts.theme import (
-    BLUE,
-    CONFIG,
-    FAINT,
-    NAMES_WIDTH,
-    SCHEMA,
-    WIDTH,
-    TimeAxis,
-)
+from sluice.reporting.charts.theme import TimeAxis
 
 OVERVIEW = "overview"
 _HEIGHT = 36
-_WINDOW_OPACITY = 0.18
 _START = {"field": "start", "type": "temporal"}
 
 
@@ -48,16 +40,13 @@ def _view(changes: list[tuple[float, int]], axis: TimeAxis, what: str) -> dict[s
         for at_s, level in zip(counts.edges_s, counts.counts[what], strict=True)
     ]
     x = axis.encoding()
-    hidden = {
-        "title": None, "labels": False, "ticks": False, "domain": False, "grid": False,
-        "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH,
-    }  # fmt: skip
+    hidden = theme.names_axis(labels=False, ticks=False, domain=False, grid=False)
     return {
-        "$schema": SCHEMA,
-        "config": {**CONFIG, "padding": {"left": 14, "right": 14, "top": 4, "bottom": 4}},
+        "$schema": theme.SCHEMA,
+        "config": {**theme.CONFIG, "padding": {"left": 14, "right": 14, "top": 4, "bottom": 4}},
         "title": {"text": f"Drag to choose a window ({what})", "fontSize": 11, "offset": 4,
-                  "fontWeight": 400, "color": FAINT},
-        "width": WIDTH,
+                  "fontWeight": 400, "color": theme.FAINT},
+        "width": theme.WIDTH,
         "height": _HEIGHT,
         "data": {"values": rows},
         "params": [
@@ -66,14 +55,15 @@ def _view(changes: list[tuple[float, int]], axis: TimeAxis, what: str) -> dict[s
                 "select": {
                     "type": "interval",
                     "encodings": ["x"],
-                    "mark": {"fill": BLUE, "fillOpacity": _WINDOW_OPACITY, "stroke": BLUE},
+                    "mark": {"fill": theme.BLUE, "fillOpacity": 0.18, "stroke": theme.BLUE},
                 },
             }
         ],
-        "mark": {"type": "area", "interpolate": "step-after", "color": FAINT, "opacity": 0.55},
+        "mark": {"type": "area", "interpolate": "step-after", "color": theme.FAINT,
+                 "opacity": 0.55},
         "encoding": {
             "x": {**x, "axis": {**x["axis"], "title": None, "grid": False}},
-            "y": {"field": "count", "type": "quantitative", "axis": hidden},
+            "y": theme.quantity("count", axis=hidden),
         },
     }  # fmt: skip
 

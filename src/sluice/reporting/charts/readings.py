@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.step_counts import StepCounts
 from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock_span, tenths
@@ -49,10 +50,7 @@ def readings(
         for band in bands
     ]
     tooltip = [{"field": "at", "type": "nominal", "title": title}]
-    tooltip += [
-        {"field": f"value {place}", "type": "nominal", "title": name}
-        for place, name in enumerate(shown)
-    ]
+    tooltip += theme.titled_tooltip({f"value {place}": name for place, name in enumerate(shown)})
     return {
         "data": {"values": rows},
         "mark": {"type": "rect", "fill": "transparent", "clip": True},

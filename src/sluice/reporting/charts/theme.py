@@ -9,7 +9,7 @@ minutes and hours however far a reader zooms in. `CLOCK` writes them as 0:30 or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,8 @@ DARK_MODE = {
 }  # fmt: skip
 
 BAR_WIDTH_MIN = 3  # pixels
+# The channel of rows that have a colour each, in the field `colour`.
+OWN_COLOUR: dict[str, Any] = {"field": "colour", "type": "nominal", "scale": None}
 MS = 1000.0
 
 _AT = "time(datum.value)"
@@ -110,11 +112,7 @@ class TimeAxis:
                 "domain": time_domain(self.starts_at_s, ends_at_s),
                 "nice": False,
             },
-            "axis": {
-                "title": name if self.is_named else None,
-                "tickCount": 10,
-                "labelExpr": CLOCK,
-            },
+            "axis": {"title": name if self.is_named else None, "tickCount": 10, "labelExpr": CLOCK},
         }
 
 
@@ -139,12 +137,54 @@ def signed_lengths(field: str, title: str) -> dict[str, Any]:
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 
-def bar_end(field: str = "end") -> dict[str, Any]:
+def quantity(field: str, **more: object) -> dict[str, Any]:
+    """A channel of numbers. more: its scale, its axis and so on."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def colours(
+    field: str, names: Sequence[object], chosen: Sequence[str] | None = None, **more: object
+) -> dict[str, Any]:
+    """A channel that gives each name a colour. chosen: the colours; by default those of PALETTE."""
+    if chosen is None:
+        chosen = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
+    scale = {"domain": list(names), "range": list(chosen)}
+    return {"field": field, "type": "nominal", "scale": scale, **more}
+
+
+def tooltip(*fields: str) -> list[dict[str, str]]:
+    """The tooltip channel: texts under the names of their fields."""
+    return [{"field": field, "type": "nominal"} for field in fields]
+
+
+def titled_tooltip(titles: Mapping[str, str]) -> list[dict[str, str]]:
+    """The tooltip channel: texts by field, under these titles."""
+    return [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]
+
+
+def names_axis(**more: object) -> dict[str, Any]:
+    """The y axis of a view without a title, as wide as the names of `lanes`."""
+    return {"title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, **more}
+
+
+def view(title: Mapping[str, Any], height: float, **more: object) -> dict[str, Any]:
+    """A view of the common width. more: its data, mark, encoding or layers."""
+    return {"title": title, "width": WIDTH, "height": height, **more}
+
+
+def stacked(
+    title: Mapping[str, Any], views: Sequence[object], *, spacing: int, **more: object
+) -> dict[str, Any]:
+    """Views above each other, below a common title."""
+    return {"title": title, "vconcat": views, "spacing": spacing, **more}
+
+
+def bar_end() -> dict[str, Any]:
     """The x2 channel of bars from `start`: their end, at least BAR_WIDTH_MIN to the right.
 
     The width is that on the screen, so a short bar has its true width after zooming in.
     """
-    start, end = (f"scale('{X_SCALE}', datum['{name}'])" for name in ("start", field))
+    start, end = (f"scale('{X_SCALE}', datum['{name}'])" for name in ("start", "end"))
     return {"value": {"expr": f"max({end}, {start} + {BAR_WIDTH_MIN})"}}
 
 
@@ -155,7 +195,7 @@ def fitting(field: str) -> dict[str, Any]:
     return {"value": {"expr": f"{width} > {room} ? 1 : 0"}}
 
 
-def beside(field: str, text: str) -> dict[str, Any]:
+def right_of(field: str, text: str) -> dict[str, Any]:
     """The x channel of a text that begins right of a point, moved left if it would be cut."""
     point, end = f"scale('{X_SCALE}', datum['{field}'])", f"range('{X_SCALE}')[1]"
     width = f"{_CHARACTER_WIDTH} * length(datum['{text}'])"

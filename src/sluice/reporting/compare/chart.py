@@ -11,22 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.readings import Band, readings
-from sluice.reporting.charts.theme import (
-    BLUE,
-    INK,
-    MS,
-    NAMES_WIDTH,
-    PALETTE,
-    WHOLE,
-    WIDTH,
-    finished,
-    heading,
-    lanes,
-    lengths,
-    titled,
-)
 from sluice.reporting.compare.result import ComparedScheduler, SchedulerComparison
 from sluice.reporting.formatting import NOTHING, clock, hundredths, money, share, shortened
 
@@ -54,8 +41,8 @@ def schedulers_chart(comparison: SchedulerComparison) -> Chart:
     views += [_view(comparison, measure) for measure in _MEASURES if _is_shown(comparison, measure)]
     runs = max((row.runs for row in comparison.rows), default=0)
     note = f"Bars: means over {runs} seeds; lines: minimum to maximum." if runs > 1 else ""
-    title = heading("Schedulers compared", [note])
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 26}))
+    title = theme.heading("Schedulers compared", [note])
+    return Chart(theme.finished(theme.stacked(title, views, spacing=26)))
 
 
 def _is_shown(comparison: SchedulerComparison, measure: str) -> bool:
@@ -73,13 +60,7 @@ def _names(comparison: SchedulerComparison) -> list[str]:
 
 
 def _colour(names: Sequence[str]) -> dict[str, Any]:
-    colours = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
-    return {
-        "field": "scheduler",
-        "type": "nominal",
-        "scale": {"domain": list(names), "range": colours},
-        "legend": {"columns": 4, "offset": 16},
-    }
+    return theme.colours("scheduler", names, legend={"columns": 4, "offset": 16})
 
 
 # --- waits of the jobs ----------------------------------------------------------------------------
@@ -89,35 +70,32 @@ def _shares_view(comparison: SchedulerComparison) -> dict[str, Any]:
     """The share of jobs that waited at most that long, by scheduler."""
     names = _names(comparison)
     rows = [
-        {"scheduler": name, "wait": MS * wait_s, "share": step / _STEPS}
+        {"scheduler": name, "wait": theme.MS * wait_s, "share": step / _STEPS}
         for name, row in zip(names, comparison.rows, strict=True)
         for step, wait_s in enumerate(row.wait_s_by_percent)
     ]
-    axis = {
-        "title": None, "format": "%", "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH,
-    }  # fmt: skip
-    y = {"field": "share", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
-    return {
-        "title": titled(
+    axis = theme.names_axis(format="%")
+    y = theme.quantity("share", scale={"domain": [0, 1]}, axis=axis)
+    return theme.view(
+        theme.titled(
             "How long jobs waited for their first task",
             ["The share of the jobs of all seeds that waited at most that long."],
         ),
-        "width": WIDTH,
-        "height": _WAITS_HEIGHT,
-        "layer": [
+        _WAITS_HEIGHT,
+        layer=[
             _wait_readings(comparison, names, y),
             {
                 "data": {"values": rows},
                 "mark": {"type": "line", "strokeWidth": 2, "clip": True},
                 "encoding": {
-                    "x": lengths("wait", "wait", _longest_s(comparison)),
+                    "x": theme.lengths("wait", "wait", _longest_s(comparison)),
                     "y": y,
                     "order": {"field": "share", "type": "quantitative"},
                     "color": _colour(names),
                 },
             },
         ],
-    }
+    )
 
 
 def _wait_readings(
@@ -157,28 +135,23 @@ def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
     longest_s = _longest_s(comparison)
 
     def x(field: str) -> dict[str, Any]:
-        return lengths(field, "wait", longest_s)
+        return theme.lengths(field, "wait", longest_s)
 
     texts = [
         ("scheduler", "scheduler"),
         *((f"{part} text", share(at)) for part, at in _BOX.items()),
     ]
     return {
-        "title": titled(
+        "title": theme.titled(
             "The same waits", ["Box: the middle half of the jobs; line: 5 % to 95 %; mark: median."]
         ),
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _LANE * len(comparison.rows),
-        "encoding": {
-            "y": lanes(names),
-            "tooltip": [
-                {"field": field, "type": "nominal", "title": title} for field, title in texts
-            ],
-        },
+        "encoding": {"y": theme.lanes(names), "tooltip": theme.titled_tooltip(dict(texts))},
         "layer": [
             {
-                "mark": {"type": "rule", "color": INK},
+                "mark": {"type": "rule", "color": theme.INK},
                 "encoding": {"x": x("least"), "x2": {"field": "most"}},
             },
             {
@@ -186,7 +159,12 @@ def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
                 "encoding": {"x": x("low"), "x2": {"field": "high"}, "color": _colour(names)},
             },
             {
-                "mark": {"type": "tick", "color": INK, "thickness": 3, "height": {"band": 0.66}},
+                "mark": {
+                    "type": "tick",
+                    "color": theme.INK,
+                    "thickness": 3,
+                    "height": {"band": 0.66},
+                },
                 "encoding": {"x": x("middle")},
             },
         ],
@@ -196,7 +174,7 @@ def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
 def _box(row: ComparedScheduler) -> dict[str, object]:
     by_percent = row.wait_s_by_percent
     waits = {part: by_percent[round(_STEPS * at)] for part, at in _BOX.items()}
-    found: dict[str, object] = {part: MS * wait_s for part, wait_s in waits.items()}
+    found: dict[str, object] = {part: theme.MS * wait_s for part, wait_s in waits.items()}
     return found | {f"{part} text": clock(wait_s) for part, wait_s in waits.items()}
 
 
@@ -205,7 +183,7 @@ def _box(row: ComparedScheduler) -> dict[str, object]:
 
 def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     names = _names(comparison)
-    factor = MS if measure in _TIMES else 1.0
+    factor = theme.MS if measure in _TIMES else 1.0
     rows = [
         {
             "lane": lane,
@@ -228,17 +206,17 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     ]
     return {
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _LANE * len(comparison.rows),
         # All schedulers in every view, in the order in which they were named.
-        "encoding": {"y": lanes(names), "tooltip": tooltip},
+        "encoding": {"y": theme.lanes(names), "tooltip": tooltip},
         "layer": [
             {
-                "mark": {"type": "bar", "color": BLUE, "height": {"band": 0.62}},
+                "mark": {"type": "bar", "color": theme.BLUE, "height": {"band": 0.62}},
                 "encoding": {"x": _axis("zero", measure, most), "x2": {"field": "mean"}},
             },
             {
-                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
+                "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
                 "encoding": {"x": _axis("least", measure, most), "x2": {"field": "most"}},
             },
         ],
@@ -254,9 +232,9 @@ def _text(measure: str, value: float) -> str:
 def _axis(field: str, measure: str, most: float) -> dict[str, Any]:
     title = _MEASURES[measure]
     if measure in _TIMES:
-        return lengths(field, title, most)
+        return theme.lengths(field, title, most)
     axis: dict[str, Any] = {"title": title, "tickCount": 8}
     if measure == "deadlines_met":
-        axis |= {"labelExpr": WHOLE}
+        axis |= {"labelExpr": theme.WHOLE}
     domain = {"domain": [0, 1.04 * (most or 1.0)], "nice": False}
-    return {"field": field, "type": "quantitative", "scale": domain, "axis": axis}
+    return theme.quantity(field, scale=domain, axis=axis)

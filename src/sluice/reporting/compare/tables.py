@@ -8,11 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sluice.reporting.compare.result import (
-    ComparedScheduler,
-    MeasureSpread,
-    SchedulerComparison,
-)
+from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.formatting import (
     NOTHING,
     duration,
@@ -47,8 +43,9 @@ def comparison_table(comparison: SchedulerComparison) -> Table:
     rows = comparison.rows
     runs = max((row.runs for row in rows), default=0)
     spread = f"mean ± standard deviation over {runs} seeds" if runs > 1 else ""
-    table = plain_table("; ".join([*filter(None, [spread]), *_star_note(comparison)]))
-    table.add_column("scheduler", no_wrap=True)
+    table = plain_table(
+        "; ".join([*filter(None, [spread]), *_star_note(comparison)]), names=("scheduler",)
+    )
     measures = [measure for measure in _MEASURES if _is_shown(comparison, measure)]
     for measure in measures:
         table.add_column(measure.head, justify="right", no_wrap=True)
@@ -91,8 +88,9 @@ _DIFFERENCES = (
 
 def waits_table(comparison: SchedulerComparison) -> Table:
     """Percentiles of waits and slowdowns of each scheduler, means over seeds, and Jain's index."""
-    table = plain_table("slowdown: response over the time alone on the cluster, at least 1")
-    table.add_column("scheduler", no_wrap=True)
+    table = plain_table(
+        "slowdown: response over the time alone on the cluster, at least 1", names=("scheduler",)
+    )
     for measure in _WAITS:
         table.add_column(measure.head, justify="right", no_wrap=True)
     for row in comparison.rows:
@@ -104,8 +102,10 @@ def waits_table(comparison: SchedulerComparison) -> Table:
 def differences_table(comparison: SchedulerComparison) -> Table:
     """Differences to the first scheduler, with their intervals."""
     first, *others = comparison.rows
-    table = plain_table("mean difference over the same seeds [95 % interval]")
-    table.add_column(shortened(f"vs {first.scheduler}", _HEAD_LETTERS), no_wrap=True)
+    table = plain_table(
+        "mean difference over the same seeds [95 % interval]",
+        names=(shortened(f"vs {first.scheduler}", _HEAD_LETTERS),),
+    )
     for measure in _DIFFERENCES:
         table.add_column(measure.head, justify="right", no_wrap=True)
     for row in others:
@@ -118,11 +118,11 @@ def pools_table(comparison: SchedulerComparison) -> Table:
     """p95 and p99 of each pool's waits and slowdowns, schedulers below each other."""
     pools = list(comparison.rows[0].pools)
     shown = pools[: max(1, _POOL_ROWS_MAX // len(comparison.rows))]
-    table = plain_table(left_out(len(pools) - len(shown)).replace("more;", "more pools;"))
-    for head in ("pool", "scheduler"):
-        table.add_column(head, no_wrap=True)
-    for head in ("jobs", "wait p50", "p95", "slowdown p50", "p95"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(pools) - len(shown)).replace("more;", "more pools;"),
+        names=("pool", "scheduler"),
+        numbers=("jobs", "wait p50", "p95", "slowdown p50", "p95"),
+    )
     for pool in shown:
         for row in comparison.rows:
             spreads = row.pools.get(pool, {})
@@ -134,7 +134,7 @@ def pools_table(comparison: SchedulerComparison) -> Table:
                 _text(spreads.get("slowdown_p95"), hundredths),
             ]
             name = str(pool) if row is comparison.rows[0] else ""
-            table.add_row(name_cell(name), plain_text(row.scheduler), *map(plain_text, texts))
+            table.add_row(name_cell(name), row.scheduler, *texts)
     return table
 
 

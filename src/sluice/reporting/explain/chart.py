@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.length_bars import LengthBar, bars_view
-from sluice.reporting.charts.theme import BLUE, GREEN, ORANGE, SLATE, WAITING, finished, heading
 from sluice.reporting.formatting import clock, count, share, shortened
 
 _STEPS_MAX = 24
@@ -29,7 +29,7 @@ def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
                     f"{count(one['slots'])} ({one['slots_factor']:g}x)",
                     one["s"],
                     f"{clock(one['s'])}, efficiency {share(one['efficiency'])}",
-                    SLATE if one["slots_factor"] == 1 else BLUE,
+                    theme.SLATE if one["slots_factor"] == 1 else theme.BLUE,
                 )
                 for one in document["what_if"]
             ],
@@ -39,15 +39,15 @@ def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
     ]
     if document["advice"]:
         saved = [
-            LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], GREEN)
+            LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], theme.GREEN)
             for one in document["advice"]
         ]
         notes = ["Each change alone; the savings do not add up."]
         views.append(bars_view("What would help", saved, axis="time saved", notes=notes))
-    title = heading(
+    title = theme.heading(
         shortened(f"{document['profile']} took {_took(document)}", 70), [_note(document)]
     )
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+    return Chart(theme.finished(theme.stacked(title, views, spacing=30)))
 
 
 def _took(document: Mapping[str, Any]) -> str:
@@ -66,13 +66,13 @@ def _parts(document: Mapping[str, Any]) -> Iterator[LengthBar]:
         ("no task running", document["driver_s"]),
     ):
         if length_s:
-            yield LengthBar(name, length_s, _label(length_s, length_s / recorded_s), WAITING)
+            yield LengthBar(name, length_s, _label(length_s, length_s / recorded_s), theme.WAITING)
     steps = document["critical_path"]
     longest = sorted(range(len(steps)), key=lambda place: -steps[place]["s"])[:_STEPS_MAX]
     for place in sorted(longest):
         step = steps[place]
         is_longest = place == longest[0]
-        colour = ORANGE if is_longest else BLUE
+        colour = theme.ORANGE if is_longest else theme.BLUE
         yield LengthBar(step["stage"], step["s"], _label(step["s"], step["share"]), colour)
 
 

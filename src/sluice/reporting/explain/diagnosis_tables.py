@@ -63,35 +63,31 @@ def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
 def _path_table(found: Diagnosis) -> Table:
     steps = found.anatomy.critical_path
     shown = sorted(sorted(steps, key=lambda one: -one.s)[:STAGES_MAX], key=steps.index)
-    table = plain_table(left_out(len(steps) - len(shown)))
-    table.add_column("critical path", no_wrap=True)
-    for name in ("time", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(steps) - len(shown)), names=("critical path",), numbers=("time", "share")
+    )
     names = distinguished([step.stage for step in shown], _STAGE_LETTERS)
     for step, short in zip(shown, names, strict=True):
-        table.add_row(
-            name_cell(step.stage, short=short),
-            plain_text(duration(step.s)),
-            plain_text(share(step.share)),
-        )
+        table.add_row(name_cell(step.stage, short=short), duration(step.s), share(step.share))
     return table
 
 
 def _skew_table(found: Diagnosis) -> Table:
     shown = found.anatomy.skew[:STAGES_MAX]
-    table = plain_table(left_out(len(found.anatomy.skew) - len(shown)))
-    table.add_column("skewed stage", no_wrap=True)
-    for name in ("longest", "median", "ratio"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(found.anatomy.skew) - len(shown)),
+        names=("skewed stage",),
+        numbers=("longest", "median", "ratio"),
+    )
     table.add_column("cause", no_wrap=True)
     names = distinguished([one.stage for one in shown], _STAGE_LETTERS)
     for one, short in zip(shown, names, strict=True):
         table.add_row(
             name_cell(one.stage, short=short),
-            plain_text(duration(one.longest_s)),
-            plain_text(duration(one.median_s)),
-            plain_text(f"{one.ratio:.1f}x"),
-            plain_text(_cause(one)),
+            duration(one.longest_s),
+            duration(one.median_s),
+            f"{one.ratio:.1f}x",
+            _cause(one),
         )
     return table
 
@@ -106,24 +102,22 @@ def _cause(skew: Skew) -> str:
 
 
 def _slots_table(found: Diagnosis) -> Table:
-    table = plain_table("efficiency: speed-up over the run's own slots, by the factor")
-    for name in ("slots", "time", "efficiency"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "efficiency: speed-up over the run's own slots, by the factor",
+        numbers=("slots", "time", "efficiency"),
+    )
     for one in found.what_if:
         table.add_row(
             plain_text(f"{count(one.slots)} ({one.slots_factor:g}x)", "bold"),
-            plain_text(duration(one.s)),
-            plain_text(share(one.efficiency)),
+            duration(one.s),
+            share(one.efficiency),
         )
     return table
 
 
 def _advice_table(found: Diagnosis) -> Table:
-    table = plain_table("each change alone; the savings do not add up")
-    table.add_column("saves", justify="right", no_wrap=True)
+    table = plain_table("each change alone; the savings do not add up", numbers=("saves",))
     table.add_column("change")
     for one in found.advice:
-        table.add_row(
-            plain_text(duration(one.saves_s), "bold"), plain_text(f"{one.what} ({one.how})")
-        )
+        table.add_row(plain_text(duration(one.saves_s), "bold"), f"{one.what} ({one.how})")
     return table

@@ -67,7 +67,7 @@ def capacity_scheduler_xml(queues: Sequence[QueueShare], *, comment: str = "") -
     lines = [
         '<?xml version="1.0"?>',
         *comment_lines(comment),
-        *(line for told in HOW_TO.split("\n") for line in comment_lines(told)),
+        *(line for text in HOW_TO.splitlines() for line in comment_lines(text)),
         "<configuration>",
         *map(_property, _settings(queues)),
         "</configuration>",

@@ -154,8 +154,8 @@ def _phase(phase: Phase, tasks: int, speed: float) -> Phase:
 
 def _lengths(lengths: TaskLengths, phase: Phase, tasks: int, speed: float) -> TaskLengths:
     """The same object if nothing changes. A list of lengths fits only its own task count."""
-    is_cut_anew = tasks != phase.tasks and isinstance(lengths, ListedLengths)
-    if speed == 1 and not is_cut_anew:
+    has_other_split = tasks != phase.tasks and isinstance(lengths, ListedLengths)
+    if speed == 1 and not has_other_split:
         return lengths
     return ConstantLengths(lengths.avg_s(tasks) / speed, lengths.max_s(tasks) / speed)
 
@@ -260,17 +260,17 @@ def _phase_documents(
     elif new.tasks != old.tasks:
         documents[name] = {**(raw.get(name) or {}), "tasks": new.tasks}
     if new.fetch is not old.fetch and new.fetch is not None:
-        documents["shuffle"] = _told(new.fetch, new.tasks)
+        documents["shuffle"] = _length_fields(new.fetch, new.tasks)
     return documents
 
 
 def _explicit(raw: Mapping[str, Any], tasks: int, lengths: TaskLengths) -> dict[str, Any]:
     """A phase with average and maximum length, whatever its old form."""
     kept = {key: raw[key] for key in ("tasks_max", "units", "unit_weight") if key in raw}
-    return {"tasks": tasks, **_told(lengths, tasks), **kept}
+    return {"tasks": tasks, **_length_fields(lengths, tasks), **kept}
 
 
-def _told(lengths: TaskLengths, tasks: int) -> dict[str, float]:
+def _length_fields(lengths: TaskLengths, tasks: int) -> dict[str, float]:
     return {"avg_s": lengths.avg_s(tasks), "max_s": lengths.max_s(tasks)}
 
 
@@ -285,4 +285,4 @@ def _drop_profile(document: dict[str, Any], raw: Mapping[str, Any], after: Job) 
         if phase.lengths is not None:
             document[name] = _explicit(raw.get(name) or {}, phase.tasks, phase.lengths)
         if phase.fetch is not None:
-            document["shuffle"] = _told(phase.fetch, phase.tasks)
+            document["shuffle"] = _length_fields(phase.fetch, phase.tasks)

@@ -6,18 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sluice.planning.sharing.ledger import Ledger
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import (
-    BAD,
-    GREEN,
-    INK,
-    PALETTE,
-    WIDTH,
-    TimeAxis,
-    finished,
-    heading,
-    titled,
-)
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock, count, hundredths, shortened
 
 TENANTS_MAX = 8
@@ -47,9 +38,9 @@ def fairness_chart(ledger: Ledger, scheduler: str) -> Chart:
         _gains_view(ledger),
         _lorenz_view(ledger),
     ]
-    title = heading("Fairness ledger", notes)
+    title = theme.heading("Fairness ledger", notes)
     own_colors = {"scale": {"color": "independent"}}
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 30, "resolve": own_colors}))
+    return Chart(theme.finished(theme.stacked(title, views, spacing=30, resolve=own_colors)))
 
 
 def _time(ledger: Ledger) -> TimeAxis:
@@ -75,11 +66,11 @@ def _tenants_view(
     shown = [shortened(name, _NAME_LETTERS) for name in names]
     rule = {
         "data": {"values": [{"even": even}]},
-        "mark": {"type": "rule", "color": INK, "strokeDash": _DASHED},
+        "mark": {"type": "rule", "color": theme.INK, "strokeDash": _DASHED},
         "encoding": {"y": {"field": "even", "type": "quantitative"}},
     }
-    lines = _lines(time.encoding("at"), axis, "tenant", shown, PALETTE, "time")
-    return _view(titled(title, []), rows, [lines, rule])
+    lines = _lines(time.encoding("at"), axis, "tenant", shown, theme.PALETTE, "time")
+    return _view(theme.titled(title, []), rows, [lines, rule])
 
 
 def _gains_view(ledger: Ledger) -> dict[str, Any]:
@@ -96,8 +87,10 @@ def _gains_view(ledger: Ledger) -> dict[str, Any]:
         for what in ("benefit", "loss")
     ]
     axis = "sum of degrees above 1, below 1"
-    lines = _lines(time.encoding("at"), axis, "what", ["benefit", "loss"], (GREEN, BAD), "time")
-    return _view(titled("Benefit and loss", []), rows, [lines])
+    lines = _lines(
+        time.encoding("at"), axis, "what", ["benefit", "loss"], (theme.GREEN, theme.BAD), "time"
+    )
+    return _view(theme.titled("Benefit and loss", []), rows, [lines])
 
 
 def _lorenz_view(ledger: Ledger) -> dict[str, Any]:
@@ -109,15 +102,16 @@ def _lorenz_view(ledger: Ledger) -> dict[str, Any]:
         for k, used in enumerate(ledger.lorenz)
         for what, value in zip(kinds, (used, k / tenants), strict=True)
     ]
-    part = {
-        "field": "part",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1], "nice": False},
-        "axis": {"title": "part of the tenants, the least served first", "format": "%"},
-    }
-    lines = _lines(part, "part of all use, for its share", "what", kinds, (PALETTE[0], INK))
+    part = theme.quantity(
+        "part",
+        scale={"domain": [0, 1], "nice": False},
+        axis={"title": "part of the tenants, the least served first", "format": "%"},
+    )
+    lines = _lines(
+        part, "part of all use, for its share", "what", kinds, (theme.PALETTE[0], theme.INK)
+    )
     note = f"Jain's index {hundredths(ledger.jain)}"
-    return _view(titled("Lorenz curve", [note]), rows, [lines])
+    return _view(theme.titled("Lorenz curve", [note]), rows, [lines])
 
 
 def _lines(
@@ -133,21 +127,17 @@ def _lines(
         "mark": {"type": "line", "point": True},
         "encoding": {
             "x": x,
-            "y": {"field": "value", "type": "quantitative", "axis": {"title": axis}},
+            "y": theme.quantity("value", axis={"title": axis}),
             "color": {"field": field, "type": "nominal", "scale": scale},
             "tooltip": [
                 *({"field": name, "type": "nominal"} for name in (field, *tips)),
-                {"field": "value", "type": "quantitative", "format": ",.4~g"},
+                theme.quantity("value", format=",.4~g"),
             ],
         },
     }
 
 
-def _view(title: object, rows: Iterable[Row], layers: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "title": title,
-        "width": WIDTH,
-        "height": _HEIGHT,
-        "data": {"values": list(rows)},
-        "layer": layers,
-    }
+def _view(
+    title: Mapping[str, Any], rows: Iterable[Row], layers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return theme.view(title, _HEIGHT, data={"values": list(rows)}, layer=layers)

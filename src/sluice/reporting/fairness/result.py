@@ -75,11 +75,7 @@ class FairnessResult(NotebookView):
             "scheduler": self.scheduler,
             "containers": ledger.capacity,
             "tenants": {
-                name: {
-                    "share": ledger.shares[name],
-                    **asdict(row),
-                    "cpu_s": self.cpu_s.get(name),
-                }
+                name: {"share": ledger.shares[name], **asdict(row), "cpu_s": self.cpu_s.get(name)}
                 for name, row in ledger.total.tenants.items()
             },
             "benefit": ledger.total.benefit,

@@ -35,17 +35,16 @@ def tenants_table(result: FairnessResult) -> Table:
     rows = list(result.ledger.total.tenants.items())
     more = left_out(max(0, len(rows) - TENANTS_MAX))
     caption = "container-hours; fairness: use / use on a fixed share, and / min(demand, share)"
-    table = plain_table("; ".join(filter(None, (caption, more))))
-    table.add_column("tenant", no_wrap=True)
     has_cpu = bool(result.cpu_s)
     names = ["share", "paid for", "used", "lent", "borrowed", "owed", "fairness", "observed"]
-    for name in names + ["cpu"] * has_cpu:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "; ".join(filter(None, (caption, more))),
+        names=("tenant",),
+        numbers=names + ["cpu"] * has_cpu,
+    )
     for name, row in rows[:TENANTS_MAX]:
         cpu = [plain_text(duration(result.cpu_s.get(name)))] if has_cpu else []
-        table.add_row(
-            name_cell(name), plain_text(hundredths(result.ledger.shares[name])), *_cells(row), *cpu
-        )
+        table.add_row(name_cell(name), hundredths(result.ledger.shares[name]), *_cells(row), *cpu)
     return table
 
 
@@ -68,32 +67,34 @@ def periods_table(result: FairnessResult) -> Table:
     periods = result.ledger.periods[-PERIODS_MAX:]
     first = len(result.ledger.periods) - len(periods)
     earlier = f"; {first} earlier periods left out" if first else ""
-    table = plain_table(f"each cell: used / owed at the end, in container-hours{earlier}")
-    table.add_column("until", no_wrap=True)
     names = list(result.ledger.shares)[:TENANTS_MAX]
-    for name in (*names, "benefit", "loss"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        f"each cell: used / owed at the end, in container-hours{earlier}",
+        names=("until",),
+        numbers=(*names, "benefit", "loss"),
+    )
     for period in periods:
         cells = [period.tenants[name] for name in names]
         table.add_row(
-            plain_text(duration(period.ended_at_s)),
-            *(plain_text(f"{hours(one.used)} / {hours(one.owed)}") for one in cells),
-            plain_text(hundredths(period.benefit)),
+            duration(period.ended_at_s),
+            *(f"{hours(one.used)} / {hours(one.owed)}" for one in cells),
+            hundredths(period.benefit),
             plain_text(hundredths(period.loss), "red" if period.loss < 0 else ""),
         )
     return table
 
 
-def lies_table(result: FairnessResult) -> Table:
+def misreports_table(result: FairnessResult) -> Table:
     """What each tenant could have gained by false demands, with all others honest."""
-    table = plain_table("container-hours, in the fluid model of the rule")
-    table.add_column("tenant", no_wrap=True)
-    for name in ("honest", "best", "gain"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "container-hours, in the fluid model of the rule",
+        names=("tenant",),
+        numbers=("honest", "best", "gain"),
+    )
     length_s = result.ledger.periods[0].ended_at_s
     for one in (result.misreports or ())[:TENANTS_MAX]:
         amounts = [float(units) * length_s for units in (one.honest, one.best, one.gain)]
-        table.add_row(name_cell(one.name), *(plain_text(hours(amount)) for amount in amounts))
+        table.add_row(name_cell(one.name), *(hours(amount) for amount in amounts))
     return table
 
 
@@ -118,19 +119,19 @@ def fairness_panel(result: FairnessResult) -> Panel:
 
 def rules_table(ledgers: Mapping[str, FairnessResult]) -> Table:
     """What each tenant got under each rule: one row for each tenant and rule."""
-    table = plain_table("container-hours, of the simulation with the first seed")
-    table.add_column("tenant", no_wrap=True)
-    table.add_column("rule", no_wrap=True)
-    for name in ("used", "lent", "borrowed", "owed", "fairness"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "container-hours, of the simulation with the first seed",
+        names=("tenant", "rule"),
+        numbers=("used", "lent", "borrowed", "owed", "fairness"),
+    )
     tenants = next(iter(ledgers.values())).ledger.shares
     for tenant in list(tenants)[:TENANTS_MAX]:
         for index, (rule, result) in enumerate(ledgers.items()):
             row = result.ledger.total.tenants[tenant]
             table.add_row(
                 name_cell(tenant if index == 0 else ""),
-                plain_text(rule),
-                *(plain_text(hours(one)) for one in (row.used, row.lent, row.borrowed, row.owed)),
+                rule,
+                *(hours(one) for one in (row.used, row.lent, row.borrowed, row.owed)),
                 _degree(row.fairness),
             )
     return table
@@ -138,13 +139,14 @@ def rules_table(ledgers: Mapping[str, FairnessResult]) -> Table:
 
 def losses_table(ledgers: Mapping[str, FairnessResult]) -> Table:
     """One row for each rule: benefit, loss and Jain's index, at the end and at worst."""
-    table = plain_table("worst loss: at the end of any period")
-    table.add_column("rule", no_wrap=True)
-    for name in ("benefit", "loss", "worst loss", "Jain's index"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "worst loss: at the end of any period",
+        names=("rule",),
+        numbers=("benefit", "loss", "worst loss", "Jain's index"),
+    )
     for rule, result in ledgers.items():
         ledger = result.ledger
         worst = min((period.loss for period in ledger.periods), default=0.0)
         figures = (ledger.total.benefit, ledger.total.loss, worst, ledger.jain)
-        table.add_row(name_cell(rule), *(plain_text(hundredths(figure)) for figure in figures))
+        table.add_row(name_cell(rule), *(hundredths(figure) for figure in figures))
     return table

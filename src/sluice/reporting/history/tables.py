@@ -7,13 +7,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    distinguished,
-    duration_tight,
-    size,
-)
+from sluice.reporting.formatting import NOTHING, count, distinguished, duration_tight, size
 from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
 from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
@@ -46,19 +40,19 @@ def imported_views(imported: Imported) -> Iterator[RenderableType]:
 
 def _import_table(imported: Imported) -> Table:
     shown = imported.logs[:ROWS_MAX]
-    table = plain_table(left_out(len(imported.logs) - len(shown)))
-    table.add_column("log", no_wrap=True)
-    table.add_column("format", no_wrap=True)
-    for name in ("jobs", "tasks", "input", "new", "longer", "known"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(imported.logs) - len(shown)),
+        names=("log", "format"),
+        numbers=("jobs", "tasks", "input", "new", "longer", "known"),
+    )
     for log in shown:
         table.add_row(
             name_cell(PurePath(log.path).name or log.path),
             plain_text(log.format or NOTHING, "" if log.is_read or not log.is_log else "red"),
-            plain_text(count(log.jobs)),
-            plain_text(count(log.tasks) if log.tasks else NOTHING),
-            plain_text(size(log.input_bytes) if log.input_bytes else NOTHING),
-            *(plain_text(count(runs)) for runs in log.added),
+            count(log.jobs),
+            count(log.tasks) if log.tasks else NOTHING,
+            size(log.input_bytes) if log.input_bytes else NOTHING,
+            *(count(runs) for runs in log.added),
         )
     return table
 
@@ -76,9 +70,9 @@ def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
 def profiles_table(profiles: StoredProfiles) -> Table:
     """One row for each profile, with figures of its newest run."""
     shown = list(profiles.profiles.items())[:ROWS_MAX]
-    table = plain_table(left_out(len(profiles.profiles) - len(shown)))
-    table.add_column("profile", no_wrap=True)
-    table.add_column("runs", justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(profiles.profiles) - len(shown)), names=("profile",), numbers=("runs",)
+    )
     table.add_column("newest run", no_wrap=True)
     for name in ("tasks", "input", "took"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -86,11 +80,11 @@ def profiles_table(profiles: StoredProfiles) -> Table:
         newest = runs[-1].run
         table.add_row(
             name_cell(name),
-            plain_text(count(len(runs))),
-            plain_text(_day(newest.submitted_at_s)),
-            plain_text(count(sum(phase.tasks for phase in newest.phases))),
-            plain_text(size(newest.input_bytes)),
-            plain_text(duration_tight(newest.elapsed_s)),
+            count(len(runs)),
+            _day(newest.submitted_at_s),
+            count(sum(phase.tasks for phase in newest.phases)),
+            size(newest.input_bytes),
+            duration_tight(newest.elapsed_s),
         )
     return table
 
@@ -98,11 +92,11 @@ def profiles_table(profiles: StoredProfiles) -> Table:
 def runs_table(runs: Sequence[StoredRun]) -> Table:
     """One row for each phase of each run of a profile, the newest runs last."""
     shown = runs[-ROWS_MAX:]
-    table = plain_table(left_out(len(runs) - len(shown)))
-    table.add_column("run", no_wrap=True)
-    table.add_column("phase", no_wrap=True)
-    for name in ("tasks", "mean", "longest", "input", "shuffled"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(runs) - len(shown)),
+        names=("run", "phase"),
+        numbers=("tasks", "mean", "longest", "input", "shuffled"),
+    )
     for stored in shown:
         for cells in _run_rows(stored):
             table.add_row(*cells)

@@ -10,31 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
-from sluice.reporting.charts.theme import (
-    BLUE,
-    FAINT,
-    INK,
-    MS,
-    ORANGE,
-    WAITING,
-    WIDTH,
-    TimeAxis,
-    bar_end,
-    finished,
-    heading,
-    lanes,
-    lengths,
-    titled,
-)
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock, clock_span, count, duration, shortened
 
 JOBS_MAX = 60
 _STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
 _FRONTIER_HEIGHT = 180
-_COLOURS = {"waiting": WAITING, "maps": BLUE, "reduces": ORANGE}
+_COLOURS = {"waiting": theme.WAITING, "maps": theme.BLUE, "reduces": theme.ORANGE}
 
 
 class JobTimes(NamedTuple):
@@ -71,13 +57,13 @@ def order_chart(document: Mapping[str, Any]) -> Chart:
         drawn.append(_frontier(document["frontier"], document["order"]))
     jobs = schedule["order"]
     title = f"{count(len(jobs))} jobs in {duration(document['makespan_s'])}"
-    spec = finished(
-        {
-            "title": {**heading(title, [_subtitle(document)]), "frame": "bounds"},
-            "vconcat": drawn,
-            "spacing": 26,
-            "resolve": {"scale": {"color": "independent"}},
-        }
+    spec = theme.finished(
+        theme.stacked(
+            {**theme.heading(title, [_subtitle(document)]), "frame": "bounds"},
+            drawn,
+            spacing=26,
+            resolve={"scale": {"color": "independent"}},
+        )
     )
     running = [(times["began_s"], times["ended_s"]) for times in jobs.values()]
     return Chart(with_overview(spec, running, axis, "jobs running"))
@@ -116,15 +102,14 @@ def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
     rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis)]
     names = [shortened(job.job, _NAME_CHARACTERS_MAX) for job in shown]
     step = _STEP if len(shown) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
-    return {
-        "title": titled(view.title, [ends, few if len(shown) < jobs else ""]),
-        "width": WIDTH,
-        "height": step * len(shown),
-        "layer": [
+    return theme.view(
+        theme.titled(view.title, [ends, few if len(shown) < jobs else ""]),
+        step * len(shown),
+        layer=[
             *(_layer(rows, names, axis, part) for part in _COLOURS),
             _end(view.makespan_s, axis),
         ],
-    }
+    )
 
 
 def _picked(jobs: Sequence[JobTimes]) -> tuple[JobTimes, ...]:
@@ -164,15 +149,10 @@ def _layer(
         "mark": {"type": "bar", "height": {"band": height}, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": bar_end(),
-            "y": lanes(names),
-            "color": {
-                "field": "part",
-                "type": "nominal",
-                "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
-                "legend": {},
-            },
-            "tooltip": [{"field": field, "type": "nominal"} for field in ("job", "part", "time")],
+            "x2": theme.bar_end(),
+            "y": theme.lanes(names),
+            "color": theme.colours("part", list(_COLOURS), list(_COLOURS.values()), legend={}),
+            "tooltip": theme.tooltip("job", "part", "time"),
         },
     }
 
@@ -181,7 +161,7 @@ def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
     """A line at the end of the last job."""
     return {
         "data": {"values": [{"start": axis.at(makespan_s)}]},
-        "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
+        "mark": {"type": "rule", "color": theme.INK, "strokeDash": [4, 3]},
         "encoding": {"x": axis.encoding()},
     }
 
@@ -189,37 +169,33 @@ def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
 def _frontier(frontier: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> dict[str, Any]:
     points = [
         {
-            "makespan": MS * point["makespan_s"],
-            "total": MS * point["total_completion_s"],
+            "makespan": theme.MS * point["makespan_s"],
+            "total": theme.MS * point["total_completion_s"],
             "is": "chosen" if point["order"] == chosen else "other",
             "text": f"{clock(point['makespan_s'])}, {clock(point['total_completion_s'])} in total",
         }
         for point in frontier
     ]
-    return {
-        "title": titled(
+    return theme.view(
+        theme.titled(
             "Orders to choose from", ["No order is better than another in both measures."]
         ),
-        "width": WIDTH,
-        "height": _FRONTIER_HEIGHT,
-        "data": {"values": points},
-        "encoding": {
-            "x": lengths("makespan", "makespan"),
-            "y": lengths("total", "total completion"),
+        _FRONTIER_HEIGHT,
+        data={"values": points},
+        encoding={
+            "x": theme.lengths("makespan", "makespan"),
+            "y": theme.lengths("total", "total completion"),
         },
-        "layer": [
-            {"mark": {"type": "line", "interpolate": "step-after", "color": FAINT}},
+        layer=[
+            {"mark": {"type": "line", "interpolate": "step-after", "color": theme.FAINT}},
             {
                 "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
                 "encoding": {
-                    "color": {
-                        "field": "is",
-                        "type": "nominal",
-                        "scale": {"domain": ["chosen", "other"], "range": [ORANGE, BLUE]},
-                        "legend": None,
-                    },
-                    "tooltip": [{"field": "text", "type": "nominal"}],
+                    "color": theme.colours(
+                        "is", ["chosen", "other"], [theme.ORANGE, theme.BLUE], legend=None
+                    ),
+                    "tooltip": theme.tooltip("text"),
                 },
             },
         ],
-    }
+    )

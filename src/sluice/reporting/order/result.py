@@ -240,10 +240,7 @@ class OrderResult(NotebookView):
 
 
 def _values(outcome: OrderOutcome) -> dict[str, float]:
-    return {
-        "makespan_s": outcome.makespan_s,
-        "total_completion_s": outcome.total_completion_s,
-    }
+    return {"makespan_s": outcome.makespan_s, "total_completion_s": outcome.total_completion_s}
 
 
 def percent(before_s: float, after_s: float) -> float:

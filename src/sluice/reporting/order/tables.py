@@ -32,14 +32,12 @@ _TAKEN = 26  # columns of a row without name and bars
 _PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
 
 
-def order_table(
-    result: OrderResult, *, jobs_max: int | None = JOBS_MAX, width: int = WIDTH
-) -> Table:
+def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     """One row for each job in the new order, with its time line before and after.
 
-    jobs_max: how many rows are shown; None for all.  width: of the terminal.
+    width: of the terminal.
     """
-    shown = result.answer.best.order[:jobs_max]
+    shown = result.answer.best.order[:JOBS_MAX]
     longest = max(len(result.problem.jobs[job].name) for job in shown)
     # Bars shrink before names do.
     room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
@@ -56,7 +54,7 @@ def order_table(
             plain_text(shortened(result.problem.jobs[job].name, room), "bold"),
             _line(result.before, job, span_s, bar),
             _line(result.outcome, job, span_s, bar),
-            plain_text(duration_tight(result.outcome.ended_s[job])),
+            duration_tight(result.outcome.ended_s[job]),
             plain_text(duration_tight(result.before.ended_s[job]), "dim"),
         )
     return table
@@ -152,24 +150,20 @@ def _search(result: OrderResult) -> str:
     return f"{count(result.evaluations)} {orders} evaluated in {duration(result.search_s)}"
 
 
-def frontier_table(
-    result: OrderResult, *, points_max: int = POINTS_MAX, width: int = WIDTH
-) -> Table:
+def frontier_table(result: OrderResult, *, points_max: int = POINTS_MAX) -> Table:
     """The Pareto-optimal orders of a sweep, picked evenly if there are many."""
     points = result.answer.frontier or ()
     rows = min(len(points), points_max)
     last = max(1, rows - 1)
     shown = [points[number * (len(points) - 1) // last] for number in range(rows)]
-    table = plain_table(left_out(len(points) - rows))
-    for name in ("makespan", "total completion"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(left_out(len(points) - rows), numbers=("makespan", "total completion"))
     table.add_column("order", no_wrap=True)
     for point in shown:
         style = "bold green" if point.order == result.answer.best.order else ""
         table.add_row(
             plain_text(duration(point.makespan_s), style),
             plain_text(duration(point.total_s), style),
-            plain_text(_begins(result, point.order, width - _TAKEN - 6), style),
+            plain_text(_begins(result, point.order, WIDTH - _TAKEN - 6), style),
         )
     return table
 

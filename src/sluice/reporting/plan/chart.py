@@ -11,24 +11,10 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sluice.model.limits import PlanLimits
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import (
-    BLUE,
-    CLOCK,
-    FAINT,
-    INK,
-    MS,
-    ORANGE,
-    SHADE,
-    SKY,
-    WAITING,
-    WIDTH,
-    beside,
-    finished,
-    heading,
-    time_domain,
-)
 from sluice.reporting.formatting import NOTHING, clock, count, money, shortened
+from sluice.reporting.picking import picked_evenly
 
 PLANS_MAX = 1000
 JOBS_SHOWN_MAX = 8  # in the tooltip of a plan
@@ -56,7 +42,7 @@ class Region(StrEnum):
     BEYOND = "beyond the limits"
 
 
-_COLOURS = {Region.WITHIN: BLUE, Region.BELOW: SKY, Region.BEYOND: WAITING}
+_COLOURS = {Region.WITHIN: theme.BLUE, Region.BELOW: theme.SKY, Region.BEYOND: theme.WAITING}
 
 
 class JobShare(NamedTuple):
@@ -98,7 +84,7 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Plan
     total: how many plans were found, which may be more than are drawn.  jobs: of each plan.
     """
     if not plans:
-        return Chart(finished({**_frame("No plan fits into the available VMs."), **_EMPTY}))
+        return Chart(theme.finished({**_frame("No plan fits into the available VMs."), **_EMPTY}))
     space = _Space(plans, limits)
     rows = [_row(plan, jobs) for plan in plans]
     hidden = total - len(rows)
@@ -110,24 +96,22 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Plan
         _points(rows, space),
         *_knee(rows, space),
     ]
-    return Chart(finished({**_frame(found), "layer": layers}))
+    return Chart(theme.finished({**_frame(found), "layer": layers}))
 
 
+_SAME = {name: name for name in ("plan", "makespan", "budget", "VMs")}
 _EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}}
 
 
 def drawn_places(plans: int, knee: int) -> Iterator[int]:
     """Which of the plans are drawn: all, or PLANS_MAX picked evenly and the knee."""
-    if plans <= PLANS_MAX:
-        yield from range(plans)
-        return
-    evenly = {round(place * (plans - 1) / (PLANS_MAX - 1)) for place in range(PLANS_MAX)}
-    yield from sorted(evenly | {knee})
+    shown = set(picked_evenly(plans, PLANS_MAX))
+    yield from sorted(shown | {knee} if len(shown) < plans else shown)
 
 
 def _frame(note: str) -> dict[str, Any]:
-    title = heading("Makespan and budget", [note], offset=14)
-    return {"title": title, "width": WIDTH, "height": _HEIGHT}
+    title = theme.heading("Makespan and budget", [note], offset=14)
+    return theme.view(title, _HEIGHT)
 
 
 class _Space:
@@ -141,26 +125,25 @@ class _Space:
     @property
     def x(self) -> dict[str, Any]:
         """Encoding of the makespan."""
-        domain = [self.time.low * MS, self.time.high * MS]
+        domain = [self.time.low * theme.MS, self.time.high * theme.MS]
         log = {"type": "quantitative", "scale": {"type": "log", "domain": domain, "nice": False}}
-        axis = {"title": "makespan", "tickCount": 8, "labelExpr": CLOCK}
-        span = time_domain(self.time.low, self.time.high)
+        axis = {"title": "makespan", "tickCount": 8, "labelExpr": theme.CLOCK}
+        span = theme.time_domain(self.time.low, self.time.high)
         even = {"type": "temporal", "scale": {"type": "utc", "domain": span, "nice": False}}
         if not self.time.is_log:
             return {"field": "time", "axis": axis, **even}
-        marks = [MS * one for one in _ROUND_S if self.time.low <= one <= self.time.high]
+        marks = [theme.MS * one for one in _ROUND_S if self.time.low <= one <= self.time.high]
         return {"field": "time", "axis": {**axis, "values": marks}, **log}
 
     @property
     def y(self) -> dict[str, Any]:
         """Encoding of the budget."""
         scale = {"type": "log"} if self.money.is_log else {"zero": False}
-        return {
-            "field": "usd",
-            "type": "quantitative",
-            "scale": {"domain": [self.money.low, self.money.high], "nice": False, **scale},
-            "axis": {"title": "budget", "format": "$,~f", "tickCount": 8},
-        }
+        return theme.quantity(
+            "usd",
+            scale={"domain": [self.money.low, self.money.high], "nice": False, **scale},
+            axis={"title": "budget", "format": "$,~f", "tickCount": 8},
+        )
 
 
 class _Span:
@@ -195,7 +178,7 @@ class _Span:
 
 def _row(plan: DrawnPlan, jobs: int) -> dict[str, Any]:
     return {
-        "time": plan.makespan_s * MS,
+        "time": plan.makespan_s * theme.MS,
         "usd": plan.budget_usd,
         "where": plan.region.value,
         "plan": NOTHING if plan.number is None else str(plan.number),
@@ -219,7 +202,7 @@ def _stair(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
     return {
         "data": {"values": [{"time": row["time"], "usd": row["usd"]} for row in rows]},
         "mark": {
-            "type": "line", "interpolate": "step-after", "color": BLUE, "opacity": 0.45,
+            "type": "line", "interpolate": "step-after", "color": theme.BLUE, "opacity": 0.45,
             "strokeWidth": 1.5, "clip": True,
         },
         "encoding": {"x": space.x, "y": space.y},
@@ -240,23 +223,15 @@ def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
         "encoding": {
             "x": space.x,
             "y": space.y,
-            "color": {
-                "field": "where",
-                "type": "nominal",
-                "scale": {"domain": used, "range": [_COLOURS[where] for where in used]},
-                "legend": {"symbolType": "circle"} if len(used) > 1 else None,
-            },
-            "tooltip": [
-                {"field": field, "type": "nominal", "title": title}
-                for field, title in (
-                    ("plan", "plan"),
-                    ("makespan", "makespan"),
-                    ("budget", "budget"),
-                    ("VMs", "VMs"),
-                    ("hour", "cost per hour saved"),
-                    ("jobs", "jobs"),
-                )
-            ],
+            "color": theme.colours(
+                "where",
+                used,
+                [_COLOURS[where] for where in used],
+                legend={"symbolType": "circle"} if len(used) > 1 else None,
+            ),
+            "tooltip": theme.titled_tooltip(
+                {**_SAME, "hour": "cost per hour saved", "jobs": "jobs"}
+            ),
         },
     }
 
@@ -276,16 +251,22 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     data = {"values": [{"time": row["time"], "usd": row["usd"], "text": text}]}
     yield {
         "data": data,
-        "mark": {"type": "point", "size": 220, "stroke": ORANGE, "strokeWidth": 2.5, "clip": True},
+        "mark": {
+            "type": "point",
+            "size": 220,
+            "stroke": theme.ORANGE,
+            "strokeWidth": 2.5,
+            "clip": True,
+        },
         "encoding": {"x": space.x, "y": space.y},
     }
     yield {
         "data": data,
         "mark": {
-            "type": "text", "align": "left", "dx": 6, "dy": -14, "color": INK, "fontSize": 12,
+            "type": "text", "align": "left", "dx": 6, "dy": -14, "color": theme.INK, "fontSize": 12,
             "clip": True,
         },
-        "encoding": {"x": beside("time", "text"), "y": space.y, "text": {"field": "text"}},
+        "encoding": {"x": theme.right_of("time", "text"), "y": space.y, "text": {"field": "text"}},
     }  # fmt: skip
 
 
@@ -293,14 +274,14 @@ def _shades(limits: PlanLimits, space: _Space) -> Iterator[dict[str, Any]]:
     """Grey areas beyond each limit, with the limit on the edge."""
     time, usd = space.time, space.money
     if limits.deadline_s is not None and limits.deadline_s < time.high:
-        start = max(limits.deadline_s, time.low) * MS
-        box = {"time": start, "to": time.high * MS, "usd": usd.low, "top": usd.high}
+        start = max(limits.deadline_s, time.low) * theme.MS
+        box = {"time": start, "to": time.high * theme.MS, "usd": usd.low, "top": usd.high}
         yield _shade(box, space)
         text = f"deadline {clock(limits.deadline_s)}"
-        where = _RIGHT_BELOW if time.share(start / MS) > _NEAR_END else _LEFT_BELOW
+        where = _RIGHT_BELOW if time.share(start / theme.MS) > _NEAR_END else _LEFT_BELOW
         yield _edge({"time": start, "usd": usd.high, "text": text}, space, where)
-    across = {"time": time.low * MS, "to": time.high * MS}
-    right = {"time": time.high * MS}
+    across = {"time": time.low * theme.MS, "to": time.high * theme.MS}
+    right = {"time": time.high * theme.MS}
     if limits.budget_usd_max is not None and limits.budget_usd_max < usd.high:
         edge = max(limits.budget_usd_max, usd.low)
         yield _shade({**across, "usd": edge, "top": usd.high}, space)
@@ -322,13 +303,20 @@ _RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}
 def _shade(box: dict[str, float], space: _Space) -> dict[str, Any]:
     return {
         "data": {"values": [box]},
-        "mark": {"type": "rect", "color": SHADE, "opacity": 0.13, "clip": True},
+        "mark": {"type": "rect", "color": theme.SHADE, "opacity": 0.13, "clip": True},
         "encoding": {"x": space.x, "x2": {"field": "to"}, "y": space.y, "y2": {"field": "top"}},
     }
 
 
 def _edge(at: dict[str, Any], space: _Space, how: dict[str, Any]) -> dict[str, Any]:
-    mark = {"type": "text", "align": "left", "color": FAINT, "fontSize": 11.5, "clip": True, **how}
+    mark = {
+        "type": "text",
+        "align": "left",
+        "color": theme.FAINT,
+        "fontSize": 11.5,
+        "clip": True,
+        **how,
+    }
     return {
         "data": {"values": [at]},
         "mark": mark,

@@ -334,10 +334,7 @@ class PlanResult(NotebookView):
         rented = sum(entry.vms for entry in plan.entries)
         queues = [
             QueueShare(
-                name=str(job.job_id),
-                share=entry.vms,
-                share_max=entry.vms / rented,
-                jobs_max=1,
+                name=str(job.job_id), share=entry.vms, share_max=entry.vms / rented, jobs_max=1
             )
             for job, entry in zip(self.problem.jobs, plan.entries, strict=True)
         ]

@@ -21,6 +21,7 @@ from sluice.reporting.formatting import (
     signed,
     size,
 )
+from sluice.reporting.picking import picked_evenly
 from sluice.reporting.plan.result import Off, PlanResult
 from sluice.reporting.run.outcomes import ResponseForecast
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
@@ -34,18 +35,19 @@ JOBS_MAX = 50
 _JOB_LETTERS, _TYPE_LETTERS = 16, 12
 
 
-def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
+def plans_table(result: PlanResult) -> Table:
     """One row for each plan. If there are too many: both ends, the knee and evenly picked ones."""
-    shown = _shown(result, rows_max)
+    shown = _shown(result)
     within = len(result.answer.plans)
     hidden = (within or len(result)) - len(shown)
     slopes = [
         *hour_saved_usd(list(result.answer.plans.points())),
         *hour_saved_usd(list(result.answer.below_budget_min.points())),
     ]
-    table = plain_table(_caption(result, hidden))
-    for name in ("plan", "makespan", "budget", "VMs", "cost per hour saved"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        _caption(result, hidden),
+        numbers=("plan", "makespan", "budget", "VMs", "cost per hour saved"),
+    )
     table.add_column("", no_wrap=True)
     for number in shown:
         plan = result.plan(number)
@@ -53,9 +55,9 @@ def plans_table(result: PlanResult, *, rows_max: int = PLANS_MAX) -> Table:
         mark = "knee" if number == result.knee else ""
         table.add_row(
             plain_text(str(number), "bold"),
-            plain_text(duration(plan.makespan_s)),
-            plain_text(money(plan.budget_usd)),
-            plain_text(count(plan.vms)),
+            duration(plan.makespan_s),
+            money(plan.budget_usd),
+            count(plan.vms),
             plain_text(NOTHING if slope is None else money(slope), "dim" if slope is None else ""),
             plain_text(mark, "green"),
         )
@@ -69,26 +71,25 @@ def _caption(result: PlanResult, hidden: int) -> str:
     return "; ".join(part for part in (knee, cheaper, left_out(hidden)) if part)
 
 
-def _shown(result: PlanResult, rows_max: int) -> Sequence[int]:
+def _shown(result: PlanResult) -> Sequence[int]:
     """Numbers of plans: within the limits if there are any, else cheaper plans."""
     total = len(result.answer.plans) or len(result)
-    if total <= rows_max:
-        return range(1, total + 1)
-    evenly = {1 + round(place * (total - 1) / (rows_max - 1)) for place in range(rows_max)}
-    return sorted(evenly | ({result.knee} if result.knee else set()))
+    shown = {1 + place for place in picked_evenly(total, PLANS_MAX)}
+    return sorted(shown | ({result.knee} if result.knee else set()))
 
 
-def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MAX) -> Table:
+def allocation_table(result: PlanResult, number: int) -> Table:
     """One plan: one row for each job, with its allocation and its cost."""
     plan = result.plan(number)
-    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:jobs_max]
+    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:JOBS_MAX]
     hidden = left_out(len(plan.entries) - len(shown))
     has_typed = any(entry.choice.map_slots for entry in plan.entries)
     about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")
-    table = plain_table("; ".join(part for part in (about, hidden) if part))
-    table.add_column("job", no_wrap=True)
-    for name in _columns(result, plan):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "; ".join(part for part in (about, hidden) if part),
+        names=("job",),
+        numbers=_columns(result, plan),
+    )
     likely = [_may_take(result.forecast(job, entry)) for job, entry in shown]
     has_forecasts = any(likely)
     if has_forecasts:
@@ -98,7 +99,7 @@ def allocation_table(result: PlanResult, number: int, *, jobs_max: int = JOBS_MA
         if has_forecasts:
             cells.append(likely[place] or NOTHING)
         job_id = name_cell(job.job_id)
-        table.add_row(job_id, *map(plain_text, cells))
+        table.add_row(job_id, *cells)
     return table
 
 

@@ -10,30 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
-from sluice.reporting.charts.theme import (
-    BAD,
-    BLUE,
-    EDGE,
-    GREEN,
-    INK,
-    NAMES_WIDTH,
-    ON_DARK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    WIDTH,
-    TimeAxis,
-    bar_end,
-    finished,
-    heading,
-    titled,
-)
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock, clock_span, count, counted, hundredths, shortened
 
 BOXES_MAX = 3000
-_COLOURS = (BLUE, SKY, GREEN, PURPLE)  # in turn, so that neighbours differ
+_COLOURS = (theme.BLUE, theme.SKY, theme.GREEN, theme.PURPLE)  # in turn, so that neighbours differ
 _LATE = "late"
 _HEIGHT_MIN, _HEIGHT_MAX, _VM_HEIGHT = 70, 240, 4
 _LETTER, _NAME_LETTERS, _LINE = 7, 12, 12  # pixels of a letter; letters of a name; a line's pixels
@@ -73,8 +57,8 @@ def pools_chart(document: Document) -> Chart:
         ))
         for pool in used
     ]  # fmt: skip
-    title = heading("VM pools", _notes(document, len(ran), len(shown)))
-    spec = finished({"title": title, "vconcat": views, "spacing": 22})
+    title = theme.heading("VM pools", _notes(document, len(ran), len(shown)))
+    spec = theme.finished(theme.stacked(title, views, spacing=22))
     axis = TimeAxis(starts_at_s=first_s, ends_at_s=last_s)
     spans = [(one.begins_s, one.ends_s) for one in ran]
     return Chart(with_overview(spec, spans, axis, "jobs running"))
@@ -150,24 +134,18 @@ def _view(document: Document, pool: str, boxes: Sequence[Box], axis: TimeAxis) -
     y = {
         "type": "quantitative",
         "scale": {"domain": [0, reach * 1.02], "nice": False},
-        "axis": {
-            "title": None,
-            "minExtent": NAMES_WIDTH,
-            "maxExtent": NAMES_WIDTH,
-            "tickCount": 4,
-        },
+        "axis": theme.names_axis(tickCount=4),
     }
-    return {
-        "title": titled(shortened(pool, 60), [note]),
-        "width": WIDTH,
-        "height": height,
-        "layer": [
+    return theme.view(
+        theme.titled(shortened(pool, 60), [note]),
+        height,
+        layer=[
             _jobs(boxes, axis, y),
             _labels(boxes, axis, y, height / reach),
             _steps(size_steps, axis, y),
             _window_ends(document, pool, axis),
         ],
-    }
+    )
 
 
 def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,21 +166,14 @@ def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[st
     domain = [*(str(number) for number in range(len(_COLOURS))), _LATE]
     return {
         "data": {"values": rows},
-        "mark": {"type": "rect", "stroke": EDGE, "strokeWidth": 0.8, "clip": True},
+        "mark": {"type": "rect", "stroke": theme.EDGE, "strokeWidth": 0.8, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": bar_end(),
+            "x2": theme.bar_end(),
             "y": {"field": "low", **y},
             "y2": {"field": "high"},
-            "color": {
-                "field": "colour",
-                "type": "nominal",
-                "scale": {"domain": domain, "range": [*_COLOURS, BAD]},
-                "legend": None,
-            },
-            "tooltip": [
-                {"field": name, "type": "nominal"} for name in ("job", "vms", "time", "deadline")
-            ],
+            "color": theme.colours("colour", domain, [*_COLOURS, theme.BAD], legend=None),
+            "tooltip": theme.tooltip("job", "vms", "time", "deadline"),
         },
     }
 
@@ -219,13 +190,13 @@ def _labels(
     rows = []
     for name, (one, low, high) in tallest.items():
         text = shortened(name, _NAME_LETTERS)
-        width = (one.ends_s - one.begins_s) / axis.span_s * WIDTH
+        width = (one.ends_s - one.begins_s) / axis.span_s * theme.WIDTH
         if width > _LETTER * (len(text) + 1) and (high - low) * vm_height > _LINE:
             middle = {"start": axis.at((one.begins_s + one.ends_s) / 2), "vms": (low + high) / 2}
             rows.append({"text": text, **middle})
     return {
         "data": {"values": rows},
-        "mark": {"type": "text", "color": ON_DARK, "fontSize": 11, "fontWeight": 600},
+        "mark": {"type": "text", "color": theme.ON_DARK, "fontSize": 11, "fontWeight": 600},
         "encoding": {
             "x": axis.encoding(),
             "y": {"field": "vms", **y},
@@ -249,7 +220,7 @@ def _steps(rows: list[dict[str, float]], axis: TimeAxis, y: Mapping[str, Any]) -
     return {
         "data": {"values": rows},
         "mark": {
-            "type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.5,
+            "type": "line", "interpolate": "step-after", "color": theme.INK, "strokeWidth": 1.5,
             "clip": True,
         },
         "encoding": {"x": axis.encoding(), "y": {"field": "vms", **y}},
@@ -265,10 +236,11 @@ def _window_ends(document: Document, pool: str, axis: TimeAxis) -> dict[str, Any
     return {
         "data": {"values": rows if len(rows) <= _WINDOWS_MAX else []},
         "mark": {
-            "type": "rule", "color": ORANGE, "strokeDash": [4, 3], "strokeWidth": 1.3, "clip": True,
+            "type": "rule", "color": theme.ORANGE, "strokeDash": [4, 3], "strokeWidth": 1.3,
+            "clip": True,
         },
         "encoding": {
             "x": axis.encoding(),
-            "tooltip": [{"field": "decided by", "type": "nominal"}],
+            "tooltip": theme.tooltip("decided by"),
         },
     }  # fmt: skip

@@ -196,11 +196,11 @@ def alternatives_table(result: VmChoiceResult) -> Table:
         row = result.types[one.option.pool].type_id
         is_chosen = one.verdict is Verdict.CHOSEN
         table.add_row(
-            plain_text(row),
-            plain_text(count(one.option.vms)),
-            plain_text(NOTHING if one.start_s is None else tenths(one.start_s)),
-            plain_text(NOTHING if one.end_s is None else tenths(one.end_s)),
-            plain_text(hundredths(one.option.cost_server_s)),
+            row,
+            count(one.option.vms),
+            NOTHING if one.start_s is None else tenths(one.start_s),
+            NOTHING if one.end_s is None else tenths(one.end_s),
+            hundredths(one.option.cost_server_s),
             plain_text(one.verdict.value, "bold" if is_chosen else ""),
         )
     return table

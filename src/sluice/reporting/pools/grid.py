@@ -67,21 +67,21 @@ class PoolsGrid(NotebookView):
 def grid_table(result: PoolsGrid) -> Table:
     """One row for each cluster; the name of a job is in its first row."""
     rows = result.rows()
-    table = plain_table(left_out(max(0, len(rows) - _ROWS_MAX)))
-    for name in ("job", "VM type"):
-        table.add_column(name, no_wrap=True)
-    for name in ("VMs", "predicted s", "margin", "server-s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(max(0, len(rows) - _ROWS_MAX)),
+        names=("job", "VM type"),
+        numbers=("VMs", "predicted s", "margin", "server-s"),
+    )
     table.add_column("deadline", no_wrap=True)
     last: str | None = None
     for job_id, vm_type, vms, predicted_s, margin, cost, is_in_time in rows[:_ROWS_MAX]:
         table.add_row(
             name_cell("" if job_id == last else job_id),
-            plain_text(vm_type),
-            plain_text(count(vms)),
-            plain_text(tenths(predicted_s)),
-            plain_text(share(margin) if margin else NOTHING),
-            plain_text(hundredths(cost)),
+            vm_type,
+            count(vms),
+            tenths(predicted_s),
+            share(margin) if margin else NOTHING,
+            hundredths(cost),
             plain_text("in time" if is_in_time else "too slow", "" if is_in_time else "red"),
         )
         last = job_id

@@ -10,7 +10,7 @@ from sluice.planning.pools.schedule import PoolSchedule
 from sluice.planning.pools.slots import Slot
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, hundredths, tenths
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -69,19 +69,19 @@ def optimum_table(result: OptimumResult) -> Table | None:
     slots = result.optimum.slots
     if not slots:
         return None
-    table = plain_table(left_out(max(0, len(slots) - _ROWS_MAX)))
-    table.add_column("job", no_wrap=True)
-    table.add_column("VM type", no_wrap=True)
-    for name in ("VMs", "start s", "end s", "server-s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(max(0, len(slots) - _ROWS_MAX)),
+        names=("job", "VM type"),
+        numbers=("VMs", "start s", "end s", "server-s"),
+    )
     for job, slot in list(slots.items())[:_ROWS_MAX]:
         table.add_row(
             name_cell(job),
-            plain_text(result.online.problem.types[slot.option.pool].type_id),
-            plain_text(count(slot.option.vms)),
-            plain_text(tenths(slot.start_s)),
-            plain_text(tenths(slot.end_s)),
-            plain_text(hundredths(slot.option.cost_server_s)),
+            result.online.problem.types[slot.option.pool].type_id,
+            count(slot.option.vms),
+            tenths(slot.start_s),
+            tenths(slot.end_s),
+            hundredths(slot.option.cost_server_s),
         )
     return table
 

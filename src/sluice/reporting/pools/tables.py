@@ -24,11 +24,11 @@ def jobs_table(result: PoolsResult) -> Table:
     if len(outcomes) <= ROWS_MAX:
         outcomes = list(result.schedule.outcomes)
     shown = outcomes[:ROWS_MAX]
-    table = plain_table(left_out(len(outcomes) - len(shown)))
-    table.add_column("job", no_wrap=True)
-    table.add_column("VM type", no_wrap=True)
-    for name in ("VMs", "start s", "end s", "deadline s", "server-s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(outcomes) - len(shown)),
+        names=("job", "VM type"),
+        numbers=("VMs", "start s", "end s", "deadline s", "server-s"),
+    )
     table.add_column("deadline", no_wrap=True)
     for one in shown:
         table.add_row(name_cell(one.job.job_id), *_cells(one, result))
@@ -54,16 +54,14 @@ def missed_table(result: PoolsResult) -> Table | None:
     lost = [one for one in result.schedule.outcomes if one.option is None]
     if not lost:
         return None
-    table = plain_table(left_out(len(lost) - ROWS_MAX if len(lost) > ROWS_MAX else 0))
-    table.add_column("job", no_wrap=True)
-    table.add_column("least deadline s", justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(lost) - ROWS_MAX if len(lost) > ROWS_MAX else 0),
+        names=("job",),
+        numbers=("least deadline s",),
+    )
     table.add_column("reason")
     for one in lost[:ROWS_MAX]:
-        table.add_row(
-            name_cell(one.job.job_id),
-            plain_text(tenths(one.least_deadline_at_s)),
-            plain_text(one.why or ""),
-        )
+        table.add_row(name_cell(one.job.job_id), tenths(one.least_deadline_at_s), one.why or "")
     return table
 
 
@@ -72,20 +70,21 @@ def changes_table(result: PoolsResult) -> Table | None:
     changes = result.schedule.changes
     if not changes:
         return None
-    table = plain_table(left_out(max(0, len(changes) - ROWS_MAX)))
-    table.add_column("check at s", no_wrap=True)
-    for name in ("saves server-s", "costs server-s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(max(0, len(changes) - ROWS_MAX)),
+        names=("check at s",),
+        numbers=("saves server-s", "costs server-s"),
+    )
     table.add_column("VMs", no_wrap=True)
     table.add_column("decision")
     for one in changes[:ROWS_MAX]:
         sizes = ", ".join(f"{name} {vms}" for name, vms in one.sizes.items())
         table.add_row(
-            plain_text(tenths(one.at_s)),
-            plain_text(hundredths(one.benefit_server_s)),
-            plain_text(hundredths(one.change_server_s)),
-            plain_text(sizes),
-            plain_text(f"{'changed' if one.done else 'kept'}: {one.why}"),
+            tenths(one.at_s),
+            hundredths(one.benefit_server_s),
+            hundredths(one.change_server_s),
+            sizes,
+            f"{'changed' if one.done else 'kept'}: {one.why}",
         )
     return table
 
@@ -137,10 +136,7 @@ def least_servers_panel(result: LeastServersResult) -> Panel:
 def pair_costs_table(costs: Mapping[str, Mapping[str, float]]) -> Table:
     """One row for each job that is reserved first, a column for each other job."""
     firsts = list(costs)[:ROWS_MAX]
-    table = plain_table(left_out(len(costs) - len(firsts)))
-    table.add_column("first", no_wrap=True)
-    for name in firsts:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(left_out(len(costs) - len(firsts)), names=("first",), numbers=firsts)
     for name in firsts:
         cells = [plain_text(hundredths(costs[name].get(other))) for other in firsts]
         table.add_row(name_cell(name), *cells)

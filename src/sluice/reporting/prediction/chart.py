@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import (
-    BLUE,
-    MS,
-    SKY,
-    WIDTH,
-    finished,
-    heading,
-    lanes,
-    lengths,
-)
 from sluice.reporting.formatting import clock, counted, shortened
 
 JOBS_MAX = 60
@@ -35,26 +26,26 @@ def predictions_chart(jobs: Sequence[tuple[str, JobForecast]]) -> Chart:
               ("runs", "quantitative"))  # fmt: skip
     view = {
         "data": {"values": rows},
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _LANE * max(1, len(shown)),
         "encoding": {
-            "y": lanes([shortened(name, _NAME_LETTERS) for name, _ in shown]),
+            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name, _ in shown]),
             "tooltip": [{"field": field, "type": kind} for field, kind in fields],
         },
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "color": SKY, "strokeWidth": 6},
-                "encoding": {"x": lengths("low", "time", most_s), "x2": {"field": "high"}},
+                "mark": {"type": "rule", "color": theme.SKY, "strokeWidth": 6},
+                "encoding": {"x": theme.lengths("low", "time", most_s), "x2": {"field": "high"}},
             },
             {
-                "mark": {"type": "point", "color": BLUE, "filled": True, "size": 60},
-                "encoding": {"x": lengths("predicted", "time", most_s)},
+                "mark": {"type": "point", "color": theme.BLUE, "filled": True, "size": 60},
+                "encoding": {"x": theme.lengths("predicted", "time", most_s)},
             },
         ],
     }
-    title = heading("Predicted times", _notes(shown, len(jobs)))
-    return Chart(finished({"title": title, **view}))
+    title = theme.heading("Predicted times", _notes(shown, len(jobs)))
+    return Chart(theme.finished({"title": title, **view}))
 
 
 def _row(lane: int, name: str, found: JobForecast) -> dict[str, Any]:
@@ -71,7 +62,7 @@ def _row(lane: int, name: str, found: JobForecast) -> dict[str, Any]:
 
 
 def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else MS * seconds
+    return None if seconds is None else theme.MS * seconds
 
 
 def _notes(shown: Sequence[tuple[str, JobForecast]], jobs: int) -> list[str]:

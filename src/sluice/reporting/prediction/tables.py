@@ -7,14 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sluice.estimate.level_changes import LevelChange
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    counted,
-    duration_tight,
-    money,
-    share,
-)
+from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, money, share
 from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
 from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
 
@@ -46,13 +39,10 @@ def _jobs_table(report: PredictionReport) -> Table:
     has_cost = any(job.cost_usd is not None for job in shown)
     has_deadline = any(job.deadline_s is not None for job in shown)
     level = f"{shown[0].forecast.level * 100:g} % interval" if shown else "interval"
-    table = plain_table(left_out(len(report.jobs) - len(shown)))
-    table.add_column("job", no_wrap=True)
     heads = ["slots", "predicted", level, "overhead", "runs"]
     heads += ["cost"] if has_cost else []
     heads += ["deadline", "met"] if has_deadline else []
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(left_out(len(report.jobs) - len(shown)), names=("job",), numbers=heads)
     for job in shown:
         found = job.forecast
         cells = [
@@ -65,7 +55,7 @@ def _jobs_table(report: PredictionReport) -> Table:
         cells += [money(job.cost_usd)] if has_cost else []
         if has_deadline:
             cells += [duration_tight(job.deadline_s), share(job.deadline_probability)]
-        table.add_row(name_cell(job.job_id), *map(plain_text, cells))
+        table.add_row(name_cell(job.job_id), *cells)
     return table
 
 
@@ -124,9 +114,9 @@ def grid_table(grid: tuple[GridCell, ...]) -> Table:
         if has_vms:
             vms = NOTHING if cell.vms is None else count(cell.vms)
             cells = [vms, *cells, money(cell.cost_usd)]
-            table.add_row(name_cell(cell.vm_type or NOTHING), *map(plain_text, cells))
+            table.add_row(name_cell(cell.vm_type or NOTHING), *cells)
         else:
-            table.add_row(*map(plain_text, cells))
+            table.add_row(*cells)
     return table
 
 

@@ -21,13 +21,14 @@ _SHORT = {"cpu": "cpu", "io": "io", "memory": "mem", "network": "net"}
 
 def views(report: SandboxReport) -> Iterator[RenderableType]:
     """A row for each run, then the resources that a task of each job needs."""
-    table = plain_table("* fastest run of the job")
-    table.add_column("job", no_wrap=True)
-    for head in ("slots", "elapsed", "tasks", "mean task", "longest"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        "* fastest run of the job",
+        names=("job",),
+        numbers=("slots", "elapsed", "tasks", "mean task", "longest"),
+    )
     for job in report.jobs:
         for trial in job.trials:
-            table.add_row(*(plain_text(cell) for cell in _cells(job, trial)))
+            table.add_row(*(cell for cell in _cells(job, trial)))
     yield table
     for job in report.jobs:
         yield plain_text(_remark(job))

@@ -42,20 +42,20 @@ def recorded_views(recorded: RecordedRuns) -> Iterator[RenderableType]:
 
 def _run_table(runs: Sequence[RecordedRun]) -> Table:
     shown = runs[-ROWS_MAX:]
-    table = plain_table(left_out(len(runs) - len(shown)))
-    for name in ("run", "state", "started (UTC)"):
-        table.add_column(name, no_wrap=True)
-    for name in ("jobs", "size"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(runs) - len(shown)),
+        names=("run", "state", "started (UTC)"),
+        numbers=("jobs", "size"),
+    )
     table.add_column("file", no_wrap=True)
     for run in shown:
         table.add_row(
             plain_text(run.id, "bold"),
             plain_text(run.state.value, _STYLES[run.state]),
-            plain_text(_minute(run.started_at)),
-            plain_text(NOTHING if run.jobs is None else count(run.jobs)),
-            plain_text(size(run.bytes)),
-            plain_text(_file(run)),
+            _minute(run.started_at),
+            NOTHING if run.jobs is None else count(run.jobs),
+            size(run.bytes),
+            _file(run),
         )
     return table
 
@@ -85,18 +85,12 @@ def _notes(runs: Sequence[RecordedRun]) -> Iterator[Text]:
 
 def _leftover_table(rows: Sequence[Mapping[str, object]]) -> Table:
     shown = rows[:ROWS_MAX]
-    table = plain_table(left_out(len(rows) - len(shown)))
-    table.add_column("leftover", no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
+    table = plain_table(left_out(len(rows) - len(shown)), names=("leftover",), numbers=("size",))
     table.add_column("path", no_wrap=True)
     for row in shown:
         size_bytes = row["bytes"]
         assert isinstance(size_bytes, int)
-        table.add_row(
-            plain_text(str(row["kind"])),
-            plain_text(size(size_bytes)),
-            plain_text(_tail(str(row["path"]), _PATH_WIDTH)),
-        )
+        table.add_row(str(row["kind"]), size(size_bytes), _tail(str(row["path"]), _PATH_WIDTH))
     return table
 
 
@@ -132,18 +126,17 @@ def _facts(run: RecordedRun) -> Iterator[tuple[str, str]]:
 
 def _job_table(jobs: Mapping[str, RecordedJob]) -> Table:
     shown = list(jobs.items())[:ROWS_MAX]
-    table = plain_table(left_out(len(jobs) - len(shown)))
-    for name in ("job", "state"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("finished at", justify="right", no_wrap=True)
+    table = plain_table(
+        left_out(len(jobs) - len(shown)), names=("job", "state"), numbers=("finished at",)
+    )
     table.add_column("output", no_wrap=True)
     for job_id, job in shown:
         output = _tail(job.output, _OUTPUT_WIDTH)
         table.add_row(
             plain_text(shortened(job_id, _JOB_WIDTH), "bold"),
-            plain_text(job.state),
-            plain_text(duration(job.finished_at_s)),
-            plain_text(output if job.is_complete else f"{output} (not there)"),
+            job.state,
+            duration(job.finished_at_s),
+            output if job.is_complete else f"{output} (not there)",
         )
     return table
 

@@ -17,8 +17,9 @@ from sluice.model.limits import PlanLimits
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.capacity.chart import capacity_chart
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import TimeAxis, finished, heading
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.compare.chart import schedulers_chart
 from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.compare.run_summary import PERCENTILES
@@ -89,16 +90,13 @@ def _run_chart(document: Document) -> Chart:
         if job.started_at_s is not None and job.finished_at_s is not None
     }
     title = f"{counted(len(jobs), 'job')} in {duration(document['makespan_s'])}"
-    spec = finished(
-        {
-            "title": heading(title, []),
-            "vconcat": [
-                jobs_view(jobs, spans, replace(axis, is_named=False)),
-                waiting_view(jobs, axis),
-            ],
-            "spacing": 26,
-            "resolve": {"scale": {"color": "independent"}},
-        }
+    spec = theme.finished(
+        theme.stacked(
+            theme.heading(title, []),
+            [jobs_view(jobs, spans, replace(axis, is_named=False)), waiting_view(jobs, axis)],
+            spacing=26,
+            resolve={"scale": {"color": "independent"}},
+        )
     )
     return Chart(run_overview(spec, jobs, axis))
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from sluice.model.errors import InvalidInput
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
-from sluice.reporting.charts.theme import TimeAxis, finished, heading
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import counted, duration, share
 from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
 from sluice.reporting.run.curves import utilisation_chart, waiting_chart
@@ -61,7 +62,7 @@ def run_overview(
 
 
 def _finished(spec: dict[str, Any], jobs: Iterable[JobOutcome], axis: TimeAxis) -> Chart:
-    return Chart(run_overview(finished(spec), jobs, axis))
+    return Chart(run_overview(theme.finished(spec), jobs, axis))
 
 
 def _view(result: RunFigures, kind: str) -> View:
@@ -87,13 +88,13 @@ def _stacked(result: RunFigures, axis: TimeAxis, views: list[View]) -> dict[str,
     """Views above each other, with one time axis."""
     unnamed = replace(axis, is_named=False)
     *upper, last = views
-    return {
-        "title": {**heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
-        "vconcat": [*(view(result, unnamed) for view in upper), last(result, axis)],
-        "spacing": 26,
+    return theme.stacked(
+        {**theme.heading(_headline(result), [_subtitle(result)]), "frame": "bounds"},
+        [*(view(result, unnamed) for view in upper), last(result, axis)],
+        spacing=26,
         # Colours differ by view: they mean jobs, phases or kinds of slot.
-        "resolve": {"scale": {"color": "independent", "opacity": "independent"}},
-    }
+        resolve={"scale": {"color": "independent", "opacity": "independent"}},
+    )
 
 
 def _headline(result: RunFigures) -> str:

@@ -6,28 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sluice.model.job import SlotKind
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.readings import count_readings
 from sluice.reporting.charts.step_counts import Change, StepCounts
-from sluice.reporting.charts.theme import (
-    BLUE,
-    FAINT,
-    GREEN,
-    NAMES_WIDTH,
-    ORANGE,
-    WAITING,
-    WIDTH,
-    TimeAxis,
-    titled,
-)
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import counted
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.outcomes import JobOutcome
 
 _HEIGHT = 130
 _KINDS = {
-    SlotKind.MAP: ("map slots", BLUE),
-    SlotKind.REDUCE: ("reduce slots", ORANGE),
-    SlotKind.CONTAINER: ("containers", GREEN),
+    SlotKind.MAP: ("map slots", theme.BLUE),
+    SlotKind.REDUCE: ("reduce slots", theme.ORANGE),
+    SlotKind.CONTAINER: ("containers", theme.GREEN),
 }
 
 
@@ -48,7 +39,10 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     if total:
         view["layer"].insert(1, _line_of(total))
     line = f"Dashed: all {counted(total, 'slot')}." if total else ""
-    return {"title": titled("Busy slots", [" ".join(filter(None, (line, counts.note)))]), **view}
+    return {
+        "title": theme.titled("Busy slots", [" ".join(filter(None, (line, counts.note)))]),
+        **view,
+    }
 
 
 def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
@@ -66,50 +60,39 @@ def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
         waiting += ((job.submitted_at_s, 1), (started_at_s, -1))
         running += ((started_at_s, 1), (ends_at_s, -1))
     counts = StepCounts.of({"running": running, "waiting": waiting}, axis)
-    looks = [("running", BLUE), ("waiting", WAITING)]
+    looks = [("running", theme.BLUE), ("waiting", theme.WAITING)]
     return {
-        "title": titled("Jobs running and waiting", [counts.note]),
+        "title": theme.titled("Jobs running and waiting", [counts.note]),
         **_stack(counts, looks, axis),
     }
 
 
-def _stack(
-    counts: StepCounts,
-    looks: Sequence[tuple[str, str]],
-    axis: TimeAxis,
-) -> dict[str, Any]:
+def _stack(counts: StepCounts, looks: Sequence[tuple[str, str]], axis: TimeAxis) -> dict[str, Any]:
     names, colours = [name for name, _ in looks], [colour for _, colour in looks]
     rows = [
         {"start": axis.at(at_s), "what": name, "order": place, "count": level}
         for place, (name, levels) in enumerate(counts.counts.items())
         for at_s, level in zip(counts.edges_s, levels, strict=True)
     ]
-    y_axis = {
-        "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "tickMinStep": 1,
-        "tickCount": 5, "labelExpr": "datum.value % 1 ? '' : format(datum.value, '~s')",
-    }  # fmt: skip
+    whole = "datum.value % 1 ? '' : format(datum.value, '~s')"
+    y_axis = theme.names_axis(tickMinStep=1, tickCount=5, labelExpr=whole)
     area = {
         "data": {"values": rows},
         "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.9, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "y": {"field": "count", "type": "quantitative", "stack": "zero", "axis": y_axis},
-            "color": {
-                "field": "what",
-                "type": "nominal",
-                "scale": {"domain": names, "range": colours},
-                "legend": {},
-            },
+            "y": theme.quantity("count", stack="zero", axis=y_axis),
+            "color": theme.colours("what", names, colours, legend={}),
             "order": {"field": "order", "type": "quantitative"},
         },
     }
-    return {"width": WIDTH, "height": _HEIGHT, "layer": [area, count_readings(counts, axis)]}
+    return {"width": theme.WIDTH, "height": _HEIGHT, "layer": [area, count_readings(counts, axis)]}
 
 
 def _line_of(total: int) -> dict[str, Any]:
     """A dashed line at all slots of the cluster."""
     return {
         "data": {"values": [{"count": total}]},
-        "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.FAINT},
         "encoding": {"y": {"field": "count", "type": "quantitative"}},
     }

@@ -6,23 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.core.transitions import JobState
-from sluice.reporting.charts.theme import (
-    BAD,
-    BLUE,
-    GREEN,
-    INK,
-    OLIVE,
-    ORANGE,
-    PURPLE,
-    SKY,
-    SLATE,
-    WAITING,
-    WIDTH,
-    TimeAxis,
-    bar_end,
-    lanes,
-    titled,
-)
+from sluice.reporting.charts import theme
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import NOTHING, clock, clock_span, shortened
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.job_choice import ChosenJobs, chosen_jobs
@@ -32,7 +17,15 @@ from sluice.reporting.run.stages_gantt import Span, is_one_app, phase_spans, sta
 _SPACIOUS_JOBS_MAX = 20
 _STEP, _STEP_MIN = 20, 13  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
-_PHASE_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, OLIVE, SLATE)
+_PHASE_COLOURS = (
+    theme.BLUE,
+    theme.ORANGE,
+    theme.GREEN,
+    theme.PURPLE,
+    theme.SKY,
+    theme.OLIVE,
+    theme.SLATE,
+)
 _WAIT, _LATER = "waiting", "later stages"
 _BAD_ENDS = {
     JobState.FAILED.value, JobState.KILLED.value, JobState.REFUSED.value, UNCOMMITTED,
@@ -59,16 +52,19 @@ def jobs_view(
         for row in _bars(job, spans.get(job.job_id, []), axis, phases)
     ]
     step = _STEP if len(jobs) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
-    return {
-        "title": titled("Jobs", _notes(chosen)),
-        "width": WIDTH,
-        "height": step * max(1, len(jobs)),
-        "layer": [
-            _waits(rows, jobs, axis, phases),
-            *(_phase(rows, jobs, axis, phases, number) for number in range(len(phases))),
+    return theme.view(
+        theme.titled("Jobs", _notes(chosen)),
+        step * max(1, len(jobs)),
+        layer=[
+            _layer(rows, _WAIT, jobs, axis, phases, height=0.3),
+            # Later phases are narrower: they may start before the previous phase ends.
+            *(
+                _layer(rows, phase, jobs, axis, phases, height=max(0.25, 0.8 - 0.28 * number))
+                for number, phase in enumerate(phases)
+            ),
             _marks(jobs, axis),
         ],
-    }
+    )
 
 
 def _phases(jobs: tuple[JobOutcome, ...], spans: Mapping[str, Sequence[Span]]) -> list[str]:
@@ -111,55 +107,31 @@ def _bars(
 
 
 def _y(jobs: tuple[JobOutcome, ...]) -> dict[str, Any]:
-    return lanes([shortened(job.job_id, _NAME_CHARACTERS_MAX) for job in jobs])
+    return theme.lanes([shortened(job.job_id, _NAME_CHARACTERS_MAX) for job in jobs])
 
 
 def _layer(
     rows: list[dict[str, Any]],
+    part: str,
     jobs: tuple[JobOutcome, ...],
     axis: TimeAxis,
     phases: list[str],
+    *,
     height: float,
 ) -> dict[str, Any]:
-    parts = [_WAIT, *phases]
+    """The bars of one part of the jobs' time."""
+    colours = [theme.WAITING, *_PHASE_COLOURS[: len(phases)]]
     return {
-        "data": {"values": rows},
+        "data": {"values": [row for row in rows if row["part"] == part]},
         "mark": {"type": "bar", "height": {"band": height}, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": bar_end(),
+            "x2": theme.bar_end(),
             "y": _y(jobs),
-            "color": {
-                "field": "part",
-                "type": "nominal",
-                "scale": {"domain": parts, "range": [WAITING, *_PHASE_COLOURS[: len(phases)]]},
-                "legend": {},
-            },
-            **_tooltip("job", "pool", "stage", "time", "state"),
+            "color": theme.colours("part", [_WAIT, *phases], colours, legend={}),
+            "tooltip": theme.tooltip("job", "pool", "stage", "time", "state"),
         },
     }
-
-
-def _waits(
-    rows: list[dict[str, Any]],
-    jobs: tuple[JobOutcome, ...],
-    axis: TimeAxis,
-    phases: list[str],
-) -> dict[str, Any]:
-    waits = [row for row in rows if row["part"] == _WAIT]
-    return _layer(waits, jobs, axis, phases, height=0.3)
-
-
-def _phase(
-    rows: list[dict[str, Any]],
-    jobs: tuple[JobOutcome, ...],
-    axis: TimeAxis,
-    phases: list[str],
-    number: int,
-) -> dict[str, Any]:
-    """Later phases are narrower: they may start before the previous phase ends."""
-    of_phase = [row for row in rows if row["part"] == phases[number]]
-    return _layer(of_phase, jobs, axis, phases, height=max(0.25, 0.8 - 0.28 * number))
 
 
 def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
@@ -167,25 +139,24 @@ def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
     tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
     cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
     place = {"x": axis.encoding("at"), "y": _y(jobs)}
-    colour = {"field": "colour", "type": "nominal", "scale": None}
     return {
         "layer": [
             {
                 "data": {"values": _deadlines(jobs, axis)},
                 "mark": tick,
-                "encoding": {**place, "color": colour, **_tooltip("job", "deadline", "met")},
+                "encoding": {
+                    **place,
+                    "color": theme.OWN_COLOUR,
+                    "tooltip": theme.tooltip("job", "deadline", "met"),
+                },
             },
             {
                 "data": {"values": _bad_ends(jobs, axis)},
-                "mark": {**cross, "color": BAD, "opacity": 1},
-                "encoding": {**place, **_tooltip("job", "state", "why")},
+                "mark": {**cross, "color": theme.BAD, "opacity": 1},
+                "encoding": {**place, "tooltip": theme.tooltip("job", "state", "why")},
             },
         ]
     }
-
-
-def _tooltip(*fields: str) -> dict[str, Any]:
-    return {"tooltip": [{"field": field, "type": "nominal"} for field in fields]}
 
 
 def _deadlines(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, Any]]:
@@ -196,7 +167,7 @@ def _deadlines(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> list[dict[str, A
             "at": axis.at(job.deadline_at_s),
             "deadline": clock(job.deadline_at_s),
             "met": {True: "met", False: "missed", None: NOTHING}[job.deadline_met],
-            "colour": BAD if job.deadline_met is False else INK,
+            "colour": theme.BAD if job.deadline_met is False else theme.INK,
         }
         for lane, job in enumerate(jobs)
         if job.deadline_at_s is not None and job.deadline_at_s <= axis.ends_at_s

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle, islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 from sluice.model.errors import InvalidInput
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.readings import Band, readings
-from sluice.reporting.charts.theme import (
-    FAINT,
-    NAMES_WIDTH,
-    PALETTE,
-    WIDTH,
-    TimeAxis,
-    titled,
-)
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock_span, hundredths
 from sluice.reporting.run.figures import RunFigures
 
@@ -42,7 +36,7 @@ def utility_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     _check(result, "utility")
     note = "0: as many slots as the goal needs; a gap: no map slot. Dashed: goals."
     return {
-        "title": titled("Utility", [note]),
+        "title": theme.titled("Utility", [note]),
         **_lines(result, axis, lambda change: change["utility"], [_lowest(result), _UTILITY_HIGH]),
     }
 
@@ -51,7 +45,7 @@ def job_slots_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The map slots and reduce slots of each job together. Raises as `utility_chart`."""
     _check(result, "slots")
     return {
-        "title": titled("Job slots", ["Map and reduce slots of each job. Dashed: goals."]),
+        "title": theme.titled("Job slots", ["Map and reduce slots of each job. Dashed: goals."]),
         **_lines(result, axis, lambda change: change["map_slots"] + change["reduce_slots"], None),
     }
 
@@ -93,21 +87,10 @@ def _lines(
         for name, of_job in steps.items()
         for at_s, level in of_job
     ]
-    y: dict[str, Any] = {
-        "field": "value",
-        "type": "quantitative",
-        "axis": {
-            "title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, "tickCount": 6,
-        },
-    }  # fmt: skip
+    y: dict[str, Any] = theme.quantity("value", axis=theme.names_axis(tickCount=6))
     if domain is not None:
         y["scale"] = {"domain": domain, "clamp": True}
-    colour = {
-        "field": "job",
-        "type": "nominal",
-        "scale": {"domain": names, "range": list(islice(cycle(PALETTE), len(names)))},
-        "legend": {"symbolType": "stroke", "symbolStrokeWidth": 3},
-    }
+    colour = theme.colours("job", names, legend={"symbolType": "stroke", "symbolStrokeWidth": 3})
     line = {
         "data": {"values": rows},
         "mark": {
@@ -115,14 +98,11 @@ def _lines(
             "invalid": "break-paths-show-path-domains",
         },
         "encoding": {
-            "x": axis.encoding(),
-            "y": y,
-            "color": colour,
-            "tooltip": [{"field": "job", "type": "nominal"}],
+            "x": axis.encoding(), "y": y, "color": colour, "tooltip": theme.tooltip("job"),
         },
     }  # fmt: skip
     return {
-        "width": WIDTH,
+        "width": theme.WIDTH,
         "height": _HEIGHT,
         "layer": [_step_readings(steps, axis), line, _goals(result, names, axis, colour)],
     }
@@ -185,7 +165,7 @@ def _goals(
     label = {
         "mark": {
             "type": "text", "align": "left", "baseline": "top", "dx": 3, "fontSize": 10,
-            "color": FAINT, "limit": 80,
+            "color": theme.FAINT, "limit": 80,
         },
         "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "job"}},
     }  # fmt: skip

@@ -10,14 +10,8 @@ from itertools import accumulate
 from typing import Any
 
 from sluice.core.entries import Attempt
-from sluice.reporting.charts.theme import (
-    BLUE,
-    PALE,
-    WIDTH,
-    TimeAxis,
-    lanes,
-    titled,
-)
+from sluice.reporting.charts import theme
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock, clock_span, count, counted, shortened
 from sluice.reporting.run.figures import RunFigures
 
@@ -50,13 +44,12 @@ def pool_heat(result: RunFigures, axis: TimeAxis, slots_used: int) -> dict[str, 
     tasks = counted(sum(result.work.attempts.values()), "task attempt")
     why = f"{tasks} on {counted(slots_used, 'slot')}: more than fit as bars."
     what = f"Colour: slots that ran a task, mean over {clock(width_s)}."
-    return {
-        "title": titled("Busy slots by pool", [f"{why} {what}", note]),
-        "width": WIDTH,
-        "height": (_LANE_WIDE if len(names) <= _FEW else _LANE) * max(1, len(names)),
-        "data": {"values": rows},
-        "layer": [_cells(names, axis)],
-    }
+    return theme.view(
+        theme.titled("Busy slots by pool", [f"{why} {what}", note]),
+        (_LANE_WIDE if len(names) <= _FEW else _LANE) * max(1, len(names)),
+        data={"values": rows},
+        layer=[_cells(names, axis)],
+    )
 
 
 def _cells(names: list[str], axis: TimeAxis) -> dict[str, Any]:
@@ -65,20 +58,18 @@ def _cells(names: list[str], axis: TimeAxis) -> dict[str, Any]:
         "encoding": {
             "x": axis.encoding(),
             "x2": {"field": "end"},
-            "y": lanes([shortened(name, _NAME_LETTERS) for name in names]),
-            "color": {
-                "field": "busy",
-                "type": "quantitative",
-                "scale": {"range": [PALE, BLUE], "zero": True},
-                "legend": {
+            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name in names]),
+            "color": theme.quantity(
+                "busy",
+                scale={"range": [theme.PALE, theme.BLUE], "zero": True},
+                legend={
                     "title": "slots", "titleOrient": "left", "gradientLength": 160,
                     "gradientThickness": 10,
                 },
-            },
+            ),
             "tooltip": [
-                {"field": "pool", "type": "nominal"},
-                {"field": "time", "type": "nominal"},
-                {"field": "busy", "type": "quantitative", "format": ".3~f", "title": "busy slots"},
+                *theme.tooltip("pool", "time"),
+                theme.quantity("busy", format=".3~f", title="busy slots"),
             ],
         },
     }  # fmt: skip
@@ -107,7 +98,7 @@ class _PoolCells:
         whole = accumulate(self._steps)
         found = [end + level for end, level in zip(self._ends, whole, strict=True)]
         # Sums of floats: what should be 0 may be slightly off.
-        return [level if level > 1e-9 else 0.0 for level in found[:INTERVALS]]  # noqa: PLR2004  # nearly 0
+        return [level if level > 1e-9 else 0.0 for level in found[:INTERVALS]]  # nearly 0  # noqa: PLR2004  # nearly 0
 
 
 def _busy_by_pool(result: RunFigures, axis: TimeAxis) -> dict[str, list[float]]:

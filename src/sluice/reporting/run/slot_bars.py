@@ -67,11 +67,7 @@ def slot_bars(attempts: Iterable[Attempt], nodes: Sequence[NodeSlots], span_s: f
     notes = tuple(note for note in (_idle_note(nodes, used), lane_note, bar_note) if note)
     is_complete = is_true and len(lanes) == len(used)
     return SlotBars(
-        lanes=lanes,
-        bars=tuple(bars),
-        notes=notes,
-        slots_used=len(used),
-        is_complete=is_complete,
+        lanes=lanes, bars=tuple(bars), notes=notes, slots_used=len(used), is_complete=is_complete
     )
 
 

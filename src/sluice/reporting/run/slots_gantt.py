@@ -13,22 +13,8 @@ from typing import Any
 from sluice.core.story import ending_text
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.reporting.charts.theme import (
-    BAD,
-    BAR_WIDTH_MIN,
-    DARK,
-    EDGE,
-    INK,
-    ON_DARK,
-    ON_PALE,
-    PALETTE,
-    WIDTH,
-    TimeAxis,
-    bar_end,
-    fitting,
-    lanes,
-    titled,
-)
+from sluice.reporting.charts import theme
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock_span, shortened, size
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.pool_heat import pool_heat
@@ -41,7 +27,7 @@ from sluice.reporting.run.slot_bars import (
     slots_in_use,
 )
 
-_LEGEND_MAX = len(PALETTE)
+_LEGEND_MAX = len(theme.PALETTE)
 _LABEL_APART = 13  # pixels between two labels
 _NAMED_BARS_MAX = 400
 _NAME_LETTERS = 18
@@ -58,13 +44,12 @@ def slots_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     key = _ColourKey.of(result)
     step = _step(len(drawn.lanes))
     rows = [_row(bar, drawn, axis, key) for bar in drawn.bars]
-    return {
-        "title": titled("Tasks by slot", _notes(drawn, key)),
-        "width": WIDTH,
-        "height": step * max(1, len(drawn.lanes)),
-        "data": {"values": rows},
-        "layer": _layers(drawn, key, axis, step),
-    }
+    return theme.view(
+        theme.titled("Tasks by slot", _notes(drawn, key)),
+        step * max(1, len(drawn.lanes)),
+        data={"values": rows},
+        layer=_layers(drawn, key, axis, step),
+    )
 
 
 def slots_of(result: RunFigures) -> list[NodeSlots]:
@@ -78,13 +63,13 @@ def slots_of(result: RunFigures) -> list[NodeSlots]:
 
 def _is_readable(drawn: SlotBars, axis: TimeAxis) -> bool:
     """Whether nothing is left out, and most bars can be seen at their true width."""
-    return drawn.is_complete and _median_width(drawn, axis) >= BAR_WIDTH_MIN
+    return drawn.is_complete and _median_width(drawn, axis) >= theme.BAR_WIDTH_MIN
 
 
 def _median_width(drawn: SlotBars, axis: TimeAxis) -> float:
     """In pixels of the whole plot."""
     widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
-    return widths_s[len(widths_s) // 2] * WIDTH / axis.span_s if widths_s else 0.0
+    return widths_s[len(widths_s) // 2] * theme.WIDTH / axis.span_s if widths_s else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +100,7 @@ class _ColourKey:
     def number(self, bar: Bar) -> int:
         """The colour of a bar."""
         name = bar.phase.name if self.is_by_stage else bar.phase.job_id
-        return self.place[name] % len(PALETTE)
+        return self.place[name] % len(theme.PALETTE)
 
 
 def _step(lanes: int) -> int:
@@ -130,7 +115,7 @@ def _notes(drawn: SlotBars, key: _ColourKey) -> list[str]:
     if not key.has_legend:
         by = "" if key.is_by_stage else ". Coloured by job"
         what = "stages" if key.is_by_stage else "jobs"
-        legend += f"{by}; colours repeat after {len(PALETTE)} {what}"
+        legend += f"{by}; colours repeat after {len(theme.PALETTE)} {what}"
     return [f"{legend}.", *drawn.notes]
 
 
@@ -169,22 +154,22 @@ def _row(bar: Bar, drawn: SlotBars, axis: TimeAxis, key: _ColourKey) -> dict[str
 def _ink(row: dict[str, Any]) -> str:
     """The colour of text on a bar."""
     if not row["later"]:
-        return INK
-    return ON_DARK if PALETTE[row["colour"]] in DARK else ON_PALE
+        return theme.INK
+    return theme.ON_DARK if theme.PALETTE[row["colour"]] in theme.DARK else theme.ON_PALE
 
 
 def _layers(drawn: SlotBars, key: _ColourKey, axis: TimeAxis, step: int) -> list[dict[str, Any]]:
-    place = {"x": axis.encoding(), "x2": bar_end(), "y": _lanes(drawn, step)}
+    place = {"x": axis.encoding(), "x2": theme.bar_end(), "y": _lanes(drawn, step)}
     bar = {"type": "bar", "height": {"band": 0.86 if step > _STEP_MIN else 1.0}, "clip": True}
     is_edged = _median_width(drawn, axis) > _EDGED_WIDTH_MIN
     good: dict[str, Any] = {
         "transform": [{"filter": "datum.bad == 0"}],
-        "mark": bar | ({"stroke": EDGE, "strokeWidth": 0.6} if is_edged else {}),
+        "mark": bar | ({"stroke": theme.EDGE, "strokeWidth": 0.6} if is_edged else {}),
         "encoding": {**place, **_looks(key), "tooltip": _tooltip()},
     }
     bad = {
         "transform": [{"filter": "datum.bad == 1"}],
-        "mark": bar | {"stroke": BAD, "strokeWidth": 1.2, "fillOpacity": 0.22},
+        "mark": bar | {"stroke": theme.BAD, "strokeWidth": 1.2, "fillOpacity": 0.22},
         "encoding": {**place, "color": _looks(key)["color"], "tooltip": _tooltip()},
     }
     layers = [good, bad]
@@ -205,7 +190,7 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
             "x": {**place["x"], "field": "middle"},
             "y": place["y"],
             "text": {"field": "name"},
-            "opacity": fitting("name"),
+            "opacity": theme.fitting("name"),
             "color": {"field": "ink", "type": "nominal", "scale": None},
         },
     }
@@ -214,19 +199,9 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
 def _looks(key: _ColourKey) -> dict[str, Any]:
     """Colours, with a legend if there are enough of them; shade by phase."""
     if key.has_legend:
-        color: dict[str, Any] = {
-            "field": key.field,
-            "type": "nominal",
-            "scale": {"domain": list(key.names), "range": list(PALETTE[: len(key.names)])},
-            "legend": {},
-        }
+        color = theme.colours(key.field, key.names, legend={})
     else:
-        color = {
-            "field": "colour",
-            "type": "nominal",
-            "scale": {"domain": list(range(len(PALETTE))), "range": list(PALETTE)},
-            "legend": None,
-        }
+        color = theme.colours("colour", range(len(theme.PALETTE)), legend=None)
     opacity = {
         "field": "later",
         "type": "ordinal",
@@ -238,14 +213,14 @@ def _looks(key: _ColourKey) -> dict[str, Any]:
 
 def _tooltip() -> list[dict[str, str]]:
     fields = ("job", "stage", "task", "slot", "time", "outcome", "why")
-    return [{"field": field, "type": "nominal", "title": field} for field in fields]
+    return theme.titled_tooltip(dict(zip(fields, fields, strict=True)))
 
 
 def _lanes(drawn: SlotBars, step: int) -> dict[str, Any]:
     """Lanes, labelled by slot; only as many labels as are readable."""
     has_nodes = len({node for node, _, _ in drawn.lanes}) > 1
     names = [_name(slot, has_node=has_nodes) for slot in drawn.lanes]
-    return lanes(names, every=-(-_LABEL_APART // step))
+    return theme.lanes(names, every=-(-_LABEL_APART // step))
 
 
 def _name(slot: SlotName, *, has_node: bool) -> str:

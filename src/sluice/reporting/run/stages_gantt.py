@@ -8,16 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sluice.reporting.charts.theme import (
-    INK,
-    ON_DARK,
-    PALETTE,
-    WIDTH,
-    TimeAxis,
-    bar_end,
-    lanes,
-    titled,
-)
+from sluice.reporting.charts import theme
+from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock_span, count, distinguished, share, shortened
 from sluice.reporting.run.figures import RunFigures
 
@@ -70,13 +62,12 @@ def stages_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
         "From the first start to the last end of a stage; labels: its share of the time.",
         few if len(shown) < len(numbered) else "",
     ]
-    return {
-        "title": titled(f"Stages of {shortened(job.job_id, 40)}", notes),
-        "width": WIDTH,
-        "height": step * max(1, len(shown)),
-        "data": {"values": rows},
-        "layer": _layers(names, axis),
-    }
+    return theme.view(
+        theme.titled(f"Stages of {shortened(job.job_id, 40)}", notes),
+        step * max(1, len(shown)),
+        data={"values": rows},
+        layer=_layers(names, axis),
+    )
 
 
 def _row(span: Span, number: int, axis: TimeAxis) -> dict[str, Any]:
@@ -84,7 +75,7 @@ def _row(span: Span, number: int, axis: TimeAxis) -> dict[str, Any]:
     part = (ends_at_s - starts_at_s) / axis.span_s
     return {
         "stage": name,
-        "colour": PALETTE[number % len(PALETTE)],
+        "colour": theme.PALETTE[number % len(theme.PALETTE)],
         "start": axis.at(starts_at_s),
         "end": axis.at(ends_at_s),
         "time": clock_span(starts_at_s, ends_at_s),
@@ -102,22 +93,22 @@ def _side(after_start_s: float, ended_s: float, span_s: float) -> str:
 
 
 def _layers(names: list[str], axis: TimeAxis) -> list[dict[str, Any]]:
-    y = lanes(names)
-    tooltip = [{"field": field, "type": "nominal"} for field in ("job", "stage", "time", "share")]
+    y = theme.lanes(names)
+    tooltip = theme.tooltip("job", "stage", "time", "share")
     bar = {
         "mark": {"type": "bar", "height": {"band": 0.74}, "clip": True},
         "encoding": {
             "x": axis.encoding(),
-            "x2": bar_end(),
+            "x2": theme.bar_end(),
             "y": y,
-            "color": {"field": "colour", "type": "nominal", "scale": None},
+            "color": theme.OWN_COLOUR,
             "tooltip": tooltip,
         },
     }
     places: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("right", "end", {"align": "left", "dx": 4, "color": INK}),
-        ("left", "start", {"align": "right", "dx": -4, "color": INK}),
-        ("inside", "end", {"align": "right", "dx": -4, "color": ON_DARK}),
+        ("right", "end", {"align": "left", "dx": 4, "color": theme.INK}),
+        ("left", "start", {"align": "right", "dx": -4, "color": theme.INK}),
+        ("inside", "end", {"align": "right", "dx": -4, "color": theme.ON_DARK}),
     )
     text: dict[str, Any] = {"type": "text", "fontSize": 10, "clip": True}
     labels = [

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from sluice.reporting.formatting import (
     NOTHING,
     count,
+    counted,
     duration,
     duration_tight,
+    hundredths,
     share,
     shortened,
     signed,
@@ -33,21 +35,19 @@ if TYPE_CHECKING:
     from sluice.reporting.table_style import NameCell
 
 JOBS_MAX = 50
-POOL_LETTERS_MAX = 24  # on a terminal, so that the figures beside it fit
-WIDTH = 80
+POOL_LETTERS_MAX = 24  # on a terminal, so that the other columns fit
 _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
     UNCOMMITTED: "bold red",
 }  # fmt: skip
 
 
-def job_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table:
-    """One row for each job. jobs_max: rows shown, with a note on the rest; None for all."""
-    shown = result.jobs if jobs_max is None else result.jobs[:jobs_max]
+def job_table(result: RunResult, *, jobs_max: int = JOBS_MAX) -> Table:
+    """One row for each job. jobs_max: rows shown, with a note on the rest."""
+    shown = result.jobs[:jobs_max]
     # A job without a named pool has its own pool, of the same name.
     has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
-    table = plain_table(left_out(len(result.jobs) - len(shown)))
-    table.add_column("job", no_wrap=True)
+    table = plain_table(left_out(len(result.jobs) - len(shown)), names=("job",))
     if has_pools:
         table.add_column("pool", no_wrap=True)
     for name in ("submitted", "waited", "ran", "finished"):
@@ -85,11 +85,8 @@ def _job_cells(job: JobOutcome) -> list[Text]:
     return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
 
 
-def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table | None:
-    """Recorded and replayed times of jobs from logs; None where no log holds any.
-
-    jobs_max: rows shown, with a note on the rest; None for all.
-    """
+def replay_table(result: RunResult) -> Table | None:
+    """Recorded and replayed times of jobs from logs; None where no log holds any."""
     known = [
         (job.job_id, replay)
         for job in result.jobs
@@ -97,15 +94,14 @@ def replay_table(result: RunResult, *, jobs_max: int | None = JOBS_MAX) -> Table
     ]
     if not known:
         return None
-    shown = known if jobs_max is None else known[:jobs_max]
-    table = plain_table(left_out(len(known) - len(shown)))
-    table.add_column("job", no_wrap=True)
-    for name in ("recorded", "replayed", "error"):
-        table.add_column(name, justify="right", no_wrap=True)
+    shown = known[:JOBS_MAX]
+    table = plain_table(
+        left_out(len(known) - len(shown)), names=("job",), numbers=("recorded", "replayed", "error")
+    )
     for job_id, replay in shown:
         error = NOTHING if replay.replay_error is None else signed(replay.replay_error)
         cells = (duration_tight(replay.recorded_s), duration_tight(replay.replayed_s), error)
-        table.add_row(name_cell(job_id), *map(plain_text, cells))
+        table.add_row(name_cell(job_id), *cells)
     return table
 
 
@@ -139,24 +135,23 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(shown) or "none"
 
 
-def idle_table(rows: Sequence[Idleness], *, rows_max: int | None = JOBS_MAX) -> Table:
-    """Idle slots by node and kind. rows_max: how many rows are shown; None for all."""
-    shown = rows if rows_max is None else rows[:rows_max]
-    table = plain_table(left_out(len(rows) - len(shown)))
-    table.add_column("node", no_wrap=True)
-    table.add_column("slots", no_wrap=True)
-    for name in ("idle", "share", "longest gap", "from"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("slot", justify="right", no_wrap=True)
+def idle_table(rows: Sequence[Idleness]) -> Table:
+    """Idle slots by node and kind."""
+    shown = rows[:JOBS_MAX]
+    table = plain_table(
+        left_out(len(rows) - len(shown)),
+        names=("node", "slots"),
+        numbers=("idle", "share", "longest gap", "from", "slot"),
+    )
     for row in shown:
         table.add_row(
             name_cell(row.node),
-            plain_text(f"{count(row.slots)} {row.kind}"),
-            plain_text(duration(row.idle_s)),
-            plain_text(share(row.idle_share)),
-            plain_text(duration(row.longest_s)),
-            plain_text(duration(row.longest_from_s) if row.longest_s else NOTHING),
-            plain_text(str(row.longest_slot) if row.longest_s else NOTHING),
+            f"{count(row.slots)} {row.kind}",
+            duration(row.idle_s),
+            share(row.idle_share),
+            duration(row.longest_s),
+            duration(row.longest_from_s) if row.longest_s else NOTHING,
+            str(row.longest_slot) if row.longest_s else NOTHING,
         )
     return table
 
@@ -172,25 +167,61 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
         for row in cast("list[dict[str, Any]]", profile["phases"])
     ]
     is_predicted = any(row["error"] is not None for _, row in rows)
-    table = plain_table("")
-    table.add_column("job", no_wrap=True)
-    table.add_column("phase", no_wrap=True)
     heads = ("predicted", "error") if is_predicted else ("longest",)
-    for name in ("tasks", "mean", *heads, "input", "output"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        "", names=("job", "phase"), numbers=("tasks", "mean", *heads, "input", "output")
+    )
     for job_id, row in rows:
         error = row["error"]
-        predicted = [
-            duration(row["predicted_avg_s"]),
-            signed(error),
-        ]
+        predicted = [duration(row["predicted_avg_s"]), signed(error)]
         table.add_row(
             name_cell(job_id),
-            plain_text(row["name"]),
-            plain_text(count(row["tasks"])),
-            plain_text(duration(row["avg_s"])),
-            *map(plain_text, predicted if is_predicted else [duration(row["max_s"])]),
-            plain_text(size(row["input_bytes"])),
-            plain_text(size(row["output_bytes"])),
+            row["name"],
+            count(row["tasks"]),
+            duration(row["avg_s"]),
+            *(predicted if is_predicted else [duration(row["max_s"])]),
+            size(row["input_bytes"]),
+            size(row["output_bytes"]),
         )
     return table
+
+
+def vm_pools_table(result: RunResult) -> Table | None:
+    """One row for each job that had VMs or was refused; None for a run without VM pools.
+
+    The figures are those that the task policy `vm-pools` adds to the document of the run.
+    """
+    found: Any = result.extra.get("vm_pools")
+    if found is None or not (found["jobs"] or found["refused"]):
+        return None
+    rows = {**found["refused"], **found["jobs"]}
+    shown = list(rows.items())[:JOBS_MAX]
+    has_offers = any(row["least_deadline_at_s"] is not None for row in rows.values())
+    offers = ["least deadline"] if has_offers else []
+    table = plain_table(
+        left_out(len(rows) - len(shown)) or _vm_caption(found),
+        names=("job", "VM type"),
+        numbers=("VMs", "from", "planned to", "held to", "unit-s", *offers),
+    )
+    for job_id, row in shown:
+        cells = _vm_cells(row)
+        if has_offers:
+            cells.append(duration_tight(row["least_deadline_at_s"]))
+        table.add_row(name_cell(job_id), *cells)
+    return table
+
+
+def _vm_cells(row: Mapping[str, Any]) -> list[str]:
+    if "vms" not in row:
+        return ["refused", *[NOTHING] * 5]
+    times = (row["started_at_s"], row["planned_until_s"], row["finished_at_s"])
+    return [
+        row["vm_type"], count(row["vms"]), *map(duration_tight, times), hundredths(row["unit_s"]),
+    ]  # fmt: skip
+
+
+def _vm_caption(found: Mapping[str, Any]) -> str:
+    checks = found["reconfigurations"]
+    text = f"{hundredths(found['unit_s'])} unit-seconds of VMs held"
+    done = sum(one["done"] for one in checks)
+    return f"{text}; pools changed at {done} of {counted(len(checks), 'check')}" if checks else text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.theme import INK, PALETTE, WHOLE, WIDTH, finished, heading, titled
 from sluice.reporting.formatting import count, hundredths, shortened
 
 MEMBERS_MAX = 8
@@ -26,11 +26,11 @@ def share_chart(document: Mapping[str, Any]) -> Chart:
         f"rule {document['policy']}; benefit {benefit}, loss {loss} at the last step",
         _left_out(document),
     ]
-    title = heading("Shares", notes)
+    title = theme.heading("Shares", notes)
     views = [_units_view(document), _fairness_view(document)]
     if "capacities" in document:
         views.insert(1, _resources_view(document))
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+    return Chart(theme.finished(theme.stacked(title, views, spacing=30)))
 
 
 def _left_out(document: Mapping[str, Any]) -> str:
@@ -79,44 +79,36 @@ def _resource_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _colors(field: str, given: list[str]) -> dict[str, Any]:
     names = [shortened(name, _NAME_LETTERS) for name in given]
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"domain": names, "range": list(PALETTE[: len(names)])},
-        "legend": {"offset": 16},
-    }
+    return theme.colours(field, names, legend={"offset": 16})
 
 
 def _units_view(document: Mapping[str, Any]) -> dict[str, Any]:
     is_one = "capacities" not in document
-    return {
-        "title": titled("Allocated units" if is_one else "Dominant shares", []),
-        "width": WIDTH,
-        "height": _HEIGHT,
-        "data": {"values": _rows(document)},
-        "mark": "bar",
-        "encoding": {
+    return theme.view(
+        theme.titled("Allocated units" if is_one else "Dominant shares", []),
+        _HEIGHT,
+        data={"values": _rows(document)},
+        mark="bar",
+        encoding={
             "x": {
                 "field": "step",
                 "type": "ordinal",
                 "axis": {"title": "step", "labelOverlap": True, "labelAngle": 0},
             },
-            "y": {
-                "field": "units",
-                "type": "quantitative",
-                "axis": {"title": "units" if is_one else "sum of dominant shares"},
-            },
+            "y": theme.quantity(
+                "units", axis={"title": "units" if is_one else "sum of dominant shares"}
+            ),
             "color": _colors("member", _members(document)),
             "tooltip": _tooltip("member", "units"),
         },
-    }
+    )
 
 
 def _tooltip(name: str, value: str) -> list[dict[str, str]]:
     return [
         {"field": name, "type": "nominal"},
         {"field": "step", "type": "quantitative"},
-        {"field": value, "type": "quantitative", "format": ",.4~g"},
+        theme.quantity(value, format=",.4~g"),
     ]
 
 
@@ -127,13 +119,12 @@ def _lines(
     return {
         "mark": {"type": "line", "point": len(document["steps"]) <= MEMBERS_MAX},
         "encoding": {
-            "x": {
-                "field": "step",
-                "type": "quantitative",
-                "scale": {"padding": 8, "zero": False, "nice": False},
-                "axis": {"title": "step", "labelExpr": WHOLE},
-            },
-            "y": {"field": value, "type": "quantitative", **axis},
+            "x": theme.quantity(
+                "step",
+                scale={"padding": 8, "zero": False, "nice": False},
+                axis={"title": "step", "labelExpr": theme.WHOLE},
+            ),
+            "y": theme.quantity(value, **axis),
             "color": color,
             "tooltip": _tooltip(color["field"], value),
         },
@@ -141,17 +132,13 @@ def _lines(
 
 
 def _resources_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    axis = {
-        "scale": {"domain": [0, 1]},
-        "axis": {"title": "part in use", "format": "%"},
-    }
-    return {
-        "title": titled("Use of each resource", []),
-        "width": WIDTH,
-        "height": _HEIGHT,
-        "data": {"values": _resource_rows(document)},
+    axis = {"scale": {"domain": [0, 1]}, "axis": {"title": "part in use", "format": "%"}}
+    return theme.view(
+        theme.titled("Use of each resource", []),
+        _HEIGHT,
+        data={"values": _resource_rows(document)},
         **_lines(document, "used", axis, _colors("resource", list(document["capacities"]))),
-    }
+    )
 
 
 def _fairness_view(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,13 +149,12 @@ def _fairness_view(document: Mapping[str, Any]) -> dict[str, Any]:
     line = _lines(document, "fairness", axis, _colors("member", _members(document)))
     even = {
         "data": {"values": [{"even": 1}]},
-        "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
+        "mark": {"type": "rule", "color": theme.INK, "strokeDash": [4, 3]},
         "encoding": {"y": {"field": "even", "type": "quantitative"}},
     }
-    return {
-        "title": titled("Fairness degree", ["Below 1 a member has less than its own share."]),
-        "width": WIDTH,
-        "height": _HEIGHT,
-        "data": {"values": _rows(document)},
-        "layer": [line, even],
-    }
+    return theme.view(
+        theme.titled("Fairness degree", ["Below 1 a member has less than its own share."]),
+        _HEIGHT,
+        data={"values": _rows(document)},
+        layer=[line, even],
+    )

@@ -27,18 +27,17 @@ def steps_table(result: ShareResult) -> Table:
     if first:
         caption += f"; the first {counted(first, 'step')} left out, --json has all"
     hidden = len(result.names) - MEMBERS_MAX
-    table = plain_table("; ".join(filter(None, (caption, left_out(max(0, hidden))))))
-    table.add_column("member", no_wrap=True)
+    table = plain_table(
+        "; ".join(filter(None, (caption, left_out(max(0, hidden))))), names=("member",)
+    )
     for number in range(first, len(steps)):
         table.add_column(f"step {number + 1}", justify="right", no_wrap=True)
     for member, name in enumerate(result.names[:MEMBERS_MAX]):
         table.add_row(
             name_cell(name),
             *(
-                plain_text(
-                    f"{hundredths(float(step.allocated[member] / sizes[member]))}"
-                    f" / {hundredths(float(step.counted[member]))}"
-                )
+                f"{hundredths(float(step.allocated[member] / sizes[member]))}"
+                f" / {hundredths(float(step.counted[member]))}"
                 for step in steps[first:]
             ),
         )
@@ -51,8 +50,7 @@ def members_table(result: ShareResult) -> Table:
     caption = "fairness: use divided by what a fixed share would have given"
     if problem.tasks:
         caption += "; share, used, lent and borrowed: dominant shares"
-    table = plain_table(caption)
-    table.add_column("member", no_wrap=True)
+    table = plain_table(caption, names=("member",))
     if problem.tasks:
         table.add_column("tasks", justify="right", no_wrap=True)
     for name in ("share", "used", "lent", "borrowed", "fairness"):
@@ -65,10 +63,10 @@ def members_table(result: ShareResult) -> Table:
         table.add_row(
             name_cell(name),
             *([plain_text(hundredths(tasks))] if problem.tasks else []),
-            plain_text(hundredths(float(problem.shares[member]))),
-            plain_text(hundredths(float(steps[-1].accumulated[member]))),
-            plain_text(hundredths(sum(units for units in lent if units > 0))),
-            plain_text(hundredths(-sum(units for units in lent if units < 0))),
+            hundredths(float(problem.shares[member])),
+            hundredths(float(steps[-1].accumulated[member])),
+            hundredths(sum(units for units in lent if units > 0)),
+            hundredths(-sum(units for units in lent if units < 0)),
             plain_text(hundredths(degree), "red" if degree is not None and degree < 1 else ""),
         )
     return table
@@ -79,9 +77,9 @@ def misreports_table(result: ShareResult) -> Table:
     found = result.misreports or ()
     is_exhaustive = all(one.is_exhaustive for one in found)
     table = plain_table(
-        "all candidate reports were tried" if is_exhaustive else "searched: gains may be larger"
+        "all candidate reports were tried" if is_exhaustive else "searched: gains may be larger",
+        names=("member",),
     )
-    table.add_column("member", no_wrap=True)
     for name in ("honest", "best", "gain", "by reporting"):
         table.add_column(name, justify="right", no_wrap=name != "by reporting")
     sizes = result.history.problem.task_units
@@ -89,10 +87,10 @@ def misreports_table(result: ShareResult) -> Table:
         reports = ", ".join(hundredths(float(units / size)) for units in one.reports[:STEPS_MAX])
         table.add_row(
             name_cell(one.name),
-            plain_text(hundredths(float(one.honest / size))),
-            plain_text(hundredths(float(one.best / size))),
+            hundredths(float(one.honest / size)),
+            hundredths(float(one.best / size)),
             plain_text(hundredths(float(one.gain / size)), "red" if one.gain > 0 else ""),
-            plain_text(reports if one.gain > 0 else "the truth"),
+            reports if one.gain > 0 else "the truth",
         )
     return table
 

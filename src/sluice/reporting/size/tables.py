@@ -26,10 +26,11 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
     """The answer, the curve, and notes."""
     yield framed("size", _answer(result))
     has_cost = any(point.cost_usd is not None for point in result.points)
-    table = plain_table("* the smallest that does" if result.answer is not None else "")
     heads = ["nodes", "slots", "deadlines met", "interval", "night takes"]
-    for head in heads + (["cost"] if has_cost else []):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        "* the smallest that does" if result.answer is not None else "",
+        numbers=heads + (["cost"] if has_cost else []),
+    )
     for point in result.points:
         star = " *" if point == result.answer else ""
         cells = [
@@ -39,7 +40,7 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
             f"{share(point.low)}–{share(point.high)}",
             duration_tight(point.span_s),
         ]
-        table.add_row(*map(plain_text, cells + ([money(point.cost_usd)] if has_cost else [])))
+        table.add_row(*cells + ([money(point.cost_usd)] if has_cost else []))
     yield table
     if result.others:
         yield _types_table([result, *result.others])
@@ -49,10 +50,9 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
 
 def _types_table(sizes: Sequence[ClusterSize]) -> Table:
     """The smallest cluster of each type of VM, the cheapest first."""
-    table = plain_table("")
-    table.add_column("VM type", no_wrap=True)
-    for head in ("nodes", "slots", "deadlines met", "night takes", "cost"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table = plain_table(
+        "", names=("VM type",), numbers=("nodes", "slots", "deadlines met", "night takes", "cost")
+    )
     for one in sizes:
         answer, cells = one.answer, [NOTHING] * 5
         if answer is not None:
@@ -63,7 +63,7 @@ def _types_table(sizes: Sequence[ClusterSize]) -> Table:
                 duration_tight(answer.span_s),
                 money(answer.cost_usd),
             ]
-        table.add_row(name_cell(str(one.vm_type)), *map(plain_text, cells))
+        table.add_row(name_cell(str(one.vm_type)), *cells)
     return table
 
 

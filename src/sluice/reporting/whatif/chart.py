@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.length_bars import LANES_MAX, LengthBar, bars_view
-from sluice.reporting.charts.theme import (
-    BAD,
-    BLUE,
-    FAINT,
-    GREEN,
-    MS,
-    SLATE,
-    WAITING,
-    WIDTH,
-    finished,
-    heading,
-    lanes,
-    signed_lengths,
-    titled,
-)
 from sluice.reporting.formatting import clock, count, counted, distinguished, shortened
 
 _LANE, _NAME_LETTERS = 22, 18
@@ -36,14 +22,14 @@ def whatif_chart(document: Mapping[str, Any]) -> Chart:
         views.append(_differences_view(rows))
     containers = counted(document["containers"], "container")
     note = f"{containers}, {counted(document['seeds'], 'seed')}."
-    title = heading("Waits by queue", [note])
-    return Chart(finished({"title": title, "vconcat": views, "spacing": 30}))
+    title = theme.heading("Waits by queue", [note])
+    return Chart(theme.finished(theme.stacked(title, views, spacing=30)))
 
 
 def _waits(document: Mapping[str, Any]) -> dict[str, Any]:
     bars = []
     for name, queue in document["queues"].items():
-        for side, colour in (("old", WAITING), ("new", BLUE)):
+        for side, colour in (("old", theme.WAITING), ("new", theme.BLUE)):
             figures = queue[side]
             wait_s = None if figures is None else figures["wait_s"]["p95"]
             if wait_s is not None:
@@ -72,13 +58,15 @@ def _differences(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         rows.append(
             {
                 "queue": name,
-                "mean": MS * one["mean"],
-                "low": MS * low_s,
-                "high": MS * high_s,
+                "mean": theme.MS * one["mean"],
+                "low": theme.MS * low_s,
+                "high": theme.MS * high_s,
                 "difference": _signed(one["mean"]),
                 "interval": f"{_signed(low_s)} to {_signed(high_s)}",
                 "verdict": verdict,
-                "colour": {"waits less": GREEN, "waits longer": BAD}.get(verdict, SLATE),
+                "colour": {"waits less": theme.GREEN, "waits longer": theme.BAD}.get(
+                    verdict, theme.SLATE
+                ),
             }
         )
     return rows
@@ -96,26 +84,23 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
     rows = [{"lane": lane, **row} for lane, row in enumerate(rows)]
     more = len(all_rows) - len(rows)
     names = distinguished([row["queue"] for row in rows], _NAME_LETTERS)
-    x = signed_lengths("mean", "new minus old, p95 of the waits")
+    x = theme.signed_lengths("mean", "new minus old, p95 of the waits")
     fields = ("queue", "difference", "interval", "verdict")
-    look = {
-        "y": lanes(names),
-        "color": {"field": "colour", "type": "nominal", "scale": None},
-        "tooltip": [{"field": field, "type": "nominal"} for field in fields],
-    }
+    look: dict[str, Any] = {
+        "y": theme.lanes(names), "color": theme.OWN_COLOUR, "tooltip": theme.tooltip(*fields),
+    }  # fmt: skip
     notes = [
         "Points: means over the seeds; lines: 95 % intervals. Green: waits less; red: longer.",
         f"{count(more)} queues with smaller differences are not shown." if more else "",
     ]
-    return {
-        "title": titled("Who waits less, and who longer", notes),
-        "width": WIDTH,
-        "height": _LANE * len(rows),
-        "data": {"values": rows},
-        "layer": [
+    return theme.view(
+        theme.titled("Who waits less, and who longer", notes),
+        _LANE * len(rows),
+        data={"values": rows},
+        layer=[
             {
                 "data": {"values": [{"zero": 0}]},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": FAINT},
+                "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.FAINT},
                 "encoding": {"x": {**x, "field": "zero"}},
             },
             {
@@ -127,4 +112,4 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
                 "encoding": {"x": x, **look},
             },
         ],
-    }
+    )

@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sluice.reporting.compare.result import MeasureSpread
-from sluice.reporting.formatting import (
-    NOTHING,
-    counted,
-    duration_tight,
-    hundredths,
-    share,
-    tenths,
-)
+from sluice.reporting.formatting import NOTHING, counted, duration_tight, hundredths, share, tenths
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
 
@@ -37,34 +30,32 @@ def queues_table(found: WhatIf) -> Table:
     how = "resampled by blocks of time" if found.is_resampled else "as it was"
     table = plain_table(
         f"{counted(found.containers, 'container')}, {counted(found.seeds, 'seed')}, history {how};"
-        " in use: of the guarantee"
+        " in use: of the guarantee",
+        names=("queue",),
+        numbers=("", "jobs", *(head for head, _, _ in _COLUMNS)),
     )
-    table.add_column("queue", no_wrap=True)
-    for head in ("", "jobs", *(head for head, _, _ in _COLUMNS)):
-        table.add_column(head, justify="right", no_wrap=True)
     for name, queue in found.queues.items():
         sides = (("old", queue.old), ("new", queue.new)) if has_old else (("new", queue.new),)
         for place, (side, spreads) in enumerate(sides):
             cells = [_text(spreads, measure, text) for _, measure, text in _COLUMNS]
             label = name if place == 0 else ""
             jobs = _text(spreads, "jobs", tenths)
-            table.add_row(
-                name_cell(label), *map(plain_text, (side if has_old else "", jobs, *cells))
-            )
+            table.add_row(name_cell(label), *(side if has_old else "", jobs, *cells))
     return table
 
 
 def effects_table(found: WhatIf) -> Table:
     """The difference of each queue's p95 wait with its interval, and who wins and loses."""
-    table = plain_table("new minus old over the same seeds [95 % interval]")
-    table.add_column("queue", no_wrap=True)
-    table.add_column("wait p95", justify="right", no_wrap=True)
-    table.add_column("slowdown p95", justify="right", no_wrap=True)
+    table = plain_table(
+        "new minus old over the same seeds [95 % interval]",
+        names=("queue",),
+        numbers=("wait p95", "slowdown p95"),
+    )
     table.add_column("", no_wrap=True)
     for name, queue in found.queues.items():
         waits = _interval(queue, DECISIVE, duration_tight)
         slowdowns = _interval(queue, "slowdown_p95", hundredths)
-        table.add_row(name_cell(name), plain_text(waits), plain_text(slowdowns), _verdict(queue))
+        table.add_row(name_cell(name), waits, slowdowns, _verdict(queue))
     return table
 
 

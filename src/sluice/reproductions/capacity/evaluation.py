@@ -228,6 +228,6 @@ EVALUATION = Evaluation(
         "mean-checks": 0.01,
     },
     left_out={
-        "real-cluster": "It ran four Hive queries over TPC-DS data on 30 nodes of Amazon EC2.",
+        "real-cluster": "It ran four Hive queries over TPC-DS data on 30 nodes of Amazon EC2."
     },
 )

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.reproductions.cura import (
-    appendix_b,
-    figures,
-    pool_manager,
-    table_6,
-    thousand_jobs,
-)
+from sluice.reproductions.cura import appendix_b, figures, pool_manager, table_6, thousand_jobs
 from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(

@@ -9,19 +9,9 @@ from typing import Final
 
 from sluice.model.job import Job
 from sluice.reproductions.charts import bars_chart
-from sluice.reproductions.dynamicmr.runs import (
-    GENERATOR,
-    SeedMean,
-    Way,
-    gain_percent,
-    some,
-)
+from sluice.reproductions.dynamicmr.runs import GENERATOR, SeedMean, Way, gain_percent, some
 from sluice.reproductions.dynamicmr.shuffles import shuffle_bytes_per_s
-from sluice.reproductions.dynamicmr.workload import (
-    BENCHMARKS,
-    batch,
-    makespan_s,
-)
+from sluice.reproductions.dynamicmr.workload import BENCHMARKS, batch, makespan_s
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 _STEP_S: Final = 2.0  # of figure 4.18

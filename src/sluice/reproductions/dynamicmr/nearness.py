@@ -10,13 +10,7 @@ from sluice.core.commands import Locality
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
 from sluice.reproductions.charts import bars_chart
-from sluice.reproductions.dynamicmr.runs import (
-    GENERATOR,
-    SeedMean,
-    Way,
-    estimate,
-    gain_percent,
-)
+from sluice.reproductions.dynamicmr.runs import GENERATOR, SeedMean, Way, estimate, gain_percent
 from sluice.reproductions.dynamicmr.workload import (
     BENCHMARKS,
     BY_NAME,

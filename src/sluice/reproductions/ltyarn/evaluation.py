@@ -38,7 +38,7 @@ EVALUATION = Evaluation(
         "seconds": (
             "The times in the thesis are of Hadoop and Spark on ten nodes. Without that cluster"
             " only ratios and shapes can be compared."
-        ),
+        )
     },
     seeds=3,
 )

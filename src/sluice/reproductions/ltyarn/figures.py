@@ -72,11 +72,11 @@ def _points(at_s: Numbers, values: Numbers) -> list[tuple[float, float]]:
     return [(float(one_s), float(one)) for one_s, one in zip(at_s, values, strict=True)]
 
 
-def losses(load: FourQueues, until_s: float = LOSS_UNTIL_S) -> dict[str, FairnessSeries]:
+def losses(load: FourQueues) -> dict[str, FairnessSeries]:
     """Benefit and loss over time under both rules."""
-    static = run(load, "mlrf", until_s, is_static=True)
+    static = run(load, "mlrf", LOSS_UNTIL_S, is_static=True)
     return {
-        tasks: fairness_series(run(load, tasks, until_s), static, until_s)
+        tasks: fairness_series(run(load, tasks, LOSS_UNTIL_S), static, LOSS_UNTIL_S)
         for tasks in ("mlrf", "ltrf")
     }
 

@@ -78,9 +78,9 @@ class FairnessSeries:
         ]
         return math.fsum(chosen) / len(chosen) if chosen else 0.0
 
-    def last_loss_at_s(self, least: float = 0.01) -> float:
-        """The last instant at which the loss is worse than `least`; 0 if it never is."""
-        lossy = [at for at, one in zip(self.at_s, self.loss, strict=True) if one < -least]
+    def last_loss_at_s(self) -> float:
+        """The last instant at which the loss is worse than 0.01; 0 if it never is."""
+        lossy = [at for at, one in zip(self.at_s, self.loss, strict=True) if one < -0.01]  # noqa: PLR2004  # as above
         return float(lossy[-1]) if lossy else 0.0
 
 

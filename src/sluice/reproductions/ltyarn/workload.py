@@ -174,10 +174,7 @@ def _hive(draw: random.Random) -> Iterator[Job]:
         stages = []
         for stage in range(draw.randint(2, 5)):
             maps = _HIVE_MAPS[stage]
-            stages += [
-                _lengths(draw, maps, (5.6, 10.4)),
-                _lengths(draw, maps // 8, (14.0, 26.0)),
-            ]
+            stages += [_lengths(draw, maps, (5.6, 10.4)), _lengths(draw, maps // 8, (14.0, 26.0))]
         yield _job("hive", number + 1, 0.0, stages)
 
 

@@ -10,12 +10,7 @@ from collections.abc import Mapping
 
 from sluice.reproductions.ordering.figures import fig_3_4, fig_3_5, fig_3_6, fig_3_7
 from sluice.reproductions.ordering.online import fig_3_9, online, table_3_4
-from sluice.reproductions.ordering.tables import (
-    order_matters,
-    table_3_2,
-    table_3_3,
-    table_3_5,
-)
+from sluice.reproductions.ordering.tables import order_matters, table_3_2, table_3_3, table_3_5
 from sluice.reproductions.runner import Evaluation, Maker
 
 OFFLINE: Mapping[str, Maker] = {
@@ -29,11 +24,7 @@ OFFLINE: Mapping[str, Maker] = {
     "table-3.5": table_3_5,
 }
 
-ONLINE: Mapping[str, Maker] = {
-    "table-3.4": table_3_4,
-    "fig-3.9": fig_3_9,
-    "online": online,
-}
+ONLINE: Mapping[str, Maker] = {"table-3.4": table_3_4, "fig-3.9": fig_3_9, "online": online}
 
 EVALUATION = Evaluation(
     name="ordering",

@@ -49,7 +49,7 @@ def fig_3_4(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001 
         name="fig-3.4",
         title="Speed-ups on the test bed (Fig. 3.4)",
         setup=f"Benchmarks in turn on {SLOTS}. {_SPEEDUPS}",
-        columns=("jobs", "order", "thesis: makespan", "makespan", "TCT", *_BESIDE_INPUT),
+        columns=("jobs", "order", "thesis: makespan", "makespan", "TCT", *_OVER_INPUT),
         rows=tuple(rows),
         why=(
             "The thesis does not list its jobs. On ours the rules gain more makespan, with little"
@@ -65,7 +65,7 @@ _SPEEDUPS = (
     " the input order. The search takes half a second for each measure."
 )
 _OVER_REVERSE = "Speed-up over the reverse of MK_JR."
-_BESIDE_INPUT = ("makespan, input", "TCT, input")
+_OVER_INPUT = ("makespan, input", "TCT, input")
 
 
 def _speedups(values: dict[str, Values], name: str) -> dict[str, float]:
@@ -101,14 +101,14 @@ def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
             for name in (*RULES, "search"):
                 gains.setdefault(name, []).append(_speedups(values, name))
         for name, speedups in gains.items():
-            told_by = thesis.get(name, (None, None))
+            published = thesis.get(name, (None, None))
             rows.append(
                 {
                     "jobs": jobs,
                     "order": name,
-                    "thesis: makespan": told_by[0],
+                    "thesis: makespan": published[0],
                     "makespan (range)": _mean_and_range([one["makespan"] for one in speedups]),
-                    "thesis: TCT": told_by[1],
+                    "thesis: TCT": published[1],
                     "TCT": fmean(one["TCT"] for one in speedups),
                     "TCT, input": fmean(one["TCT, input"] for one in speedups),
                 }

@@ -16,19 +16,10 @@ from statistics import fmean
 from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.planning.pareto.problem import ParetoProblem
 from sluice.reproductions.charts import Lines, frontiers_chart, lines_chart
-from sluice.reproductions.pareto.measures import (
-    DRAWN,
-    peer_points,
-    points_of,
-    volume_ratio,
-)
+from sluice.reproductions.pareto.measures import DRAWN, peer_points, points_of, volume_ratio
 from sluice.reproductions.pareto.peers import PEERS, Judge, Points
 from sluice.reproductions.pareto.policies import limits, policies
-from sluice.reproductions.pareto.tuning import (
-    buffer_tuning,
-    model_accuracy,
-    task_adjustment,
-)
+from sluice.reproductions.pareto.tuning import buffer_tuning, model_accuracy, task_adjustment
 from sluice.reproductions.pareto.workloads import WORKLOADS
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress
 

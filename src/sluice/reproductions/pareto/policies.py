@@ -8,12 +8,7 @@ from statistics import fmean
 from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.reporting.charts.chart import Chart
 from sluice.reproductions.charts import frontiers_chart, plain_bars_chart
-from sluice.reproductions.pareto.measures import (
-    DRAWN,
-    overspent,
-    points_of,
-    volume_ratio,
-)
+from sluice.reproductions.pareto.measures import DRAWN, overspent, points_of, volume_ratio
 from sluice.reproductions.pareto.workloads import (
     BUDGET_USD_MAX,
     DEADLINES_S,

@@ -38,9 +38,7 @@ JOBS = {"Twitter": (20, 10, 1.2e9), "Sort": (80, 10, 5e9), "Wordcount": (47, 10,
 RECORD_BYTES = {"Twitter": 60.0, "Sort": 100.0, "Wordcount": 15.0}
 WORKERS, SLOTS = 7, 14  # worker VMs, and slots of either kind on all of them
 RANGES = BufferRanges(
-    bytes=Range(128e6, 512e6),
-    metadata_share=Range(0.01, 0.5),
-    spill_threshold=Range(0.5, 0.95),
+    bytes=Range(128e6, 512e6), metadata_share=Range(0.01, 0.5), spill_threshold=Range(0.5, 0.95)
 )
 _RUNS_BEFORE = 10
 _GRID_STEP_BYTES = 25e6

@@ -54,7 +54,7 @@ class Profiles:
         return cls._at(address, clock)
 
     @classmethod
-    def existing(cls, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Self:
+    def existing(cls, url: str | None = None) -> Self:
         """As `open`, but raises InvalidInput if the user named a file that does not exist.
 
         A command that only reads must not make a store because its name was mistyped.
@@ -64,7 +64,7 @@ class Profiles:
             raise InvalidInput(
                 "there is no such store", where=str(address), hint="check the path, or import first"
             )
-        return cls.open(url, clock=clock)
+        return cls.open(url)
 
     @classmethod
     def _at(cls, address: Address, clock: Callable[[], float]) -> Self:

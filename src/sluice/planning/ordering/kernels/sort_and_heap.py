@@ -34,11 +34,7 @@ def pop_first(heap: list[int], size: int) -> int:
 
 
 def sort_by_instant(
-    positions: list[int],
-    count: int,
-    order: list[int],
-    at_s: list[float],
-    spare: list[int],
+    positions: list[int], count: int, order: list[int], at_s: list[float], spare: list[int]
 ) -> None:
     """Sort the first `count` positions by the instants of their jobs; ties keep their order.
 

@@ -1,0 +1,39 @@
+"""What all readers of a scheduler's queues collect on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
+from sluice.model.queue_tree import ConfiguredQueue, QueueTree
+
+
+class TreeReader:
+    """Queues of a file, keys that are not read, and notes. name: of the file, for messages."""
+
+    def __init__(self, size: ContainerSize, name: str) -> None:
+        self._size = size
+        self._name = name
+        self.queues: list[ConfiguredQueue] = []
+        self.unknown: list[str] = []
+        self.notes: list[str] = []
+
+    def tree(
+        self,
+        preempts_after_s: float | None = None,
+        *,
+        queues: Iterable[ConfiguredQueue] | None = None,
+    ) -> QueueTree:
+        """All that was read. queues: by default those of `queues`, which has parents first."""
+        return QueueTree(
+            queues=tuple(self.queues if queues is None else queues),
+            preempts_after_s=preempts_after_s,
+            unknown_keys=tuple(sorted(set(self.unknown))),
+            notes=tuple(self.notes),
+            source=self._name,
+        )
+
+
+def jobs_max_in(text: str | None, where: str) -> int | None:
+    """The most jobs of a queue at once, at least 1; None for no limit. Raises InvalidInput."""
+    return None if text is None else max(1, int(number_in(text, where)))
