@@ -44,7 +44,7 @@ from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
 from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
-from sluice.engines.recovery import facts_since, replay_journal
+from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
@@ -69,12 +69,15 @@ class LiveSettings:
     nodes: those that the first jobs wait for, so that who orders or admits them sees them all.
     nodes_s: how long a node may take to come up, or to come back when a run is resumed, before the
     run goes on without it.
+    reattach_s: how long attempts go on without a driver. A pause up to that is time of the run: it
+    is part of the length of what ran on. A longer one is not, as nothing ran.
     """
 
     limits: Limits = field(default=Limits())
     patience_s: float = 30.0
     nodes: tuple[NodeId, ...] = ()
     nodes_s: float = 10.0
+    reattach_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,12 +159,13 @@ class Driver:
         self._line_up_jobs()
         if self._journal.epoch > FIRST_EPOCH:
             self._check_unchanged()
+        pause_s = pause_s_of(self._journal, self._settings.reattach_s)
         dispatcher = self._dispatcher()
         left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
         self._source.sweep(self._journal.epoch, {attempt.name for attempt in left})
-        self._clock.continue_from(self._state.now_s)
+        self._clock.continue_from(self._state.now_s + (pause_s if left else 0.0))
         if left:
-            self._engine.adopt(left)
+            self._engine.adopt(left, self._state.now_s)
         try:
             self._engine.start()
             self._take_stock(dispatcher)
