@@ -80,6 +80,14 @@ class Provisioner(Protocol):
         """Ask for so many nodes more; those that come are reported as NodeJoined."""
 
 
+@runtime_checkable
+class NodeLister(Protocol):
+    """An engine over a cluster that knows its nodes."""
+
+    def alive(self) -> frozenset[NodeId] | None:
+        """The nodes that the cluster counts as alive; None until it has been asked."""
+
+
 class Engine(Protocol):
     """One way of running attempts. All calls come from one thread."""
 

@@ -28,7 +28,6 @@ from sluice.core.entries import JobEntry
 from sluice.core.events import (
     Event,
     JobSubmitted,
-    NodeJoined,
     NodeLost,
     TaskProgress,
     TaskStarted,
@@ -42,6 +41,7 @@ from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.node_arrivals import NodeArrivals
 from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
@@ -242,16 +242,9 @@ class Driver:
         if events:
             dispatcher.carry_out(self._decide([*events, Tick(self._clock.now_s())]))
 
-    def _await_nodes(self, missing: set[NodeId]) -> list[Event]:
-        """Events until every one of these nodes is there or lost, or has had its time."""
-        give_up_at_s = self._clock.now_s() + self._settings.nodes_s
-        events: list[Event] = []
-        while missing and (left_s := give_up_at_s - self._clock.now_s()) > 0:
-            new = self._engine.events(min(TURN_S_MAX, left_s))
-            missing -= {event.node.node_id for event in new if isinstance(event, NodeJoined)}
-            missing -= {event.node_id for event in new if isinstance(event, NodeLost)}
-            events += new
-        return events
+    def _await_nodes(self, nodes: set[NodeId]) -> list[Event]:
+        patience_s = self._settings.nodes_s
+        return NodeArrivals(self._engine, self._clock, patience_s, self._watcher).wait(nodes)
 
     def _is_over(self, dispatcher: Dispatcher) -> bool:
         open_jobs = self._due or self._driver_state.unsettled.keys() - self._uncommitted.keys()
