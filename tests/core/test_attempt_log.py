@@ -72,9 +72,10 @@ def test_it_reads_like_a_sequence():
 
 def test_an_undone_attempt_stays_done_and_is_marked():
     log = simulate(totals(2, 1), [map_reduce("j", 2, (1.0, 2.0))]).closed
-    log.undo(1)
+    log.undo(1, "with node n1")
 
     assert [False, True] == [attempt.is_undone for attempt in log]
+    assert ["", "with node n1"] == [attempt.undone_why for attempt in log]
     assert {AttemptState.DONE} == {attempt.state for attempt in log}
 
 

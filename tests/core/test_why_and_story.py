@@ -22,6 +22,7 @@ from sluice.core.protocols import AdmissionPolicy, Defer, Refuse, ReleaseOrder, 
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.story import story
+from sluice.core.transitions import JobState
 from sluice.core.why import why
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
@@ -186,6 +187,22 @@ def test_a_tasks_story_tells_each_attempt():
         "attempt 2 done",
     ] == [line.what for line in told.lines]
     assert "its output was lost later, with node n2" == told.lines[1].why
+
+
+def test_output_that_could_not_be_read_is_not_said_to_be_lost_with_its_node():
+    key = AttemptKey("a", 1, 0, 1)
+    state = fed(
+        NODE,
+        JOB,
+        *(ended(task, 1.0) for task in range(3)),
+        TaskFailed(2.0, key, 2.0, FailureKind.EXIT, "gone", blames=((0, 1),)),
+        ended(1, 3.0, attempt=2),
+        ended(0, 4.0, attempt=2, phase=1),
+    ).state
+
+    done = next(line for line in story("a/map/1", state).lines if line.what == "attempt 1 done")
+    assert "reduce task 0 could not read its output later" == done.why
+    assert state.jobs["a"].state is JobState.DONE
 
 
 def test_a_task_may_be_named_by_the_place_of_its_phase():

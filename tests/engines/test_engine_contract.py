@@ -413,7 +413,7 @@ def test_the_next_life_of_a_driver_takes_over_what_runs_on_ray(ray_lives, tmp_pa
     running = list(first.engine._open.values())
     ray_lives.crash(first.engine)
     engine = ray_lives.engine()
-    engine.adopt(running)
+    engine.adopt(running, since_s=0.0)
     later = ray_lives.started(engine)
     try:
         assert set(engine.reconcile().attempts) == set(keys)

@@ -3,6 +3,7 @@
 import importlib.util
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from tests.engines.fakes import HEADER, FakeSource
@@ -14,6 +15,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.engines.base import Limits
 from sluice.engines.cluster.handshake import new_token
 from sluice.engines.dispatch import Dispatcher
+from sluice.engines.local.scratch_lock import ScratchLock
+from sluice.engines.ray.agent_actor import remove_left_folders
 from sluice.engines.ray.bridge_process import BridgeRecord, check_ray, end_remnants
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
@@ -111,6 +114,23 @@ def test_what_a_killed_bridge_left_is_ended_by_the_next_clean(tmp_path):
         left.kill()
         left.wait()
     assert not root.exists()
+
+
+def test_folders_of_nodes_that_died_are_removed_by_the_next_agent_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, used, new, other = folders = [
+        tmp_path / name for name in ("sluice-node-1", "sluice-node-2", "sluice-node-3", "node-4")
+    ]
+    for folder in folders:
+        folder.mkdir()
+    for folder in (left, other):
+        (folder / "lock").touch()
+    lock = ScratchLock(used)
+    lock.take()
+    remove_left_folders()
+
+    assert {used, new, other} == set(tmp_path.iterdir())
+    lock.release()
 
 
 def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):

@@ -21,16 +21,19 @@ from sluice.engines.cluster.launcher import NetworkLauncher
 from sluice.engines.cluster.node_servers import NodeServerProcess
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
-from sluice.engines.driver import Driver
+from sluice.engines.driver import Driver, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
+from sluice.reporting.run.measurement import measured_profiles
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 
 NODES = tuple(Node(node_id=f"n{number}", map_slots=2, reduce_slots=1) for number in range(2))
 PATIENCE_S = 60.0
+REATTACH_S = 120.0
+PAUSE_S = 1.0
 
 # The map that waits for a file, so that it runs while the driver is killed, and long after.
 WAITING_MAP = """
@@ -64,7 +67,7 @@ class Servers:
                     token=self.token,
                     node_id=node.node_id,
                     scratch=str(folder / node.node_id),
-                    reattach_s=120.0,
+                    reattach_s=REATTACH_S,
                 )
             )
             for node in NODES
@@ -103,6 +106,7 @@ def drive(folder, source, journal, token, ports):
         source=source,
         jobs=source.jobs,
         clock=clock,
+        settings=LiveSettings(reattach_s=REATTACH_S),
     ).run()
 
 
@@ -149,7 +153,9 @@ def test_a_resumed_run_takes_over_what_runs(servers, tmp_path):
     finally:
         driver.send_signal(signal.SIGKILL)
         driver.wait()
+    time.sleep(PAUSE_S)
     (folder / "go").touch()  # they end, and nobody is there to hear of it
+    time.sleep(PAUSE_S)
     result = drive_again(folder, servers)
 
     run(tmp_path / "local", local)
@@ -161,6 +167,16 @@ def test_a_resumed_run_takes_over_what_runs(servers, tmp_path):
     assert {name.rpartition("-e")[2] for name in runs} == {"1", "2"}
     for attempt in result.closed:
         assert 0.0 <= attempt.started_at_s <= attempt.finished_at_s
+    adopted = {int(name.split("-")[-3]) for name in runs if name.endswith("-e1")}
+    assert len(adopted) == 4
+    maps = [attempt for attempt in result.closed if attempt.phase.index == 0]
+    for attempt in (one for one in maps if one.task in adopted):
+        length_s = attempt.finished_at_s - attempt.started_at_s
+        # Their ends are reported later, and the pause after them is no part of their length.
+        assert abs(length_s - attempt.usage.wall_s) < PAUSE_S / 2
+        assert length_s > PAUSE_S
+    (profile,) = measured_profiles(result.jobs.values(), result.closed).values()
+    assert profile["phases"][0]["max_s"] > PAUSE_S
 
 
 def attempt_of(task, epoch):
@@ -186,7 +202,7 @@ def test_ends_that_a_crashed_driver_had_acknowledged_are_told_again(servers, tmp
     bench.told += first.events(1.5)  # with a heartbeat, which acknowledges it
 
     second = engine_of(servers.token, servers.ports, 2, time.monotonic)
-    second.adopt([attempt_of(0, 2), attempt_of(1, 2)])
+    second.adopt([attempt_of(0, 2), attempt_of(1, 2)], since_s=0.0)
     second.start()
     later = Bench(second, time.monotonic, [])
     later.wait_for(NodeJoined, count=2)

@@ -132,6 +132,7 @@ class LiveSetup:
                         limits=limits.limits(),
                         nodes=tuple(node.node_id for node in self.cluster.nodes),
                         nodes_s=NODES_S[options.engine],
+                        reattach_s=limits.reattach_s,
                     ),
                 ).run()
         finally:

@@ -69,7 +69,7 @@ class AttemptLog:
         self._note_rows = array("I")
         self._notes = array("I")
         self._last_note = -1
-        self._undone: set[int] = set()  # rows whose output was lost
+        self._undone: dict[int, str] = {}  # rows whose output was lost, and why
         self._kept: dict[int, Attempt] = {}  # by row
         self._phases: list[PhaseEntry] = []
         self._nodes: list[NodeEntry] = []
@@ -181,12 +181,12 @@ class AttemptLog:
             else:
                 self._container_s += held_s
 
-    def undo(self, row: int) -> None:
+    def undo(self, row: int, why: str) -> None:
         """The output of a done attempt is lost."""
-        self._undone.add(row)
+        self._undone[row] = why
         kept = self._kept.get(row)
         if kept is not None:
-            kept.is_undone = True
+            kept.is_undone, kept.undone_why = True, why
 
     # --- totals -----------------------------------------------------------------------------
 
@@ -251,6 +251,7 @@ class AttemptLog:
         attempt.shuffled_at_s = fields[8]
         attempt.is_moot = note & _MOOT != 0
         attempt.is_undone = row in self._undone
+        attempt.undone_why = self._undone.get(row, "")
         return attempt
 
     def _row(self, row: int) -> _Fields:

@@ -70,6 +70,7 @@ class Attempt:
     kill_reason: Reason | None = None  # why it was asked to end
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
     is_undone: bool = False  # it was done, and its output is lost
+    undone_why: str = ""  # with which node, or who could not read it
     reserved: Resources | None = None
     works_from_s: float = _NEVER
     ends_at_s: float = _NEVER
@@ -183,8 +184,8 @@ class PhaseEntry:
         self.failures: dict[int, int] = {}
         self.causes: dict[str, set[int]] = {}  # exceptions of first attempts, and their tasks
         self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
-        # Rows of done attempts whose output is gone, while nothing needs it.
-        self.lost: list[int] = []
+        # Rows of done attempts whose output is gone, while nothing needs it; and why it is gone.
+        self.lost: dict[int, str] = {}
         # For the record of attempts, once one has ended: its number there, and the number of the
         # ending that an attempt started for `log_reason` in a `log_slot_kind` has, if all goes as
         # mostly.

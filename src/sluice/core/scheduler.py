@@ -188,7 +188,7 @@ class Scheduler:
             self.state.run_again(attempt)
         done, node.done = node.done, array("I")
         for row in done:
-            self.state.undo(row)
+            self.state.undo(row, f"its output was lost later, with node {node.node_id}")
 
     def _on_started(self, event: ev.TaskStarted) -> None:
         attempt = self._find(event.key)

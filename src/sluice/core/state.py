@@ -338,7 +338,7 @@ class ClusterState:
             self._wait_again(phase, task, attempt.number)
         self._notify(phase)
 
-    def undo(self, row: int) -> None:
+    def undo(self, row: int, why: str) -> None:
         """The output of the done attempt in a row is lost: its tasks wait again while a later phase
         needs them, and what followed them closes. What is not needed now is missed when a later
         phase loses its own output.
@@ -348,9 +348,9 @@ class ClusterState:
         if attempt.is_undone or phase.job.has_ended:
             return
         if all(later.is_done for later in phase.needed_by):
-            phase.lost.append(row)
+            phase.lost[row] = why
             return
-        self.closed.undo(row)
+        self.closed.undo(row, why)
         if phase.is_done:
             phase.job.phases_left += 1
         phase.done -= attempt.tasks
@@ -361,9 +361,9 @@ class ClusterState:
             self.refresh(later)
         for index in phase.phase.after:
             earlier = phase.job.phases[index]
-            missed, earlier.lost = earlier.lost, []
-            for gone in missed:
-                self.undo(gone)
+            missed, earlier.lost = earlier.lost, {}
+            for gone, gone_why in missed.items():
+                self.undo(gone, gone_why)
 
     def ignore(self, key: AttemptKey) -> None:
         """Count a message about an attempt that does not run (any more)."""

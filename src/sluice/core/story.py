@@ -141,8 +141,8 @@ def _phase_lines(phase: PhaseEntry, attempts: list[Attempt]) -> Iterator[StoryLi
 def _mishap_lines(attempt: Attempt) -> Iterator[StoryLine]:
     """An attempt that did not end well, or whose output was lost afterwards."""
     if attempt.is_undone:
-        lost = f"its output was lost later, with node {attempt.node.node_id}"
-        yield StoryLine(attempt.finished_at_s, f"{tasks_text(attempt)} done", lost)
+        what = f"{tasks_text(attempt)} done"
+        yield StoryLine(attempt.finished_at_s, what, attempt.undone_why)
     elif attempt.state in _OUTCOMES and attempt.state is not AttemptState.DONE:
         what = f"{tasks_text(attempt)}{_try(attempt)} {_OUTCOMES[attempt.state]}"
         yield StoryLine(
@@ -193,8 +193,7 @@ def _attempt_lines(attempt: Attempt, task: int, state: ClusterState) -> Iterator
         yield StoryLine(attempt.finished_at_s, f"{name} has moved data", why)
     outcome = _OUTCOMES.get(attempt.state)
     if outcome is not None:
-        lost = f"its output was lost later, with node {attempt.node.node_id}"
-        reason = lost if attempt.is_undone else ending_text(attempt)
+        reason = attempt.undone_why if attempt.is_undone else ending_text(attempt)
         yield StoryLine(attempt.finished_at_s, f"{name} {outcome}", reason)
 
 

@@ -76,6 +76,8 @@ def make_again(
         if state.closed.attempt(output).finished_at_s > blamer.started_at_s:
             read_older = True
             continue
-        state.undo(output)
+        state.undo(
+            output, f"{blamer.phase.name} task {blamer.task} could not read its output later"
+        )
         culprits.append((job.phases[index], task))
     return culprits, read_older

@@ -146,7 +146,7 @@ class AgentEngine:
         self._closed: dict[str, None] = {}
         self._lists: dict[NodeId, list[str]] = {}
         self._to_adopt: dict[str, Attempt] = {}  # of a former life, by name; it may still run
-        self._began_at_s = 0.0
+        self._adopted_since_s = 0.0
         self._ready: list[Event] = []
         self._is_stopping = False
         self._is_stopped = False
@@ -154,12 +154,12 @@ class AgentEngine:
     def capabilities(self) -> frozenset[str]:
         return frozenset({"kill", "rusage"} | ({"adopt"} if self._launcher.adopts else set()))
 
-    def adopt(self, attempts: Iterable[Attempt]) -> None:
+    def adopt(self, attempts: Iterable[Attempt], since_s: float) -> None:
         self._to_adopt = {attempt.name: attempt for attempt in attempts}
+        self._adopted_since_s = since_s
 
     def start(self) -> None:
         """Start the agents. Raises EngineUnavailable."""
-        self._began_at_s = self._clock()
         self._launcher.open()
         try:
             with self._launcher.lock:
@@ -287,8 +287,10 @@ class AgentEngine:
         at_s = self._clock()
         ahead_s = agent.ahead_s(at_s)
         if attempt.epoch != self._epoch and "at" in report:
-            # What ended while there was no driver ended, for the run, when the driver was back.
-            report["at"] = max(report["at"], self._began_at_s + ahead_s)
+            # The clock of a run that lost its pause would have it end before it began.
+            report["at"] = max(report["at"], self._adopted_since_s + ahead_s)
+            if report["report"] == "started":
+                at_s = report["at"] - ahead_s  # and not as late as it is reported again
         self._ready.append(translation.event(report, attempt.key, at_s, ahead_s))
         if report["report"] in translation.ENDS:
             self._close(attempt)

@@ -80,6 +80,14 @@ class Provisioner(Protocol):
         """Ask for so many nodes more; those that come are reported as NodeJoined."""
 
 
+@runtime_checkable
+class NodeLister(Protocol):
+    """An engine over a cluster that knows its nodes."""
+
+    def alive(self) -> frozenset[NodeId] | None:
+        """The nodes that the cluster counts as alive; None until it has been asked."""
+
+
 class Engine(Protocol):
     """One way of running attempts. All calls come from one thread."""
 
@@ -89,10 +97,11 @@ class Engine(Protocol):
     def capabilities(self) -> frozenset[str]:
         """Out of: kill, rusage, adopt, provision, cordon, steer-only."""
 
-    def adopt(self, attempts: Iterable[Attempt]) -> None:
+    def adopt(self, attempts: Iterable[Attempt], since_s: float) -> None:
         """Before `start`, with capability `adopt`: take these over, as far as they still exist.
 
-        They are of former lives of the core, and their epoch does not count.
+        They are of former lives of the core, and their epoch does not count. The last of these
+        lives ended at `since_s`; none of them is reported to have ended earlier.
         """
 
     def launch(self, attempt: Attempt) -> None:

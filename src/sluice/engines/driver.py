@@ -28,7 +28,6 @@ from sluice.core.entries import JobEntry
 from sluice.core.events import (
     Event,
     JobSubmitted,
-    NodeJoined,
     NodeLost,
     TaskProgress,
     TaskStarted,
@@ -42,9 +41,10 @@ from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.node_arrivals import NodeArrivals
 from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
-from sluice.engines.recovery import facts_since, replay_journal
+from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
@@ -69,12 +69,15 @@ class LiveSettings:
     nodes: those that the first jobs wait for, so that who orders or admits them sees them all.
     nodes_s: how long a node may take to come up, or to come back when a run is resumed, before the
     run goes on without it.
+    reattach_s: how long attempts go on without a driver. A pause up to that is time of the run: it
+    is part of the length of what ran on. A longer one is not, as nothing ran.
     """
 
     limits: Limits = field(default=Limits())
     patience_s: float = 30.0
     nodes: tuple[NodeId, ...] = ()
     nodes_s: float = 10.0
+    reattach_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,12 +159,13 @@ class Driver:
         self._line_up_jobs()
         if self._journal.epoch > FIRST_EPOCH:
             self._check_unchanged()
+        pause_s = pause_s_of(self._journal, self._settings.reattach_s)
         dispatcher = self._dispatcher()
         left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
         self._source.sweep(self._journal.epoch, {attempt.name for attempt in left})
-        self._clock.continue_from(self._state.now_s)
+        self._clock.continue_from(self._state.now_s + (pause_s if left else 0.0))
         if left:
-            self._engine.adopt(left)
+            self._engine.adopt(left, self._state.now_s)
         try:
             self._engine.start()
             self._take_stock(dispatcher)
@@ -238,16 +242,9 @@ class Driver:
         if events:
             dispatcher.carry_out(self._decide([*events, Tick(self._clock.now_s())]))
 
-    def _await_nodes(self, missing: set[NodeId]) -> list[Event]:
-        """Events until every one of these nodes is there or lost, or has had its time."""
-        give_up_at_s = self._clock.now_s() + self._settings.nodes_s
-        events: list[Event] = []
-        while missing and (left_s := give_up_at_s - self._clock.now_s()) > 0:
-            new = self._engine.events(min(TURN_S_MAX, left_s))
-            missing -= {event.node.node_id for event in new if isinstance(event, NodeJoined)}
-            missing -= {event.node_id for event in new if isinstance(event, NodeLost)}
-            events += new
-        return events
+    def _await_nodes(self, nodes: set[NodeId]) -> list[Event]:
+        patience_s = self._settings.nodes_s
+        return NodeArrivals(self._engine, self._clock, patience_s, self._watcher).wait(nodes)
 
     def _is_over(self, dispatcher: Dispatcher) -> bool:
         open_jobs = self._due or self._driver_state.unsettled.keys() - self._uncommitted.keys()

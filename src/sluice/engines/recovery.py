@@ -7,6 +7,7 @@ in attempts and nodes of a life that is over; `facts_since` gives the events tha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from sluice.core.commands import Command
@@ -33,6 +34,15 @@ def replay_journal(journal: Journal, driver_state: DriverState) -> bool:
         for event in finished:  # nothing follows that could contradict them
             driver_state.handle(event)
         return True
+
+
+def pause_s_of(journal: Journal, reattach_s: float) -> float:
+    """The pause since the former life in which its attempts may have gone on; 0 if it was longer.
+
+    reattach_s: how long they go on without a driver.
+    """
+    pause_s = max(0.0, time.time() - journal.written_at_s)
+    return pause_s if pause_s <= reattach_s else 0.0
 
 
 def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:

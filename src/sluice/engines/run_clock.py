@@ -17,7 +17,9 @@ class RunClock:
         self.continue_from(0.0)
 
     def continue_from(self, at_s: float) -> None:
-        """It is `at_s` now: 0 at the start, the last instant of the journal after a pause."""
+        """It is `at_s` now: 0 at the start; after a pause the last instant of the journal, and the
+        pause itself where attempts went on.
+        """
         self._zero_s = self._monotonic() - at_s
 
     def now_s(self) -> float:

@@ -174,7 +174,7 @@ class Journal:
         """All that was added is durable when this returns. Costs nothing if it is already."""
         if self.has_unsynced and self._failure is None:
             with store_errors(self.path):
-                _sync_log(self.path.with_name(f"{self.path.name}-wal"))
+                _sync_log(_log_of(self.path))
             self._move_head()
 
     def note(self, commands: Iterable[Command]) -> None:
@@ -205,6 +205,16 @@ class Journal:
         if self._writer is None:
             self._writer = connected(self.path)
         return self._writer
+
+    @property
+    def written_at_s(self) -> float:
+        """When the last row was written: wall clock, seconds since 1970.
+
+        Of a journal that its writer could close, it is when that was.
+        """
+        # Not the head: a sync moves that without a new row.
+        log = _log_of(self.path)
+        return (log if log.exists() else self.path).stat().st_mtime
 
     def _find_end(self) -> None:
         with closing(opened(self.path)) as connection, store_errors(self.path):
@@ -314,6 +324,10 @@ def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, 
     checksum = chained(before, seq, epoch, kind.encode(), payload.encode())
     connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", (*row, checksum))
     return checksum
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
 
 
 def _sync_log(path: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sluice.engines.cluster.node_servers import NodeServerProcess
 from sluice.engines.cluster.server_settings import ServerSettings
+from sluice.engines.local.scratch_lock import ScratchLock
+from sluice.model.errors import SluiceError
+
+PREFIX = "sluice-node-"
 
 
 class AgentActor:
@@ -26,7 +32,10 @@ class AgentActor:
     ) -> None:
         sys.path[:0] = [entry for entry in import_path if entry not in sys.path]
         made = ServerSettings(**settings)
-        self._temporary = "" if made.scratch else tempfile.mkdtemp(prefix="sluice-node-")
+        self._temporary = ""
+        if not made.scratch:
+            remove_left_folders()
+            self._temporary = tempfile.mkdtemp(prefix=PREFIX)
         made = replace(made, scratch=made.scratch or self._temporary)
         self._server = NodeServerProcess(made, env or _own_env())
 
@@ -44,6 +53,18 @@ class AgentActor:
     def end(self) -> None:
         """End the node server, with all that runs there. `wait` returns then."""
         self._server.ask_to_end()
+
+
+def remove_left_folders() -> None:
+    """Remove the temporary folders of node servers of this machine that died with their raylet."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if not (folder / "lock").exists():
+            continue  # it is about to be used
+        lock = ScratchLock(folder)
+        with contextlib.suppress(OSError, SluiceError):  # a node server, or another user, has it
+            lock.take()
+            shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
 
 
 def _own_env() -> dict[str, str]:

@@ -92,7 +92,7 @@ class Bridge:
         self._served: dict[str, Served] = {}
         self._tries: Counter[str] = Counter()
         self._try_at_s: dict[str, float] = {}
-        self._is_over = False
+        self._has_request = self._is_over = False
 
     def run(self) -> None:
         """Serve until the end; then nothing of it is left."""
@@ -176,11 +176,16 @@ class Bridge:
                 if served is not None and served.address == tuple(command["address"]):
                     self._ray.kill(served.actor)
             case "provision":
-                from ray.autoscaler.sdk import request_resources
-
-                request_resources(num_cpus=command["cpus"])
+                self._request(command["cpus"])
             case "stop":
                 self._finish()
+
+    def _request(self, cpus: int) -> None:
+        """Ask Ray's autoscaler for so many processors in all, in place of the last request."""
+        from ray.autoscaler.sdk import request_resources
+
+        request_resources(num_cpus=cpus)
+        self._has_request = cpus > 0
 
     def _report(self, name: str, **details: object) -> None:
         if self._driver is not None:
@@ -260,6 +265,8 @@ class Bridge:
         with contextlib.suppress(Exception):  # whatever it is, their leases end the node servers
             self._end_actors()
         with contextlib.suppress(Exception):
+            if self._has_request:  # or the nodes would be kept for ever
+                self._request(0)
             self._ray.shutdown()
         if self._cluster is not None:
             self._cluster.end()

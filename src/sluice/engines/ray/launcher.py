@@ -54,7 +54,7 @@ class RayLauncher(NetworkLauncher):
         self._nodes: dict[str, Node] = {}  # by Ray's id
         self._cpus: dict[str, float] = {}
         self._unused: set[NodeId] = set()  # node servers that no agent has been started on
-        self._has_failed = False
+        self._has_failed = self._is_listed = False
         self.is_stopping = False
 
     @property
@@ -86,6 +86,13 @@ class RayLauncher(NetworkLauncher):
                 self._take(report)
             self._wake(now_s + LOOK_S)
 
+    @property
+    def alive(self) -> frozenset[NodeId] | None:
+        """The nodes that Ray has now; None until it has listed them."""
+        if not self._is_listed:
+            return None
+        return frozenset(node.node_id for node in self._nodes.values())
+
     def provision(self, nodes: int) -> None:
         """Ask Ray's autoscaler for so many nodes more, as large as those that are there."""
         cpus = sum(self._cpus.values())
@@ -115,18 +122,11 @@ class RayLauncher(NetworkLauncher):
                     self._unused.add(node.node_id)
                     self.join(node, (host, port))
             case "listed":
-                self._miss()
+                self._is_listed = True
             case "unserved":
                 self._unserved(report)
             case "fault":
                 self._fail(report["why"])
-
-    def _miss(self) -> None:
-        """Report the nodes that died with the former driver; a resumed run does not await them."""
-        there = {node.node_id for node in self._nodes.values()}
-        for node in self._rule.embedded:
-            if self.adopts and node.node_id not in there:
-                self.leave(node, "its raylet has ended")
 
     def _fail(self, why: str) -> None:
         """End the run, but not the stopping of it."""
@@ -190,6 +190,10 @@ class RayEngine(AgentEngine):
     def stop(self, *, kill_running: bool) -> None:
         self._ray.is_stopping = True
         super().stop(kill_running=kill_running)
+
+    def alive(self) -> frozenset[NodeId] | None:
+        """The nodes of the cluster, whether or not they can be reached; None until it is known."""
+        return self._ray.alive
 
     def provision(self, nodes: int) -> None:
         """Ask for so many nodes more; those that come are reported as NodeJoined."""

@@ -1,0 +1,124 @@
+"""Runs on a Ray cluster that exists by itself, with nodes that come and go."""
+
+import json
+import time
+
+import pytest
+from tests.engines.test_local_engine import Bench, shell
+from tests.live.command_line import PATIENCE_S, Place, awaited, environment
+from tests.live.ray_by_hand import RayByHand
+
+from sluice.core.events import NodeJoined, TaskFinished
+from sluice.engines.ray.bridge_process import RayPlace
+from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.nodes import NodeRule
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
+
+FILES = 8
+COMMAND_SH = """\
+echo "$SLUICE_ATTEMPT $SLUICE_NODE_ID" >> "$FOLDER/begun"
+while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
+"$@"
+"""
+SETTINGS = {
+    "ray_map_slots_per_cpu": 1,
+    "ray_reduce_slots_per_cpu": 0.5,
+    "ray_type_label": "machine",
+    "reattach_s": 300,
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path):
+    made = RayByHand(environment(tmp_path)["PYTHONPATH"])
+    try:
+        made.add("a", 2, rack="r1", machine="m5")
+        made.add("b", 2, rack="r2", machine="c5")
+        for name, value in made.env.items():
+            monkeypatch.setenv(name, value)
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def growing(monkeypatch, tmp_path):
+    made = RayByHand(environment(tmp_path)["PYTHONPATH"], autoscales_to=2)
+    try:
+        for name, value in made.env.items():
+            monkeypatch.setenv(name, value)
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = Place(tmp_path / "run")
+    made.write_input("in", *(f"one two {number}\n" * 9 for number in range(FILES)))
+    (made.folder / "command.sh").write_text(COMMAND_SH)
+    words = {
+        "id": "words",
+        "reduces": {"tasks": 2},
+        "run": {
+            "input": ["in"],
+            "output": "out",
+            "mapper": "sh command.sh tr ' ' '\\n'",
+            "reducer": "uniq -c",
+            "env": {"FOLDER": str(made.folder)},
+        },
+    }
+    made.write([words], settings=SETTINGS)
+    yield made
+    made.end()
+
+
+def begun(place):
+    path = place.folder / "begun"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_run_lives_through_the_kill_of_its_driver_and_changes_of_its_cluster(cluster, place):
+    words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
+    driver = place.started(*words)
+    awaited(lambda: len(begun(place)) == 4, "the slots of two nodes")
+    cluster.add("c", 2, rack="r2", machine="m5")
+    awaited(lambda: len(begun(place)) == 6, "the slots of the third")
+    driver.kill()
+    driver.communicate()
+    cluster.kill("a")
+    (place.folder / "go").touch()
+    code, told, complained = place.sluice(*words, "--resume", "--json")
+
+    assert code == 0, complained
+    assert complained.count("no longer in the cluster") == 1
+    assert len(begun(place)) == FILES + 2  # of the six that had begun, two were lost with `a`
+    assert all(line.split()[0].endswith("-e1") for line in begun(place)[:6])
+    result = json.loads(told)
+    assert result["attempts"] == {"done": FILES + 2, "failed": 0, "killed": 0, "lost": 2}
+    maps, reduces = result["measured"]["words"]["phases"]
+    assert maps["node_types"].keys() | reduces["node_types"].keys() == {"c5", "m5"}
+    assert {link["locality"] for link in result["links"]} == {"node", "rack"}
+    assert sum(result["moved_bytes"].values()) == maps["output_bytes"]
+    counts = {b"one": 9 * FILES, b"two": 9 * FILES} | {b"%d" % n: 9 for n in range(FILES)}
+    assert {line.split()[1]: int(line.split()[0]) for line in place.lines("out")} == counts
+    awaited(lambda: cluster.sluice_processes() == [], "the end of all that was started there")
+
+
+def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
+    place = RayPlace(address=growing.address)
+    launcher = RayLauncher(
+        tmp_path / "ray", tmp_path / "s", place, NodeRule(), epoch=1, lease_s=30.0
+    )
+    engine = RayEngine(launcher, 1, time.monotonic)
+    engine.start()
+    try:
+        awaited(lambda: engine.events(0.1) == [] and engine.alive() == frozenset(), "Ray")
+        bench = Bench(engine, time.monotonic, [])
+        engine.provision(1)
+        (joined,) = bench.wait_for(NodeJoined, patience_s=PATIENCE_S)
+        assert joined.node.map_slots == 2
+        assert isinstance(bench.run(shell("true"), node=joined.node.node_id), TaskFinished)
+    finally:
+        engine.stop(kill_running=True)
