@@ -15,7 +15,7 @@ from sluice.reporting.formatting import (
     tenths,
 )
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
-from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
+from sluice.reporting.whatif.result import QueueEffect, WhatIf
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,12 +40,16 @@ def queues_table(found: WhatIf) -> Table:
         " in use: of the guarantee"
     )
     table.add_column("queue", no_wrap=True)
-    for head in ("", "jobs", *(head for head, _, _ in _COLUMNS)):
+    has_due = any(_due(spreads) for queue in found.queues.values()
+                  for spreads in (queue.old, queue.new))  # fmt: skip
+    due = ["met"] if has_due else []
+    for head in ("", "jobs", *(head for head, _, _ in _COLUMNS), *due):
         table.add_column(head, justify="right", no_wrap=True)
     for name, queue in found.queues.items():
         sides = (("old", queue.old), ("new", queue.new)) if has_old else (("new", queue.new),)
         for place, (side, spreads) in enumerate(sides):
             cells = [_text(spreads, measure, text) for _, measure, text in _COLUMNS]
+            cells += [_due(spreads) or NOTHING] if has_due else []
             label = name if place == 0 else ""
             jobs = _text(spreads, "jobs", tenths)
             table.add_row(
@@ -54,22 +58,30 @@ def queues_table(found: WhatIf) -> Table:
     return table
 
 
+def _due(spreads: _Spreads | None) -> str:
+    """The share of deadlines that were met; "" if no job has one."""
+    if spreads is None:
+        return ""
+    met, due = spreads.get("deadlines_met"), spreads.get("deadlines")
+    return share(met.mean / due.mean) if met and due and due.mean else ""
+
+
 def effects_table(found: WhatIf) -> Table:
-    """The difference of each queue's p95 wait with its interval, and who wins and loses."""
+    """The differences of each queue with their intervals, and who wins and loses."""
     table = plain_table("new minus old over the same seeds [95 % interval]")
     table.add_column("queue", no_wrap=True)
     table.add_column("wait p95", justify="right", no_wrap=True)
     table.add_column("slowdown p95", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for name, queue in found.queues.items():
-        waits = _interval(queue, DECISIVE, duration_tight)
+        waits = _interval(queue, "wait_s_p95", duration_tight)
         slowdowns = _interval(queue, "slowdown_p95", hundredths)
         table.add_row(name_cell(name), plain_text(waits), plain_text(slowdowns), _verdict(queue))
     return table
 
 
 def _verdict(queue: QueueEffect) -> Text:
-    style = {"wins": "bold green", "loses": "bold red"}.get(queue.verdict, "dim")
+    style = {"wins": "bold green", "loses": "bold red", "mixed": "yellow"}.get(queue.verdict, "dim")
     return plain_text(queue.verdict or "no clear difference", style)
 
 
