@@ -154,6 +154,11 @@ def test_an_unknown_subject_names_what_is_near(subject, said, tmp_path):
         sluice.explain(subject, store=store)
 
 
+def test_a_workload_is_refused_with_the_command_that_reads_it():
+    with pytest.raises(InvalidInput, match=r"sluice simulate jobs\.yaml"):
+        sluice.explain("jobs.yaml")
+
+
 def test_a_log_without_single_tasks_is_refused_in_one_line(tmp_path):
     (swf,) = sorted((LOGS / "swf").glob("*.swf"))[:1] or [LOGS / "swf"]
 

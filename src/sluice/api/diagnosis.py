@@ -24,6 +24,7 @@ from sluice.store.profiles import Profiles
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 _NAMED_MAX = 8
+_WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
 
 _Number = TypeVar("_Number", int, float)
 
@@ -122,6 +123,12 @@ def _what_if(replay: RunReplay) -> Iterator[WhatIf]:
 def _run(
     subject: str, job: str | None, name: str, settings: Sequence[str], store: str | None
 ) -> PastRun:
+    if Path(subject).suffix in _WORKLOAD_SUFFIXES:
+        raise InvalidInput(
+            "it is a workload, which explain does not read: it reads runs",
+            where=subject,
+            hint=f"give a log or a run, or simulate it: sluice simulate {subject}",
+        )
     if Path(subject).exists():
         options = read_options(settings, "--set")
         logs = read_logs([subject], name, options, REPLAY_LIMITS)
