@@ -92,6 +92,27 @@ def test_what_tasks_spent_besides_their_work_survives_the_store(tmp_path):
     assert (found.spilled_bytes, found.remote_tasks) == (0, 0)
 
 
+def test_hadoop_logs_show_spills_garbage_collection_and_locality(tmp_path):
+    store = str(tmp_path / "store.db")
+    log = str(next((LOGS / "jhist").glob("job_1526555215992_0002-*.jhist")))
+    sluice.import_logs([log], store=store)
+
+    found = sluice.explain("QuasiMonteCarlo", store=store)
+
+    assert found == sluice.explain(log)
+    assert found.gc_s == pytest.approx(0.083)
+    assert (found.spilled_records, found.remote_tasks, found.spilled_bytes) == (4, 0, None)
+    done = explained("explain", log, cwd=tmp_path, home=tmp_path / "home")
+    for words in ("garbage collection     83 ms", "4 records", "away from their input  0 tasks"):
+        assert words in done.stdout
+
+
+def test_a_rumen_trace_shows_spills_and_locality():
+    found = sluice.explain(str(LOGS / "rumen" / "wordcount.json"))
+
+    assert (found.gc_s, found.spilled_records, found.remote_tasks) == (None, 35_732, 0)
+
+
 def test_more_slots_never_take_longer():
     seconds = [one.s for one in sluice.explain(str(SPARK)).what_if]
 
@@ -131,6 +152,11 @@ def test_an_unknown_subject_names_what_is_near(subject, said, tmp_path):
 
     with pytest.raises(InvalidInput, match=said):
         sluice.explain(subject, store=store)
+
+
+def test_a_workload_is_refused_with_the_command_that_reads_it():
+    with pytest.raises(InvalidInput, match=r"sluice simulate jobs\.yaml"):
+        sluice.explain("jobs.yaml")
 
 
 def test_a_log_without_single_tasks_is_refused_in_one_line(tmp_path):

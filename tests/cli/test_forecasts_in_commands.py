@@ -93,6 +93,32 @@ def test_order_and_plan_add_the_forecast_on_their_own_slots(history):
     assert planned[0]["jobs"]["one"]["predicted_s"] < planned[-1]["jobs"]["one"]["predicted_s"]
 
 
+def test_the_table_of_an_order_says_when_a_job_may_end(history):
+    two_stages = next(job.name for job in nightly_jobs(0) if len(job.stages) > 1)
+    text = JOB.format(name=two_stages, more=", deadline_s: 500")
+    printed = sluice("order", "-", stdin=text.encode()).out
+
+    assert "may end" in printed
+    assert ", 100 %" in printed or ", 99 %" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_pools_add_the_forecast_on_the_vms_that_a_job_got(history):
+    text = (
+        "version: 1\nserver_units: 8\n"
+        "vm_types: [{id: medium, units: 4, vms: 8, map_slots: 4, reduce_slots: 4}]\n"
+        "jobs: [{id: one, profile: nightly-00, submitted_at_s: 100, deadline_s: 300},"
+        ' {id: two, deadline_s: 300, predictions: {medium: {"1": 20}}}]\n'
+    )
+    jobs = document("pools", stdin=text)["jobs"]
+    job = jobs["one"]
+
+    assert "low_s" not in jobs["two"]
+    assert job["low_s"] < job["predicted_s"] < job["high_s"] <= 300
+    assert 0.9 < job["deadline_probability"] < 1
+    assert "may end" in sluice("pools", "-", stdin=text.encode()).out
+
+
 def test_plan_counts_the_overhead_of_a_profile_in_times_and_rent(history):
     """10 to 30 s of start-up and driver; without it, every plan is that much too fast."""
     job = next(job for job in nightly_jobs(0) if len(job.stages) > 1)

@@ -49,6 +49,7 @@ def test_from_a_history_to_a_file_and_its_difference(tmp_path, monkeypatch):
     assert 0 == shown.code, shown.err
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "wins" in shown.out
+    assert "  met" in shown.out, "the share of deadlines"
     assert "-root.adhoc.capacity = 25" in shown.out
     assert "+root.adhoc.capacity = 50" in shown.out
     assert "acl_submit_applications" in shown.err, "what the model does not read is listed"

@@ -8,6 +8,7 @@ import math
 import random
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from statistics import median
 
 from sluice.model.history import PastPhase, PastRun, PastTask
 
@@ -16,6 +17,7 @@ NIGHTS = 10
 SLOTS = 16
 TAIL_SHARE = 0.05
 NIGHT_S = 86_400.0
+NIGHT_SPREAD = 0.03  # of the luck that all jobs of a night share, as a logarithm
 BEGAN_AT_S = 1_762_128_000.0  # 3 Nov 2025, midnight UTC
 
 
@@ -63,7 +65,7 @@ def nightly_jobs(seed=0, jobs=JOBS):
 def night_of(jobs, night, seed=0):
     """One run of each job; the same night of the same seed is the same."""
     luck_rng = random.Random(f"{seed}/{night}")
-    luck = math.exp(luck_rng.gauss(0.0, 0.03))
+    luck = math.exp(luck_rng.gauss(0.0, NIGHT_SPREAD))
     return [
         _run(job, night, *job.draw(random.Random(f"{seed}/{night}/{job.name}"), luck))
         for job in jobs
@@ -74,6 +76,13 @@ def nights_of(jobs, nights=NIGHTS, seed=0):
     """The runs of each job by its name, oldest first."""
     runs = [night_of(jobs, night, seed) for night in range(nights)]
     return {job.name: [night[at] for night in runs] for at, job in enumerate(jobs)}
+
+
+def usual_s(job, draws=100):
+    """The median time of a job over drawn nights: what its parameters tell, and no luck."""
+    rng = random.Random(f"usual/{job.name}/{job.at_s}")
+    luck = (math.exp(rng.gauss(0.0, NIGHT_SPREAD)) for _ in range(draws))
+    return median(_run(job, 0, *job.draw(rng, one)).elapsed_s for one in luck)
 
 
 def _run(job, night, overhead_s, stages):

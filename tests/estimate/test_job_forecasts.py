@@ -2,7 +2,8 @@
 
 from statistics import median
 
-from tests.estimate.nightly_jobs import NIGHTS, night_of, nightly_jobs, nights_of
+import pytest
+from tests.estimate.nightly_jobs import NIGHTS, night_of, nightly_jobs, nights_of, usual_s
 
 from sluice.estimate.job_forecasts import JobForecasts
 
@@ -31,6 +32,22 @@ def test_intervals_of_90_percent_hold_for_that_many_jobs_of_an_eleventh_night():
     assert 160 == len(nights)
     assert 0.85 <= sum(inside for inside, _ in nights) / 160 <= 0.95
     assert median(error for _, error in nights) < 0.10
+
+
+@pytest.mark.slow
+def test_ten_nights_tell_nearly_as_much_as_the_parameters_of_the_generator():
+    """Who knows the parameters still misses the luck of the night: 8 % over many seeds."""
+    ours = [error for seed in range(2) for _, error in eleventh_night(seed)]
+    reference = [
+        abs(usual_s(job) / run.elapsed_s - 1)
+        for seed in range(2)
+        for job, run in zip(
+            nightly_jobs(seed), night_of(nightly_jobs(seed), NIGHTS, seed), strict=True
+        )
+    ]
+
+    assert median(reference) > 0.05
+    assert median(ours) < 1.25 * median(reference)
 
 
 def test_the_probability_of_a_deadline_rises_with_it():

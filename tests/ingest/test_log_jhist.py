@@ -384,3 +384,77 @@ def test_200_damaged_histories_are_read_or_refused(path, tmp_path):
             assert all(phase.tasks <= 6 and phase.input_bytes < 2**63 for phase in run.phases)
 
     assert seen == {"refused", "skipped", "whole"}
+
+
+# --- costs ----------------------------------------------------------------------------------------
+
+
+def counters(**values: int) -> dict[str, object]:
+    counts = [{"name": name, "displayName": "", "value": value} for name, value in values.items()]
+    return {"name": "COUNTERS", "groups": [{"name": "g", "counts": counts}]}
+
+
+def map_on(number: int, node: str, splits: str = "", locality: str = "", **counts: int):
+    """A map of `number` seconds, whose input is on the nodes of `splits`."""
+    name, end = f"attempt_1_0001_m_{number:06d}_0", 2000 + 1000 * number
+    task = f"task_1_0001_m_{number:06d}"
+    place: dict[str, object] = {"locality": {"string": locality}} if locality else {}
+    return [
+        event("TASK_STARTED", taskid=task, taskType="MAP", startTime=2000, splitLocations=splits),
+        event("MAP_ATTEMPT_STARTED", attemptId=name, startTime=2000, trackerName=node, **place),
+        event("MAP_ATTEMPT_FINISHED", attemptId=name, finishTime=end, counters=counters(**counts)),
+    ]
+
+
+def costs_of(folder: Path, *events: object, finished: object = FINISHED):
+    (phase,) = only_run(written(folder, SUBMITTED, *events, finished)).phases
+    return phase.costs
+
+
+def test_spilled_records_and_garbage_collection_are_summed_over_attempts(tmp_path):
+    costs = costs_of(
+        tmp_path,
+        *map_on(1, "a", SPILLED_RECORDS=30, GC_TIME_MILLIS=250),
+        *map_on(2, "a", SPILLED_RECORDS=12, GC_TIME_MILLIS=5000),  # at most its own 2 s
+    )
+
+    assert (costs.spilled_records, costs.gc_s) == (42, 2.25)
+    assert costs.spilled_bytes is costs.remote_tasks is None
+
+
+def test_a_map_away_from_its_input_is_remote(tmp_path):
+    costs = costs_of(
+        tmp_path,
+        *map_on(1, "n1", "n1,n2"),
+        *map_on(2, "/rack/n2", "n1,/rack/n2"),
+        *map_on(3, "n3", "n1,n2"),
+        *map_on(4, "10.0.0.4", "n1", locality="NODE_LOCAL"),
+        *map_on(5, "n1", "n1", locality="RACK_LOCAL"),
+        *map_on(6, "n6", locality="OFF_SWITCH"),  # it has no input
+    )
+
+    assert (costs.remote_tasks, costs.remote_s) == (2, 8.0)
+    assert costs.gc_s is costs.spilled_records is None
+
+
+@pytest.mark.parametrize(
+    ("total", "remote"),
+    [
+        ({"DATA_LOCAL_MAPS": 1, "RACK_LOCAL_MAPS": 1}, 1),
+        ({"RACK_LOCAL_MAPS": 9}, 2),  # with failed attempts
+        ({"OTHER_LOCAL_MAPS": 2}, None),
+    ],
+)
+def test_the_counters_of_the_job_say_where_maps_ran_if_attempts_do_not(total, remote, tmp_path):
+    finished = event(
+        "JOB_FINISHED", jobid="job_1_0001", finishTime=9000, totalCounters=counters(**total)
+    )
+    costs = costs_of(
+        tmp_path, *map_on(1, "a", GC_TIME_MILLIS=1), *map_on(2, "a"), finished=finished
+    )
+
+    assert costs.remote_tasks == remote
+
+
+def test_a_log_without_counters_has_no_costs(tmp_path):
+    assert costs_of(tmp_path, *attempt(0, 2000, 3000)) is None

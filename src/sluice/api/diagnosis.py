@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from sluice.api.simulate import simulate
 from sluice.bootstrap.profiles import nearest_profile
@@ -23,6 +24,9 @@ from sluice.store.profiles import Profiles
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 _NAMED_MAX = 8
+_WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
+
+_Number = TypeVar("_Number", int, float)
 
 
 def explain(
@@ -82,9 +86,17 @@ def diagnosed(run: PastRun) -> Diagnosis:
         what_if=tuple(_what_if(replay)),
         advice=most_valuable(replay),
         deadline_s=_deadline_s(run),
-        spilled_bytes=sum(one.spilled_bytes for one in costs) if costs else None,
-        remote_tasks=sum(one.remote_tasks for one in costs) if costs else None,
+        gc_s=_known_sum(one.gc_s for one in costs),
+        spilled_bytes=_known_sum(one.spilled_bytes for one in costs),
+        spilled_records=_known_sum(one.spilled_records for one in costs),
+        remote_tasks=_known_sum(one.remote_tasks for one in costs),
     )
+
+
+def _known_sum(values: Iterable[_Number | None]) -> _Number | None:
+    """The sum of the values that a log holds; None if it holds none."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _deadline_s(run: PastRun) -> float | None:
@@ -111,6 +123,12 @@ def _what_if(replay: RunReplay) -> Iterator[WhatIf]:
 def _run(
     subject: str, job: str | None, name: str, settings: Sequence[str], store: str | None
 ) -> PastRun:
+    if Path(subject).suffix in _WORKLOAD_SUFFIXES:
+        raise InvalidInput(
+            "it is a workload, which explain does not read: it reads runs",
+            where=subject,
+            hint=f"give a log or a run, or simulate it: sluice simulate {subject}",
+        )
     if Path(subject).exists():
         options = read_options(settings, "--set")
         logs = read_logs([subject], name, options, REPLAY_LIMITS)

@@ -62,12 +62,15 @@ def pools(
     416.67
     """
     _check(policy, reconfigure=reconfigure, service=service)
-    problem = _problem(source, tick_s)
+    made = with_grids(read_workload(source))
+    problem = _problem_of(made.workload, tick_s)
     if service == "immediate" and policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
     if policy == VM_AWARE:
-        return PoolsResult(online.vm_aware(problem, reconfigures=reconfigure))
-    return PoolsResult(_OTHERS[policy](problem))
+        schedule = online.vm_aware(problem, reconfigures=reconfigure)
+    else:
+        schedule = _OTHERS[policy](problem)
+    return PoolsResult(schedule, {str(job_id): cells for job_id, cells in made.forecasts.items()})
 
 
 def least_servers(
@@ -156,7 +159,10 @@ def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, fl
 
 
 def _problem(source: Source, tick_s: float) -> PoolProblem:
-    workload = with_grids(read_workload(source)).workload
+    return _problem_of(with_grids(read_workload(source)).workload, tick_s)
+
+
+def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:
     return problem_of(
         workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
     )

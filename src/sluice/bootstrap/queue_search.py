@@ -1,9 +1,9 @@
 """Capacities that meet a goal: a search by simulation, one move at a time.
 
 A move gives the goal's queue, or a queue above it, a step of a sibling's capacity, or a higher
-maximum. Of the moves that leave no other queue with a p95 wait over 10 % longer than before, the
-best for the goal is taken, until the goal is met or no move helps. The result is a configuration
-that was simulated, not a proof that no better one exists.
+maximum. Of the moves that leave no other queue with a p95 wait or slowdown over 10 % above that of
+before, the best for the goal is taken, until the goal is met or no move helps. The result is a
+configuration that was simulated, not a proof that no better one exists.
 """
 
 from __future__ import annotations
@@ -159,11 +159,13 @@ class _Search:
         return best
 
     def _harms(self, means: Means, before: Means) -> bool:
+        # A slowdown is at least 1, so that the floor of short waits does not touch it.
         return any(
-            max(_SHORT_S, means.get(name, {}).get(DECISIVE, math.inf))
-            > (1 + WORSE_MAX) * max(_SHORT_S, of_name[DECISIVE])
+            max(_SHORT_S, means.get(name, {}).get(measure, math.inf))
+            > (1 + WORSE_MAX) * max(_SHORT_S, of_name[measure])
             for name, of_name in before.items()
-            if name != self._goal.queue and DECISIVE in of_name
+            for measure in DECISIVE
+            if name != self._goal.queue and measure in of_name
         )
 
 

@@ -167,7 +167,7 @@ def _of_failures(replay: RunReplay) -> Iterator[Advice]:
 
 def _of_costs(replay: RunReplay) -> Iterator[Advice]:
     """What tasks spent besides their work, if the log holds it."""
-    spilled = sum(phase.costs.spilled_bytes for phase in replay.phases if phase.costs)
+    spilled = sum(phase.costs.spilled_bytes or 0 for phase in replay.phases if phase.costs)
     memory = "Give tasks more memory: they collected garbage"
     for what, without, spent_s in (
         (f"{memory} and spilled {spilled:,} bytes" if spilled else memory,
@@ -185,7 +185,7 @@ def _of_costs(replay: RunReplay) -> Iterator[Advice]:
 
 
 def _gc_s(_: PastPhase, costs: TaskCosts) -> float:
-    return costs.gc_s
+    return costs.gc_s or 0.0
 
 
 def _fetch_wait_s(_: PastPhase, costs: TaskCosts) -> float:
@@ -197,9 +197,10 @@ def _launch_s(_: PastPhase, costs: TaskCosts) -> float:
 
 
 def _remote_excess_s(phase: PastPhase, costs: TaskCosts) -> float:
-    local = phase.tasks - costs.remote_tasks
-    if not local or not costs.remote_tasks:
+    # A job that only counted its remote tasks does not say which they were.
+    if not costs.remote_tasks or not costs.remote_s or costs.remote_tasks == phase.tasks:
         return 0.0
+    local = phase.tasks - costs.remote_tasks
     local_s = (sum(task.length_s for task in phase.timeline) - costs.remote_s) / local
     return max(0.0, costs.remote_s - local_s * costs.remote_tasks)
 
@@ -231,7 +232,11 @@ def _of_stage(replay: RunReplay, phase: PastPhase, skew: Skew | None) -> Iterato
         replay.advice(
             f"Use {tasks} tasks instead of {phase.tasks} in {phase.name!r}",
             "replayed with the stage's work divided evenly over them"
-            + (", each with the same time to launch" if phase.costs else ""),
+            + (
+                ", each with the same time to launch"
+                if phase.costs and phase.costs.launch_s
+                else ""
+            ),
             changed(_divided(phase, tasks)),
         )
         for tasks in _task_counts(phase.tasks, most)

@@ -30,10 +30,13 @@ _FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a s
 
 @dataclass(frozen=True, slots=True)
 class GridWorkload:
-    """A workload whose jobs all have predictions. forecasts: of the jobs that had none, by cell."""
+    """A workload whose jobs all have predictions.
+
+    forecasts: of the jobs that had none, by VM type and number of VMs.
+    """
 
     workload: Workload
-    forecasts: Mapping[JobId, tuple[JobForecast, ...]] = field(default_factory=dict)
+    forecasts: Mapping[JobId, Mapping[tuple[str, int], JobForecast]] = field(default_factory=dict)
 
 
 def cluster_sizes(vms: int) -> list[int]:
@@ -60,7 +63,7 @@ def with_grids(workload: Workload) -> GridWorkload:
     by_name = [job for job in wanted if not _has_lengths(job)]
     forecasts, names = _stored(by_name) if by_name else (JobForecasts({}), {})
     made: dict[JobId, tuple[Prediction, ...]] = {}
-    found: dict[JobId, tuple[JobForecast, ...]] = {}
+    found: dict[JobId, dict[tuple[str, int], JobForecast]] = {}
     by_phases: dict[object, tuple[Prediction, ...]] = {}
     for job in wanted:
         where = f"{workload.source}, job {job.job_id!r}"
@@ -72,7 +75,7 @@ def with_grids(workload: Workload) -> GridWorkload:
         else:
             cells = list(_forecast(names[job.job_id], forecasts, pools.vm_types, where))
             made[job.job_id] = tuple(_faster(_margins(cells, pools)))
-            found[job.job_id] = tuple(cell for _, _, cell in cells)
+            found[job.job_id] = {(one.type_id, vms): cell for one, vms, cell in cells}
     jobs = (replace(job, predictions=made.get(job.job_id, job.predictions))
             for job in workload.jobs)  # fmt: skip
     return GridWorkload(replace(workload, jobs=tuple(jobs)), found)

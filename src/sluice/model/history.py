@@ -64,14 +64,17 @@ class TaskCosts:
     launch_s: between launch and finish, but outside the task's code: fetching the code and the
     task, sending back its result.  gc_s: collecting garbage.  fetch_wait_s: waiting for shuffled
     input.  spilled_bytes: written to disk for lack of memory.
+    spilled_records: written to disk by MapReduce, which writes each at least once.
     remote_tasks, remote_s: attempts that ran on another node than their input, and their lengths.
+    None: the log does not hold it.
     """
 
     launch_s: float = 0.0
-    gc_s: float = 0.0
+    gc_s: float | None = None
     fetch_wait_s: float = 0.0
-    spilled_bytes: int = 0
-    remote_tasks: int = 0
+    spilled_bytes: int | None = None
+    spilled_records: int | None = None
+    remote_tasks: int | None = None
     remote_s: float = 0.0
 
 

@@ -160,7 +160,12 @@ def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
 
 
 def _print_schedule(result: PoolsResult) -> None:
-    from sluice.reporting.pools.tables import changes_table, jobs_table, missed_table, pools_panel
+    from sluice.reporting.pools import tables
 
-    views = [jobs_table(result), missed_table(result), changes_table(result)]
-    print_views(*(view for view in views if view is not None), pools_panel(result))
+    views = [
+        tables.jobs_table(result),
+        tables.forecasts_table(result),
+        tables.missed_table(result),
+        tables.changes_table(result),
+    ]
+    print_views(*(view for view in views if view is not None), tables.pools_panel(result))

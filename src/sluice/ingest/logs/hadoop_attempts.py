@@ -8,17 +8,17 @@ milliseconds, as Hadoop writes them, so that an average is never above the maxim
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.ingest.logs.hadoop_values import SUM_MAX
-from sluice.model.history import PastPhase, PastTask
+from sluice.model.history import PastPhase, PastTask, TaskCosts
 
 MAP, REDUCE = "map", "reduce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one attempt read, wrote and used. cpu_ms, rss_bytes: None if not measured."""
+    """What one attempt read, wrote and used. None: not measured."""
 
     input_bytes: int = 0
     output_bytes: int = 0
@@ -28,11 +28,16 @@ class Work:
     output_records: int = 0
     cpu_ms: int | None = None
     rss_bytes: int | None = None
+    spilled_records: int | None = None
+    gc_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt that ended well; kind is MAP or REDUCE, instants in milliseconds of the epoch."""
+    """One attempt that ended well; kind is MAP or REDUCE, instants in milliseconds of the epoch.
+
+    is_remote: whether it ran on another node than its input; None if it has none, or is unknown.
+    """
 
     kind: str
     task: int
@@ -42,14 +47,19 @@ class Attempt:
     fetched_ms: int | None
     node: str
     work: Work
+    is_remote: bool | None = None
 
 
 def phases_of(
-    attempts: Iterable[Attempt], failed: Mapping[str, int], submitted_ms: int
+    attempts: Iterable[Attempt],
+    failed: Mapping[str, int],
+    submitted_ms: int,
+    remote_maps: int | None = None,
 ) -> tuple[PastPhase, ...]:
     """The map phase, then the reduce phase; one in which nothing ended well is left out.
 
     failed: how many attempts of a kind did not end well.  submitted_ms: what instants count from.
+    remote_maps: as the job counted them; used where the attempts do not show it.
     """
     by_kind: dict[str, list[Attempt]] = {MAP: [], REDUCE: []}
     for attempt in attempts:
@@ -59,7 +69,9 @@ def phases_of(
         if attempts_of_kind:
             attempts_of_kind.sort(key=lambda attempt: (attempt.task, attempt.number))
             after = (0,) if phases else ()
-            phases.append(_phase(kind, attempts_of_kind, failed.get(kind, 0), submitted_ms, after))
+            phase = _phase(kind, attempts_of_kind, failed.get(kind, 0), submitted_ms, after)
+            counted = remote_maps if kind == MAP else None
+            phases.append(replace(phase, costs=_costs(attempts_of_kind, counted)))
     return tuple(phases)
 
 
@@ -85,6 +97,28 @@ def _phase(
         rss_bytes_max=max((one.rss_bytes for one in work if one.rss_bytes), default=None),
         timeline=tuple(_task(attempt, submitted_ms) for attempt in attempts),
         after=after,
+    )
+
+
+def _costs(attempts: Sequence[Attempt], remote_counted: int | None) -> TaskCosts | None:
+    """None if no attempt has any. remote_counted: attempts away from their input, by the job."""
+    spilled = [one.work.spilled_records for one in attempts if one.work.spilled_records is not None]
+    gc_ms = [
+        min(one.work.gc_ms, one.finished_ms - one.started_ms)
+        for one in attempts
+        if one.work.gc_ms is not None
+    ]
+    remote = [one for one in attempts if one.is_remote]
+    is_placed = any(one.is_remote is not None for one in attempts)
+    if not (spilled or gc_ms or is_placed or remote_counted is not None):
+        return None
+    if not is_placed and remote_counted is not None:
+        remote_counted = min(remote_counted, len(attempts))  # it counts failed attempts, too
+    return TaskCosts(
+        gc_s=sum(gc_ms) / 1000 if gc_ms else None,
+        spilled_records=_sum(spilled) if spilled else None,
+        remote_tasks=len(remote) if is_placed else remote_counted,
+        remote_s=sum(one.finished_ms - one.started_ms for one in remote) / 1000,
     )
 
 
@@ -119,3 +153,12 @@ def fetched_ms_within(fetched_ms: int | None, started_ms: int, finished_ms: int)
     if fetched_ms is not None and started_ms <= fetched_ms <= finished_ms:
         return fetched_ms
     return None
+
+
+def host_of(place: str) -> str:
+    """The node of a place, which may be written below its rack.
+
+    >>> host_of("/default-rack/node1")
+    'node1'
+    """
+    return place.strip().rpartition("/")[2]

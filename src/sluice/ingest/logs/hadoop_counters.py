@@ -56,7 +56,22 @@ def work_of(counters: Mapping[str, int], kind: str) -> Work:
         output_records=counters.get(f"{prefix}_OUTPUT_RECORDS", 0),
         cpu_ms=counters.get("CPU_MILLISECONDS"),
         rss_bytes=max((counters[name] for name in _MEMORY if name in counters), default=None),
+        spilled_records=counters.get("SPILLED_RECORDS"),
+        gc_ms=counters.get("GC_TIME_MILLIS"),
     )
+
+
+def remote_maps(counters: Mapping[str, int]) -> int | None:
+    """Maps away from their input, from the counters of a job; None if they do not hold it.
+
+    Maps without input count as OTHER_LOCAL_MAPS, so that a job with those alone shows nothing.
+
+    >>> remote_maps({"DATA_LOCAL_MAPS": 5, "RACK_LOCAL_MAPS": 2, "OTHER_LOCAL_MAPS": 1})
+    3
+    """
+    if not counters.keys() & {"DATA_LOCAL_MAPS", "RACK_LOCAL_MAPS"}:
+        return None
+    return counters.get("RACK_LOCAL_MAPS", 0) + counters.get("OTHER_LOCAL_MAPS", 0)
 
 
 def _moved(counters: Mapping[str, int], what: str) -> int:

@@ -11,18 +11,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sluice.ingest.logs.hadoop_attempts import MAP, REDUCE, Attempt, Work, fetched_ms_within
-from sluice.ingest.logs.hadoop_counters import counters_of, work_of
+from sluice.ingest.logs.hadoop_attempts import (
+    MAP,
+    REDUCE,
+    Attempt,
+    Work,
+    fetched_ms_within,
+    host_of,
+)
+from sluice.ingest.logs.hadoop_counters import counters_of, remote_maps, work_of
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, instant_ms, plain, text
 from sluice.ingest.logs.report import Report
 
 _ATTEMPT = re.compile(r"attempt_(\w{1,60}_\d{1,12})_([mr])_(\d{1,9})_(\d{1,9})", re.ASCII)
-_TASK = re.compile(r"task_(\w{1,60}_\d{1,12})_[mr]_\d{1,9}", re.ASCII)
+_TASK = re.compile(r"task_(\w{1,60}_\d{1,12})_([mr])_(\d{1,9})", re.ASCII)
 _JOB = re.compile(r"job_\w{1,60}_\d{1,12}", re.ASCII)
 _LETTERS = {MAP: "m", REDUCE: "r"}
 _DONE, _FAILED, _KILLED = "done", "failed", "killed"
+_LOCALITIES = frozenset({"NODE_LOCAL", "RACK_LOCAL", "OFF_SWITCH"})
 _WELL = frozenset({"", "SUCCEEDED", "SUCCESS"})
 
 
@@ -39,6 +47,7 @@ class _Attempt:
     fetched_ms: int | None = None
     end: str = ""
     node: str = ""
+    locality: str = ""
     work: Work = field(default=Work())
 
 
@@ -55,6 +64,8 @@ class JobHistory:
         self.launched_ms: int | None = None
         self.finished_ms: int | None = None
         self.succeeded: bool | None = None
+        self.remote_maps: int | None = None
+        self._hosts: dict[int, frozenset[str]] = {}  # of the input, by number of the map
         self._attempts: dict[str, _Attempt] = {}
 
     def take(self, line: int, kind: str, fields: Members) -> None:
@@ -73,11 +84,19 @@ class JobHistory:
         """JOB_FINISHED."""
         self.finished_ms = _instant(fields, "finishTime", self.finished_ms)
         self.succeeded = True
+        self.remote_maps = remote_maps(counters_of(fields.get("totalCounters")))
 
     def stopped(self, line: int, fields: Members) -> None:
         """JOB_FAILED, JOB_KILLED, JOB_ERROR."""
         self.finished_ms = _instant(fields, "finishTime", self.finished_ms)
         self.succeeded = False
+
+    def task_started(self, line: int, fields: Members) -> None:
+        """TASK_STARTED, which has the nodes of a map's input. A task without any is no use here."""
+        match = _TASK.fullmatch(text(fields.get("taskid")))
+        hosts = frozenset(filter(None, map(host_of, text(fields.get("splitLocations")).split(","))))
+        if match is not None and match[2] == _LETTERS[MAP] and hosts:
+            self._hosts[int(match[3])] = hosts
 
     def attempt_started(self, line: int, fields: Members, kind: str) -> None:
         """MAP_ATTEMPT_STARTED, REDUCE_ATTEMPT_STARTED."""
@@ -87,6 +106,7 @@ class JobHistory:
             raise Unreadable(f"{text(fields.get('attemptId'))} starts a second time")
         attempt.started_ms, attempt.line = started_ms, line
         attempt.node = attempt.node or text(fields.get("trackerName"))
+        attempt.locality = text(fields.get("locality"))
 
     def attempt_ended(self, line: int, fields: Members, kind: str, end: str) -> None:
         """.._ATTEMPT_FINISHED, .._ATTEMPT_FAILED, .._ATTEMPT_KILLED."""
@@ -120,8 +140,20 @@ class JobHistory:
             if why:
                 report.skip(attempt.line, f"{name}: {why}")
             elif attempt.end == _DONE:
-                found.append(_whole(attempt))
+                found.append(replace(_whole(attempt), is_remote=self._is_remote(attempt)))
         return tuple(found)
+
+    def _is_remote(self, attempt: _Attempt) -> bool | None:
+        """Whether its input is on another node. Without input it is OFF_SWITCH, which says nothing.
+
+        Hadoop records the locality since 2.8; before, the node is compared with those of the input.
+        """
+        hosts = self._hosts.get(attempt.task) if attempt.kind == MAP else None
+        if not hosts:
+            return None
+        if attempt.locality in _LOCALITIES:
+            return attempt.locality != "NODE_LOCAL"
+        return host_of(attempt.node) not in hosts if attempt.node else None
 
     def failed(self) -> Counter[str]:
         """How many attempts failed, by kind."""
@@ -197,6 +229,7 @@ _HANDLERS: dict[str, Callable[[JobHistory, int, Members], None]] = {
     "JOB_FAILED": JobHistory.stopped,
     "JOB_KILLED": JobHistory.stopped,
     "JOB_ERROR": JobHistory.stopped,
+    "TASK_STARTED": JobHistory.task_started,
 }
 for _kind in (MAP, REDUCE):
     _HANDLERS[f"{_kind.upper()}_ATTEMPT_STARTED"] = _start_of(_kind)
@@ -214,7 +247,6 @@ IGNORED = frozenset(
         "NORMALIZED_RESOURCE",
         "TASK_FAILED",
         "TASK_FINISHED",
-        "TASK_STARTED",
         "TASK_UPDATED",
         *(
             f"{part}_ATTEMPT_{end}"

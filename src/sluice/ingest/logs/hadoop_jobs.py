@@ -24,7 +24,7 @@ class HadoopJob:
 
     names: what to call its profile by, the best first; empty ones do not count.
     succeeded: None where the log ends before the job does.
-    failed: attempts that failed, by kind.
+    failed: attempts that failed, by kind.  remote_maps: as the job counted them.
     """
 
     source: str
@@ -37,6 +37,7 @@ class HadoopJob:
     launched_ms: int | None = None
     finished_ms: int | None = None
     queue: str = ""
+    remote_maps: int | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -54,7 +55,7 @@ def past_run(job: HadoopJob) -> PastRun:
         run_id=job.job_id,
         profile=profile or job.job_id,
         source=job.source,
-        phases=phases_of(job.attempts, job.failed, origin_ms),
+        phases=phases_of(job.attempts, job.failed, origin_ms, job.remote_maps),
         succeeded=bool(job.succeeded),
         submitted_at_s=None if job.submitted_ms is None else origin_ms / 1000,
         elapsed_s=_elapsed_s(job, origin_ms),

@@ -158,6 +158,7 @@ class _Sections:
             launched_ms=job.launched_ms,
             finished_ms=job.finished_ms,
             queue=job.queue,
+            remote_maps=job.remote_maps,
             configuration=configuration,
         )
 

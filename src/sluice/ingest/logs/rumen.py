@@ -15,7 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sluice.ingest.logs.hadoop_attempts import MAP, REDUCE, Attempt, Work, fetched_ms_within
+from sluice.ingest.logs.hadoop_attempts import (
+    MAP,
+    REDUCE,
+    Attempt,
+    Work,
+    fetched_ms_within,
+    host_of,
+)
 from sluice.ingest.logs.hadoop_configuration import kept_settings
 from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, nothing_found, past_run
 from sluice.ingest.logs.hadoop_objects import json_objects
@@ -39,6 +46,7 @@ _COUNTS = (
     "reduceInputRecords",
     "reduceOutputRecords",
     "reduceShuffleBytes",
+    "spilledRecords",
 )
 _WELL = frozenset({"SUCCESS", "SUCCEEDED"})
 _NO_STORED_BYTES = (
@@ -76,11 +84,13 @@ def _hadoop_job(job: Members, job_id: str, line: int, report: Report) -> HadoopJ
     failed = Counter[str]()
     for key, kind in _TASKS:
         for index, task in enumerate(items(job.get(key))):
+            hosts = _hosts(members(task)) if kind == MAP else frozenset()
             for number, attempt in enumerate(items(members(task).get("attempts"))):
                 fields = members(attempt)
                 outcome = text(fields.get("result")).upper()
                 if outcome in _WELL:
-                    attempts += _attempt(fields, _Place(kind, index, number, job_id, line), report)
+                    place = _Place(kind, index, number, job_id, line, hosts)
+                    attempts += _attempt(fields, place, report)
                 elif outcome == "FAILED":
                     failed[kind] += 1
     outcome = text(job.get("outcome")).upper()
@@ -105,6 +115,15 @@ class _Place(NamedTuple):
     number: int
     job_id: str
     line: int
+    hosts: frozenset[str]  # of the input; empty if it has none
+
+
+def _hosts(task: Members) -> frozenset[str]:
+    """Nodes that hold the input of a map; the last of the layers of a place is the node."""
+    layers = [
+        items(members(place).get("layers")) for place in items(task.get("preferredLocations"))
+    ]
+    return frozenset(host_of(text(each[-1])) for each in layers if each) - {""}
 
 
 def _fetched_ms(fields: Members, kind: str, started_ms: int, finished_ms: int) -> int | None:
@@ -128,6 +147,7 @@ def _work(fields: Members, kind: str) -> Work:
         output_records=counts.get(f"{kind}OutputRecords", 0),
         cpu_ms=amount(cpu_ms),
         rss_bytes=amount(rss_bytes),
+        spilled_records=counts.get("spilledRecords"),
     )
 
 
@@ -140,6 +160,7 @@ def _attempt(fields: Members, place: _Place, report: Report) -> Iterator[Attempt
             place.line, f"job {place.job_id}, attempt {name}: it has no start, or no end after it"
         )
         return
+    node = text(fields.get("hostName"))
     yield Attempt(
         kind=place.kind,
         task=place.task,
@@ -147,6 +168,7 @@ def _attempt(fields: Members, place: _Place, report: Report) -> Iterator[Attempt
         started_ms=started_ms,
         finished_ms=finished_ms,
         fetched_ms=_fetched_ms(fields, place.kind, started_ms, finished_ms),
-        node=text(fields.get("hostName")),
+        node=node,
         work=_work(fields, place.kind),
+        is_remote=host_of(node) not in place.hosts if node and place.hosts else None,
     )

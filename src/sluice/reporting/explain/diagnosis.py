@@ -42,8 +42,10 @@ class Diagnosis(NotebookView):
 
     replayed_s: what a simulation of the run with its own slots takes.
     failed_attempts: attempts of tasks that failed; their time is not part of any stage.
-    spilled_bytes, remote_tasks: bytes that tasks wrote for lack of memory, and tasks that ran on
-    another node than their input; None if the log does not hold them.
+    gc_s: time that tasks collected garbage.  spilled_bytes: written for lack of memory.
+    spilled_records: written by MapReduce, which writes each record once in a map and once in a
+    reduce if memory suffices.  remote_tasks: that ran on another node than their input.
+    Each is None if the log does not hold it.
     deadline_s: after submission; None if the job had none, or if its source does not record it.
     """
 
@@ -57,7 +59,9 @@ class Diagnosis(NotebookView):
     what_if: tuple[WhatIf, ...]
     advice: tuple[Advice, ...]
     deadline_s: float | None = None
+    gc_s: float | None = None
     spilled_bytes: int | None = None
+    spilled_records: int | None = None
     remote_tasks: int | None = None
 
     @property
@@ -96,7 +100,9 @@ class Diagnosis(NotebookView):
             "ending_s": anatomy.ending_s,
             "idle_share": anatomy.idle_share,
             "failed_attempts": self.failed_attempts,
+            "gc_s": self.gc_s,
             "spilled_bytes": self.spilled_bytes,
+            "spilled_records": self.spilled_records,
             "remote_tasks": self.remote_tasks,
             "deadline_s": self.deadline_s,
             "late_s": self.late_s,

@@ -54,8 +54,17 @@ def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "slots", f"{count(found.slots)}, idle {share(anatomy.idle_share)} of their time"
     if found.failed_attempts:
         yield "failed", counted(found.failed_attempts, "attempt")
+    yield from _costs(found)
+
+
+def _costs(found: Diagnosis) -> Iterator[tuple[str, str]]:
+    """What tasks spent besides their work, as far as the log holds it."""
+    if found.gc_s is not None:
+        yield "garbage collection", f"{duration(found.gc_s)} in all tasks"
     if found.spilled_bytes is not None:
         yield "spilled to disk", size(found.spilled_bytes) if found.spilled_bytes else "nothing"
+    if found.spilled_records is not None:
+        yield "spilled to disk", counted(found.spilled_records, "record")
     if found.remote_tasks is not None:
         yield "away from their input", counted(found.remote_tasks, "task")
 

@@ -22,6 +22,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
+from sluice.reporting.formatting import NOTHING
 from sluice.reporting.order.chart import order_chart
 from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
 
@@ -167,6 +168,13 @@ class OrderResult(NotebookView):
 
     def _forecast_document(self, place: int, name: str) -> dict[str, object]:
         return asdict(self._forecast(place, name)) if name in self.forecasts else {}
+
+    def may_end(self, place: int) -> str:
+        """When a job may end, and the probability to meet its deadline, for tables."""
+        if self.problem.jobs[place].name not in self.forecasts:
+            return NOTHING
+        job = self.workload.jobs[place]
+        return self._forecast(place, str(job.job_id)).text(job.submitted_at_s)
 
     def _forecast(self, place: int, name: str) -> ResponseForecast:
         """When a job may end. The model of an order has no overhead, so it is added here."""

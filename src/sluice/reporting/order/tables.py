@@ -28,7 +28,9 @@ JOBS_MAX = 50
 POINTS_MAX = 12
 WIDTH = 80
 _NAME_MAX, _BAR_MIN, _BAR_MAX = 20, 6, 48
-_TAKEN = 26  # columns of a row without name and bars
+_HEADINGS = ("ends", "was", "may end")
+_TAKEN = 12  # columns of a row without name, bars and times
+_GAP = 2  # between columns
 _PARTS = {"waiting": ("·", "dim"), "maps": ("▒", "blue"), "reduces": ("█", "yellow")}
 
 
@@ -41,23 +43,36 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     longest = max(len(result.problem.jobs[job].name) for job in shown)
     # Bars shrink before names do.
     room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
-    bar = max(_BAR_MIN, min(_BAR_MAX, (width - _TAKEN - room) // 2))
+    times = {job: _times(result, job) for job in shown}
+    headings = _HEADINGS if result.forecasts else _HEADINGS[:2]
+    columns = zip(headings, *times.values(), strict=True)
+    taken = _TAKEN + sum(_GAP + max(map(len, column)) for column in columns)
+    bar = max(_BAR_MIN, min(_BAR_MAX, (width - taken - room) // 2))
     span_s = max(result.before.makespan_s, result.makespan_s)
     table = plain_table(_caption(span_s, len(result.order) - len(shown)))
     for name, justify in (("", "right"), ("job", "left"), ("before", "left"), ("after", "left")):
         table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
-    table.add_column("ends", justify="right", no_wrap=True)
-    table.add_column("was", justify="right", no_wrap=True)
+    for name in headings:
+        table.add_column(name, justify="right", no_wrap=True)
     for position, job in enumerate(shown):
+        ends, was, *may_end = times[job]
         table.add_row(
             plain_text(str(position + 1), "dim"),
             plain_text(shortened(result.problem.jobs[job].name, room), "bold"),
             _line(result.before, job, span_s, bar),
             _line(result.outcome, job, span_s, bar),
-            duration_tight(result.outcome.ended_s[job]),
-            plain_text(duration_tight(result.before.ended_s[job]), "dim"),
+            ends,
+            plain_text(was, "dim"),
+            *may_end,
         )
     return table
+
+
+def _times(result: OrderResult, job: int) -> tuple[str, ...]:
+    """When a job ends, when it did before, and when it may end if any job has a forecast."""
+    ends = (result.outcome.ended_s[job], result.before.ended_s[job])
+    may_end = (result.may_end(job),) if result.forecasts else ()
+    return (*map(duration_tight, ends), *may_end)
 
 
 def _caption(span_s: float, hidden: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sluice.estimate.job_forecasts import JobForecast
 from sluice.planning.pools.least_servers import LeastServers
 from sluice.planning.pools.problem import PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
@@ -12,16 +14,24 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.pools.chart import pools_chart
+from sluice.reporting.run.outcomes import ResponseForecast
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_INTERVAL = ("low_s", "high_s", "deadline_probability")
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PoolsResult(NotebookView):
-    """Which VMs each job gets and when, and what that costs."""
+    """Which VMs each job gets and when, and what that costs.
+
+    forecasts: of jobs that were predicted from the past runs of their profile, by job, and by VM
+    type and number of VMs.
+    """
 
     schedule: PoolSchedule
+    forecasts: Mapping[str, Mapping[tuple[str, int], JobForecast]] = field(default_factory=dict)
 
     @property
     def total_cost_server_s(self) -> float:
@@ -74,7 +84,26 @@ class PoolsResult(NotebookView):
             "met": one.met,
             "why": one.why,
             "least_deadline_at_s": one.least_deadline_at_s,
+            **self._interval(one),
         }
+
+    def _interval(self, one: PoolOutcome) -> dict[str, float | None]:
+        found = self.forecast(one)
+        if found is None:
+            return {}
+        return {name: getattr(found, name) for name in _INTERVAL}
+
+    def forecast(self, one: PoolOutcome) -> ResponseForecast | None:
+        """When a job may end, on the VMs that it got; None if it never ran, or gave its times."""
+        cells = self.forecasts.get(one.job.job_id)
+        if cells is None or one.option is None:
+            return None
+        submitted_at_s = one.job.submitted_at_s
+        return ResponseForecast.of(
+            cells[self.type_of(one), one.option.vms],
+            one.response_s,
+            one.job.deadline_at_s - submitted_at_s,
+        )
 
     def type_of(self, one: PoolOutcome) -> str:
         """The name of the VM type that a job ran on; "" if it never ran."""

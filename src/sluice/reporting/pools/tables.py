@@ -49,6 +49,22 @@ def _cells(one: PoolOutcome, result: PoolsResult) -> list[Text]:
     ]
 
 
+def forecasts_table(result: PoolsResult) -> Table | None:
+    """Jobs predicted from past runs: the interval in which each may end; None without any."""
+    found = [(one, result.forecast(one)) for one in result.schedule.outcomes]
+    known = [(one, forecast) for one, forecast in found if forecast is not None]
+    if not known:
+        return None
+    table = plain_table(left_out(max(0, len(known) - ROWS_MAX)))
+    table.add_column("job", no_wrap=True)
+    for name in ("predicted", "may end"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one, forecast in known[:ROWS_MAX]:
+        times = duration(forecast.predicted_s), forecast.text(one.job.submitted_at_s)
+        table.add_row(name_cell(one.job.job_id), *map(plain_text, times))
+    return table
+
+
 def missed_table(result: PoolsResult) -> Table | None:
     """Jobs that never ran: the reason, and the deadline that would have been accepted."""
     lost = [one for one in result.schedule.outcomes if one.option is None]

@@ -14,7 +14,14 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
-from sluice.reporting.formatting import counted, share, shortened, signed
+from sluice.reporting.formatting import (
+    NOTHING,
+    counted,
+    duration_tight,
+    share,
+    shortened,
+    signed,
+)
 from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
 
@@ -55,6 +62,14 @@ class ResponseForecast:
             if deadline_s is None
             else forecast.probability_within(deadline_s - waited_s),
         )
+
+    def text(self, submitted_at_s: float) -> str:
+        """The interval in which it ends, and the probability to meet its deadline, for tables."""
+        if self.low_s is None or self.high_s is None:
+            return NOTHING
+        ends = "–".join(duration_tight(submitted_at_s + at_s) for at_s in (self.low_s, self.high_s))
+        met = self.deadline_probability
+        return ends if met is None else f"{ends}, {share(met)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

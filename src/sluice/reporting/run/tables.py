@@ -69,12 +69,7 @@ def _pool_cell(pool: str) -> NameCell:
 
 def _may_end(job: JobOutcome) -> str:
     """The interval in which it ends, and the probability to meet its deadline."""
-    found = job.forecast
-    if found is None or found.low_s is None or found.high_s is None:
-        return NOTHING
-    ends = [duration_tight(job.submitted_at_s + at_s) for at_s in (found.low_s, found.high_s)]
-    met = found.deadline_probability
-    return "–".join(ends) + ("" if met is None else f", {share(met)}")
+    return NOTHING if job.forecast is None else job.forecast.text(job.submitted_at_s)
 
 
 def _job_cells(job: JobOutcome) -> list[Text]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 QueueFigures = Mapping[str, float | None]
-DECISIVE = "wait_s_p95"  # who wins and who loses
+DECISIVE = ("wait_s_p95", "slowdown_p95")  # who wins and who loses
 
 
 def queue_figures(
@@ -79,11 +79,10 @@ class QueueEffect:
 
     @property
     def verdict(self) -> str:
-        """wins, loses, or "" where the p95 of waits does not clearly differ."""
-        one = self.differences.get(DECISIVE)
-        if one is None or not one.is_clear:
-            return ""
-        return "wins" if one.mean < 0 else "loses"
+        """wins, loses, mixed, or "" where neither measure that decides clearly differs."""
+        clear = [one for name in DECISIVE if (one := self.differences.get(name)) and one.is_clear]
+        found = {"wins" if one.mean < 0 else "loses" for one in clear}
+        return "mixed" if len(found) > 1 else next(iter(found), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -106,12 +105,12 @@ class WhatIf(NotebookView):
 
     @property
     def winners(self) -> list[str]:
-        """Queues that clearly wait less."""
+        """Queues that clearly wait less or are slowed down less, and not more of the other."""
         return [name for name, queue in self.queues.items() if queue.verdict == "wins"]
 
     @property
     def losers(self) -> list[str]:
-        """Queues that clearly wait longer."""
+        """Queues that clearly wait longer or are slowed down more, and not less of the other."""
         return [name for name, queue in self.queues.items() if queue.verdict == "loses"]
 
     def document(self) -> dict[str, object]:

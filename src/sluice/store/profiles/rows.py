@@ -138,7 +138,8 @@ def _phase_row(position: int, phase: PastPhase, *, is_kept: bool) -> Row:
 
 
 def _costs(costs: TaskCosts) -> str:
-    known = asdict(costs)
+    # Unknown values are left out, so that a field of a later release does not change old digests.
+    known = {name: value for name, value in asdict(costs).items() if value is not None}
     return _json(
         {name: (_seconds if name.endswith("_s") else _count)(name, known[name]) for name in known}
     )
