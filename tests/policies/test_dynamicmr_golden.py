@@ -10,9 +10,9 @@ from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
-from sluice.policies.fair import balance_line
 from sluice.policies.fair_shares import fair_shares
 from sluice.policies.progress_rate import percentile
+from sluice.policies.share_order import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 A, B = ("a", "map"), ("b", "map")

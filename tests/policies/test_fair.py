@@ -33,7 +33,8 @@ from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node, Pool
 from sluice.model.ids import NodeId
 from sluice.policies.delay import DelayScheduling
-from sluice.policies.fair import Fair, balance_line
+from sluice.policies.fair import Fair
+from sluice.policies.share_order import balance_line
 from sluice.policies.static_slots import StaticSlots
 
 N1, N2 = NodeId("n1"), NodeId("n2")

@@ -32,14 +32,17 @@ from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
 
 # phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
-_ROW: Final = Struct("<IIIIIIddd")
-# The same bytes, each pair of whole numbers written as one. Machine numbers are packed faster.
-_PAIRS: Final = Struct("QQQddd" if sys.byteorder == "little" else "<QQQddd")
+_ROW_FORMAT: Final = "IIIIIIddd"
+_ROW: Final = Struct("<" + _ROW_FORMAT)
 _ROW_BYTES: Final = 48
+_ROW_FIELDS: Final = 9
+# Rows are packed together: most of the price of packing one alone is that of the call.
+_CHUNK_ROWS: Final = 512
+# The same bytes, but machine numbers are packed faster.
+_NATIVE: Final = "" if sys.byteorder == "little" else "<"
+_CHUNK: Final = Struct(_NATIVE + _ROW_FORMAT * _CHUNK_ROWS)
 # Part of every digest, so that it changes with the columns.
 _DIGEST_VERSION: Final = b"columns 1"
-_CHUNK_ROWS: Final = 4096  # so that a growing record is never copied
-_pack_into: Final = _PAIRS.pack_into
 _unpack_from: Final = _ROW.unpack_from
 _Fields = tuple[int, int, int, int, int, int, float, float, float]
 
@@ -63,7 +66,8 @@ class AttemptLog:
 
     def __init__(self) -> None:
         self._count = 0
-        self._chunks: list[bytearray] = []
+        self._chunks: list[bytes] = []
+        self._unpacked: list[object] = []  # fields of the rows after the last chunk
         # What no trace shows, the reason and whether it was moot, is mostly that of the row before:
         # the rows at which it changes, and the reason and flag from there on.
         self._note_rows = array("I")
@@ -93,9 +97,6 @@ class AttemptLog:
         """Append an attempt that has ended; returns its row."""
         row = self._count
         self._count = row + 1
-        place = row % _CHUNK_ROWS
-        if not place:
-            self._chunks.append(bytearray(_CHUNK_ROWS * _ROW_BYTES))
         phase, node = attempt.phase, attempt.node
         if phase.log_number < 0:
             phase.log_number = len(self._phases)
@@ -105,13 +106,19 @@ class AttemptLog:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
         ended_at_s = attempt.finished_at_s
-        _pack_into(
-            self._chunks[-1], place * _ROW_BYTES,
-            phase.log_number + (attempt.task << 32),
-            attempt.number + (node.log_number << 32),
-            attempt.first_slot + (self._ending_of(attempt) << 32),
-            attempt.started_at_s, ended_at_s, attempt.shuffled_at_s,
-        )  # fmt: skip
+        fields = self._unpacked
+        fields.append(phase.log_number)
+        fields.append(attempt.task)
+        fields.append(attempt.number)
+        fields.append(node.log_number)
+        fields.append(attempt.first_slot)
+        fields.append(self._ending_of(attempt))
+        fields.append(attempt.started_at_s)
+        fields.append(ended_at_s)
+        fields.append(attempt.shuffled_at_s)
+        if len(fields) == _ROW_FIELDS * _CHUNK_ROWS:
+            self._chunks.append(_CHUNK.pack(*fields))
+            fields.clear()
         note = self._reason_number(attempt.reason) << _REASON_SHIFT
         if attempt.is_moot:
             note |= _MOOT
@@ -255,10 +262,18 @@ class AttemptLog:
         return attempt
 
     def _row(self, row: int) -> _Fields:
-        fields: _Fields = _unpack_from(
-            self._chunks[row // _CHUNK_ROWS], row % _CHUNK_ROWS * _ROW_BYTES
-        )
+        chunk, place = divmod(row, _CHUNK_ROWS)
+        if chunk == len(self._chunks):
+            packed, start = self._packed_tail(place, place + 1), 0
+        else:
+            packed, start = self._chunks[chunk], place * _ROW_BYTES
+        fields: _Fields = _unpack_from(packed, start)
         return fields
+
+    def _packed_tail(self, first: int, after: int) -> bytes:
+        """Rows that are in no chunk yet, packed; by their places after the last chunk."""
+        fields = self._unpacked[first * _ROW_FIELDS : after * _ROW_FIELDS]
+        return Struct("<" + _ROW_FORMAT * (after - first)).pack(*fields)
 
     # --- digest -----------------------------------------------------------------------------
 
@@ -276,9 +291,9 @@ class AttemptLog:
             for row in range(self._count):
                 sha256.update(self._spelt_out(row, places))
         else:
-            for index, chunk in enumerate(self._chunks):
-                rows = min(_CHUNK_ROWS, self._count - index * _CHUNK_ROWS)
-                sha256.update(memoryview(chunk)[: rows * _ROW_BYTES])
+            for chunk in self._chunks:
+                sha256.update(chunk)
+            sha256.update(self._packed_tail(0, self._count % _CHUNK_ROWS))
         phases = [(phase.job_id, phase.name) for phase in self._phases]
         endings = [
             (state.value, kind.value, None if near is None else near.name, is_copy, code.name)

@@ -160,13 +160,16 @@ class PhaseEntry:
     __slots__ = (
         "after", "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued",
         "job", "job_id", "kind", "log_ending", "log_number", "log_reason", "log_slot_kind", "lost",
-        "needed_by", "pending", "phase", "retries", "running", "siblings", "tasks",
+        "needed_by", "number", "pending", "phase", "retries", "running", "siblings", "tasks",
     )  # fmt: skip
 
-    def __init__(self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float) -> None:
+    def __init__(
+        self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float, number: int
+    ) -> None:
         self.job = job
         self.job_id = job.job_id
         self.index = index
+        self.number = number  # among all phases of all jobs, in the order of submission
         self.phase: Phase = job.job.phases[index]
         self.after = self.phase.after  # the phases that it reads from, by index
         self.tasks = self.phase.tasks
@@ -345,13 +348,34 @@ class JobEntry:
 class PoolEntry:
     """One pool, as it is now."""
 
-    __slots__ = ("backlogs", "jobs", "pool", "seq")
+    __slots__ = ("_ended", "_released", "backlogs", "jobs", "pool", "seq")
 
     def __init__(self, pool: Pool, seq: int) -> None:
         self.pool = pool
         self.seq = seq
         self.jobs: dict[JobId, JobEntry] = {}  # released, not ended
+        self._released: list[JobEntry] = []  # in their order, with some that have ended
+        self._ended = 0  # of the first ones, which are known to have ended
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
+
+    def add(self, job: JobEntry) -> None:
+        """A job of the pool has been released."""
+        self.jobs[job.job_id] = job
+        self._released.append(job)
+
+    @property
+    def oldest(self) -> JobEntry | None:
+        """The job that was released first among those that have not ended.
+
+        Not the first of `jobs`: after many removals a dictionary searches long for its first entry.
+        """
+        released = self._released
+        while self._ended < len(released):
+            job = released[self._ended]
+            if not job.has_ended:
+                return job
+            self._ended += 1
+        return None
 
     @property
     def pool_id(self) -> PoolId:

@@ -52,35 +52,41 @@ class IndexSet:
     (2000, -1)
     """
 
-    __slots__ = ("_levels", "_size")
+    __slots__ = ("_levels", "_size", "_top")
 
     def __init__(self) -> None:
-        self._levels: list[list[int]] = [[0]]  # from the words of single numbers up to one word
-        self._size = _BITS
+        self._levels: list[list[int]] = []  # from the words of single numbers up, below the top
+        self._top: i64 = 0  # one word over all: of 32 numbers, where there are no levels
+        self._size: i64 = _BITS
 
     def add(self, number: int) -> None:
         """The number is in the set from now on."""
-        while number >= self._size:
+        at: i64 = number
+        while at >= self._size:
             self._grow()
         for level in self._levels:
-            word = number >> _SHIFT
-            before = level[word]
-            level[word] = before | (1 << (number & _LAST))
+            word: i64 = at >> _SHIFT
+            before: i64 = level[word]
+            level[word] = before | (1 << (at & _LAST))
             if before:
                 return  # the levels above know of this word
-            number = word
+            at = word
+        self._top |= 1 << at
 
     def discard(self, number: int) -> None:
         """The number is not in the set from now on."""
-        if number >= self._size:
+        at: i64 = number
+        if at >= self._size:
             return
         for level in self._levels:
-            word = number >> _SHIFT
-            after = level[word] & ~(1 << (number & _LAST))
+            word: i64 = at >> _SHIFT
+            after: i64 = level[word]
+            after &= ~(1 << (at & _LAST))
             level[word] = after
             if after:
                 return
-            number = word
+            at = word
+        self._top &= ~(1 << at)
 
     def set_member(self, number: int, *, is_member: bool) -> None:
         """Whether the number is in the set from now on."""
@@ -94,35 +100,43 @@ class IndexSet:
 
         Climbs until a word has a bit at or after the place, then goes down to its lowest member.
         """
-        levels = self._levels
         at: i64 = number
+        if not self._top or at >= self._size:
+            return -1
+        levels = self._levels
         height: i64 = 0
         count: i64 = len(levels)
+        bits: i64 = 0
         while height < count:
             level = levels[height]
             word: i64 = at >> _SHIFT
-            if word >= len(level):
-                return -1
-            bits: i64 = level[word]
-            bits >>= at & _LAST
-            if bits:
-                at += _lowest(bits)
-                while height:
-                    height -= 1
-                    at = (at << _SHIFT) + _lowest(levels[height][at])
-                return at
+            if word < len(level):
+                bits = level[word]
+                bits >>= at & _LAST
+                if bits:
+                    break
             at = word + 1
             height += 1
-        return -1
+        if height == count:
+            if at >= _BITS:
+                return -1
+            bits = self._top >> at
+            if not bits:
+                return -1
+        at += _lowest(bits)
+        while height:
+            height -= 1
+            at = (at << _SHIFT) + _lowest(levels[height][at])
+        return at
 
     def _grow(self) -> None:
-        """Make room for 32 times as many numbers: one more level on top."""
-        top = self._levels[-1][0]
-        size = 1
-        for level in reversed(self._levels):
-            size <<= _SHIFT
-            level.extend([0] * (size - len(level)))
-        self._levels.append([1 if top else 0])
+        """Make room for 32 times as many numbers: the top is one more level, under a new top."""
+        words = [0] * _BITS
+        words[0] = self._top
+        for level in self._levels:
+            level.extend([0] * (len(level) * _LAST))
+        self._levels.append(words)
+        self._top = 1 if self._top else 0
         self._size <<= _SHIFT
 
 

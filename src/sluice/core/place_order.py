@@ -9,9 +9,40 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast, final
 
 from mypy_extensions import i64, mypyc_attr
+
+_PREFIX_BYTES: Final = 8
+_PREFIX_SHIFT: Final = 1 << 63  # so that the first bytes of a name fit a signed number
+
+
+@final
+class _Place:
+    """The place of a thing, and where it is in a heap.
+
+    A class without subclasses: compiled code need not look for the type of each that it compares.
+    """
+
+    __slots__ = (
+        "heap_index", "name", "name_start", "number", "share", "since_s", "thing", "tier",
+    )  # fmt: skip
+
+    def __init__(self, since_s: float, name: str, number: int) -> None:
+        self.tier: i64 = 0
+        self.share: float = 0.0
+        self.since_s = since_s
+        self.name = name
+        self.name_start: i64 = _start_of(name)
+        self.number: i64 = number
+        self.heap_index: i64 = -1  # below 0: in no order
+        self.thing: Ranked | None = None  # while it is in an order
+
+
+def _start_of(name: str) -> int:
+    """The start of a name as a number. Where two differ, the names have the same order."""
+    start = name[:_PREFIX_BYTES].encode("utf-8", "surrogatepass")[:_PREFIX_BYTES]
+    return int.from_bytes(start.ljust(_PREFIX_BYTES, b"\0")) - _PREFIX_SHIFT
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -22,25 +53,22 @@ class Ranked:
     """
 
     def __init__(self, since_s: float, name: str, number: int) -> None:
-        self.tier: i64 = 0
-        self.share: float = 0.0
-        self.since_s: float = since_s
-        self.tie_name: str = name
-        self.tie_number: i64 = number
-        self.heap_index: i64 = -1  # below 0: in no order
+        self.place_in_order = _Place(since_s, name, number)
 
 
-def is_before(one: Ranked, other: Ranked) -> bool:
-    """Whether one thing's place is before the other's."""
+def _is_before(one: _Place, other: _Place) -> bool:
+    """Whether one place is before the other."""
     if one.tier != other.tier:
         return one.tier < other.tier
     if one.share != other.share:
         return one.share < other.share
     if one.since_s != other.since_s:
         return one.since_s < other.since_s
-    if one.tie_name != other.tie_name:
-        return one.tie_name < other.tie_name
-    return one.tie_number < other.tie_number
+    if one.name_start != other.name_start:
+        return one.name_start < other.name_start
+    if one.name != other.name:
+        return one.name < other.name
+    return one.number < other.number
 
 
 R = TypeVar("R", bound=Ranked)
@@ -53,62 +81,72 @@ class Order(Generic[R]):
     >>> ann, bob = Ranked(0.0, "ann", 0), Ranked(0.0, "bob", 0)
     >>> order.put(bob, 0, 1.5)
     >>> order.put(ann, 0, 1.5)
-    >>> [one.tie_name for one in order.in_order()]
-    ['ann', 'bob']
+    >>> [one is ann for one in order.in_order()]
+    [True, False]
     >>> order.put(ann, 0, 2.0)
-    >>> order.first().tie_name, order.second().tie_name
-    ('bob', 'ann')
+    >>> order.first() is bob, order.second() is ann
+    (True, True)
     """
 
     __slots__ = ("_heap",)
 
     def __init__(self) -> None:
-        self._heap: list[R] = []
+        self._heap: list[_Place] = []
 
     def __len__(self) -> int:
         return len(self._heap)
 
     def first(self) -> R | None:
         """The thing with the lowest place."""
-        return self._heap[0] if self._heap else None
+        heap = self._heap
+        return cast("R", heap[0].thing) if heap else None
 
     def second(self) -> R | None:
         """The thing after the first."""
         heap = self._heap
         if len(heap) < 3:  # noqa: PLR2004  # the first and its two children
-            return heap[1] if len(heap) > 1 else None
-        return heap[1] if is_before(heap[1], heap[2]) else heap[2]
+            return cast("R", heap[1].thing) if len(heap) > 1 else None
+        return cast("R", heap[1 if _is_before(heap[1], heap[2]) else 2].thing)
 
     def put(self, thing: R, tier: int, share: float) -> None:
         """Give a thing its place, whether it is in the order or not."""
-        was_at = thing.heap_index
-        if was_at >= 0 and thing.tier == tier and thing.share == share:
+        place = thing.place_in_order
+        was_at = place.heap_index
+        new_tier: i64 = tier
+        if was_at >= 0 and place.tier == new_tier and place.share == share:
             return
-        thing.tier = tier
-        thing.share = share
+        place.tier = new_tier
+        place.share = share
         if was_at < 0:
-            self._heap.append(thing)
-            self._rise(thing, len(self._heap) - 1)
+            place.thing = thing
+            self._heap.append(place)
+            self._rise(place, len(self._heap) - 1)
         else:
-            self.replace(thing)
+            self._replace(place)
 
-    def replace(self, thing: R) -> None:
-        """Bring a thing to its place, if its tie-breaks have changed."""
-        was_at = thing.heap_index
-        if was_at < 0:
-            return
-        self._rise(thing, was_at)
-        if thing.heap_index == was_at:
-            self._sink(thing, was_at)
+    def move(self, thing: R, since_s: float) -> None:
+        """Change the instant that breaks ties of a thing, whether it is in the order or not."""
+        thing.place_in_order.since_s = since_s
+        if thing.place_in_order.heap_index >= 0:
+            self._replace(thing.place_in_order)
+
+    def _replace(self, place: _Place) -> None:
+        """Bring a place that has changed to where it belongs."""
+        was_at = place.heap_index
+        self._rise(place, was_at)
+        if place.heap_index == was_at:
+            self._sink(place, was_at)
 
     def remove(self, thing: R) -> None:
         """The thing is out of the order, if it was in it."""
-        was_at = thing.heap_index
+        place = thing.place_in_order
+        was_at = place.heap_index
         if was_at < 0:
             return
-        thing.heap_index = -1
+        place.heap_index = -1
+        place.thing = None
         last = self._heap.pop()
-        if last is not thing:
+        if last is not place:
             self._rise(last, was_at)
             if last.heap_index == was_at:
                 self._sink(last, was_at)
@@ -119,7 +157,7 @@ class Order(Generic[R]):
         frontier = [_Step(heap[0], 0)] if heap else []
         while frontier:
             step = frontier[0]
-            yield heap[step.index]
+            yield cast("R", heap[step.index].thing)
             left = 2 * step.index + 1
             if left >= len(heap):
                 heapq.heappop(frontier)
@@ -128,22 +166,22 @@ class Order(Generic[R]):
             if left + 1 < len(heap):
                 heapq.heappush(frontier, _Step(heap[left + 1], left + 1))
 
-    def _rise(self, thing: R, at: i64) -> None:
-        """Put a thing into the hole at an index, or where it belongs above."""
+    def _rise(self, place: _Place, at: i64) -> None:
+        """Put a place into the hole at an index, or where it belongs above."""
         heap = self._heap
         while at > 0:
             parent: i64 = (at - 1) >> 1
             above = heap[parent]
-            if not is_before(thing, above):
+            if not _is_before(place, above):
                 break
             heap[at] = above
             above.heap_index = at
             at = parent
-        heap[at] = thing
-        thing.heap_index = at
+        heap[at] = place
+        place.heap_index = at
 
-    def _sink(self, thing: R, at: i64) -> None:
-        """Put a thing into the hole at an index, or where it belongs below."""
+    def _sink(self, place: _Place, at: i64) -> None:
+        """Put a place into the hole at an index, or where it belongs below."""
         heap = self._heap
         count: i64 = len(heap)
         child: i64 = 2 * at + 1
@@ -151,27 +189,27 @@ class Order(Generic[R]):
             lesser = heap[child]
             if child + 1 < count:
                 other = heap[child + 1]
-                if is_before(other, lesser):
+                if _is_before(other, lesser):
                     lesser = other
                     child += 1
-            if not is_before(lesser, thing):
+            if not _is_before(lesser, place):
                 break
             heap[at] = lesser
             lesser.heap_index = at
             at = child
             child = 2 * at + 1
-        heap[at] = thing
-        thing.heap_index = at
+        heap[at] = place
+        place.heap_index = at
 
 
 class _Step:
     """A node of the heap on the frontier of a walk."""
 
-    __slots__ = ("index", "thing")
+    __slots__ = ("index", "place")
 
-    def __init__(self, thing: Ranked, index: int) -> None:
-        self.thing = thing
+    def __init__(self, place: _Place, index: int) -> None:
+        self.place = place
         self.index = index
 
     def __lt__(self, other: _Step) -> bool:
-        return is_before(self.thing, other.thing)
+        return _is_before(self.place, other.place)

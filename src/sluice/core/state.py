@@ -32,6 +32,7 @@ from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
     JOB_TRANSITIONS,
     AttemptInput,
+    AttemptState,
     JobInput,
     JobState,
 )
@@ -42,9 +43,17 @@ from sluice.model.resources import Resources
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
+_LAUNCHED: Final = AttemptState.LAUNCHED
+_DONE: Final = AttemptState.DONE
+_ADMITTED: Final = JobInput.ADMITTED
+_RELEASED: Final = JobInput.RELEASED
+_TASK_STARTED: Final = JobInput.TASK_STARTED
+_KINDS: Final = tuple(SlotKind)
 _STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 
@@ -74,6 +83,7 @@ class ClusterState:
         self.closed = AttemptLog()  # every attempt that ended, in the order of its end
         self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
+        self.map_slots = self.reduce_slots = 0  # as in `slots`, for who asks at each decision
         self.startable = 0  # waiting tasks that could start if they were given room
         self.told_apart = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()  # all indexes, in the order of registration
@@ -83,7 +93,7 @@ class ClusterState:
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
-        self._releases = 0
+        self._releases = self._phases = 0  # of all jobs so far
         self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
@@ -127,16 +137,18 @@ class ClusterState:
         else:
             self.node_at[index] = entry
         self.rack_of[node.node_id] = node.rack
-        for kind in SlotKind:
+        for kind in _KINDS:
             self.slots[kind] += node.slots(kind)
+        self.map_slots, self.reduce_slots = self.slots[_MAP], self.slots[_REDUCE]
         return entry
 
     def remove_node(self, entry: NodeEntry) -> None:
         self.node_changes += 1
         entry.is_up = False
         entry.enter_room()
-        for kind in SlotKind:
+        for kind in _KINDS:
             self.slots[kind] -= entry.node.slots(kind)
+        self.map_slots, self.reduce_slots = self.slots[_MAP], self.slots[_REDUCE]
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
         entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
@@ -147,7 +159,9 @@ class ClusterState:
                 if places is None
                 else LocatedTasks(phase.tasks, places, self.surroundings)
             )
-            entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart))
+            number = self._phases + index
+            entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart, number))
+        self._phases += len(entry.phases)
         for phase_entry in entry.phases:
             phase_entry.siblings = tuple(p for p in entry.phases if p.kind is phase_entry.kind)
             for earlier in phase_entry.phase.after:
@@ -161,7 +175,7 @@ class ClusterState:
 
     def admit(self, entry: JobEntry, containers: int = 0) -> None:
         """Admit the job. containers: reserved for it until it ends."""
-        self.move_job(entry, JobInput.ADMITTED)
+        self.move_job(entry, _ADMITTED)
         entry.reason, entry.verdict = "", None
         del self.deferred[entry.job_id]
         self.waiting[entry.job_id] = entry
@@ -183,11 +197,11 @@ class ClusterState:
 
     def release(self, entry: JobEntry) -> None:
         """The job enters the queue of the cluster, behind all jobs released before."""
-        self.move_job(entry, JobInput.RELEASED)
+        self.move_job(entry, _RELEASED)
         del self.waiting[entry.job_id]
         self._in_line = None
         self.active[entry.job_id] = entry
-        entry.pool.jobs[entry.job_id] = entry
+        entry.pool.add(entry)
         entry.released_at_s = self.now_s
         entry.release_seq = self._releases
         self._releases += 1
@@ -267,7 +281,7 @@ class ClusterState:
                 phase.is_queued = False
         job = phase.job
         if job.state is not _RUNNING:
-            self.move_job(job, JobInput.TASK_STARTED)
+            self.move_job(job, _TASK_STARTED)
             job.started_at_s = self.now_s
         self._notify(phase)
         for watcher in self._attempt_observers:
@@ -281,7 +295,8 @@ class ClusterState:
 
     def finish(self, attempt: Attempt, finished_at_s: float) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
-        attempt.state = _FINISHED[attempt.state]
+        # As the table says, mostly without a hash.
+        attempt.state = _DONE if attempt.state is _LAUNCHED else _FINISHED[attempt.state]
         phase, tasks = attempt.phase, attempt.tasks
         if not attempt.is_moot:
             phase.done += tasks
@@ -295,7 +310,8 @@ class ClusterState:
                 for later in phase.needed_by:
                     self.refresh(later)
         job = phase.job
-        job.ended_at_s = max(job.ended_at_s, finished_at_s)
+        if finished_at_s > job.ended_at_s:  # noqa: PLR1730  # max() takes longer
+            job.ended_at_s = finished_at_s
         if phase.done == phase.tasks:
             job.phases_left -= 1
 
@@ -378,20 +394,6 @@ class ClusterState:
             self.ignored["attempt stale"] += 1
         else:
             self.ignored["attempt late or unknown"] += 1
-
-    def output_of(self, job: JobEntry, index: int, task: int) -> int | None:
-        """The row of the attempt whose output is that of a done task; None if there is none."""
-        if not 0 <= index < len(job.phases):
-            return None  # a report may blame a phase that does not exist
-        wanted, log = job.phases[index], self.closed
-        for node in self.nodes.values():
-            for row in node.done:
-                if log.phase_of(row) is not wanted:
-                    continue
-                attempt = log.attempt(row)
-                if not attempt.is_undone and 0 <= task - attempt.key.task < attempt.tasks:
-                    return row
-        return None
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:
         attempt.reserved = wanted

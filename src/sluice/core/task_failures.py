@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.overruns import overran
 from sluice.core.rules import Rules
@@ -70,7 +70,7 @@ def make_again(
     culprits: list[tuple[PhaseEntry, int]] = []
     read_older = False
     for index, task in blames:
-        output = state.output_of(job, index, task)
+        output = output_of(state, job, index, task)
         if output is None:
             continue
         if state.closed.attempt(output).finished_at_s > blamer.started_at_s:
@@ -81,3 +81,18 @@ def make_again(
         )
         culprits.append((job.phases[index], task))
     return culprits, read_older
+
+
+def output_of(state: ClusterState, job: JobEntry, index: int, task: int) -> int | None:
+    """The row of the attempt whose output is that of a done task; None if there is none."""
+    if not 0 <= index < len(job.phases):
+        return None  # a report may blame a phase that does not exist
+    wanted, log = job.phases[index], state.closed
+    for node in state.nodes.values():
+        for row in node.done:
+            if log.phase_of(row) is not wanted:
+                continue
+            attempt = log.attempt(row)
+            if not attempt.is_undone and 0 <= task - attempt.key.task < attempt.tasks:
+                return row
+    return None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import (
@@ -15,21 +18,25 @@ from sluice.core.protocols import (
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
 
+_ADMIT: Final = Admit()
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AdmitAll(AdmissionPolicy):
     """Takes every job."""
 
-    name = "all"
+    name: ClassVar[str] = "all"
 
     def decide(self, job: Job, state: ClusterState) -> Admit:
-        return Admit()
+        return _ADMIT
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ReleaseOnArrival(ReleasePolicy):
     """Sends each job to the cluster as it arrives, in the order of arrival."""
 
-    name = "input"
-    is_on_arrival = True
+    name: ClassVar[str] = "input"
+    is_on_arrival: ClassVar[bool] = True
 
     def release(
         self,
@@ -40,7 +47,8 @@ class ReleaseOnArrival(ReleasePolicy):
         return ReleaseOrder(order=waiting)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KeepPools(PoolPolicy):
     """Leaves the set of machines alone."""
 
-    name = "keep"
+    name: ClassVar[str] = "keep"

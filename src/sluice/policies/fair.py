@@ -22,7 +22,7 @@ from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.settings import DelaySettings, FairSettings
-from sluice.policies.share_order import PoolShare, ShareOrder, job_place
+from sluice.policies.share_order import PoolShare, ShareOrder, balance_line, job_place
 from sluice.policies.speculation import with_copies, with_kills
 
 _MAP: Final = SlotKind.MAP
@@ -32,19 +32,6 @@ _BESIDE: Final = Locality.NODE
 _new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
 _LOWEST: Final = Reason(ReasonCode.LOWEST_SHARE)
-
-
-def balance_line(load: float, slots: int) -> int:
-    """Tasks that a node with `slots` slots takes at a load: its share of the demand, rounded up.
-
-    >>> balance_line(16 / 90, 10)
-    2
-    """
-    if load >= 1:
-        return slots
-    wanted = load * slots - 1e-9
-    whole = int(wanted)
-    return whole if wanted <= whole else whole + 1  # math.ceil is a call, at every decision
 
 
 def delay_of(settings: DelaySettings) -> DelayScheduling | None:
@@ -161,13 +148,7 @@ class Fair(JobOrder):
     def _room(self, node: NodeEntry, kind: SlotKind) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""
         free = node.free[kind]
-        if not free or not self.order.has_waiting(kind):
-            return 0
-        load = self.order.load(kind)
-        if load >= 1:
-            return free
-        slots = node.slots(kind)
-        return balance_line(load, slots) - slots + free
+        return self.order.room(kind, node.slots(kind), free) if free else 0
 
     def pick(
         self,

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
+from sluice.core.number_table import NumberTable
 from sluice.core.place_order import Order, Ranked
 from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
@@ -23,6 +24,19 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 Key = tuple[Any, ...]
+
+
+def balance_line(load: float, slots: int) -> int:
+    """Tasks that a node with `slots` slots takes at a load: its share of the demand, rounded up.
+
+    >>> balance_line(16 / 90, 10)
+    2
+    """
+    if load >= 1:
+        return slots
+    wanted = load * slots - 1e-9
+    whole = int(wanted)
+    return whole if wanted <= whole else whole + 1  # math.ceil is a call, at every decision
 
 
 class PhasePlace(Ranked):
@@ -89,10 +103,9 @@ class PoolShare(Ranked):
 
         Returns whether it has changed; its place in an order is then to be brought up to date.
         """
-        first = next(iter(self.pool.jobs.values()), None)
-        if first is not None and first.job.submitted_at_s != self.since_s:
+        first = self.pool.oldest
+        if first is not None and first.job.submitted_at_s != self.seniority[0]:
             self.seniority = (first.job.submitted_at_s, str(self.pool.pool_id))
-            self.since_s = first.job.submitted_at_s
             return True
         return False
 
@@ -199,10 +212,11 @@ class ShareOrder:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._shares: dict[tuple[PoolEntry, SlotKind], PoolShare] = {}
+        self._shares_of: dict[PoolEntry, list[PoolShare]] = {}
         self._maps = _KindShares()
         self._reduces = _KindShares()
         self._containers = _KindShares()
-        self._places: dict[PhaseEntry, PhasePlace] = {}
+        self._places: NumberTable[PhasePlace] = NumberTable()
         self._touched = state.touched_phases(self.settle)
 
     def _of(self, kind: SlotKind) -> _KindShares:
@@ -228,11 +242,12 @@ class ShareOrder:
         # Also while killed attempts of the job still run, so that this count may not change.
         if not phase.is_open and phase.job.has_ended:
             self._refresh_seniority(phase.job.pool)
-        place = self._places.get(phase)
+        place = self._places.get(phase.number)
         if place is None:
-            place = self._places[phase] = PhasePlace(phase, self.share(phase.job.pool, phase.kind))
+            place = PhasePlace(phase, self.share(phase.job.pool, phase.kind))
+            self._places.put(phase.number, place)
             if place.pool_share.refresh_seniority():
-                self._kept(phase.kind).pools.replace(place.pool_share)
+                self._move(place.pool_share)
         elif place.demand == demand and place.running == running:
             return
         share, kept = place.pool_share, self._kept(phase.kind)
@@ -249,7 +264,7 @@ class ShareOrder:
             if len(phase.siblings) > 1:
                 self._place_siblings(phase, jobs)
         if not demand:
-            del self._places[phase]
+            self._places.discard(phase.number)
 
     def _place_pool(self, share: PoolShare, pools: Order[PoolShare]) -> None:
         running = share.running
@@ -263,22 +278,26 @@ class ShareOrder:
     def _place_siblings(self, phase: PhaseEntry, jobs: Order[PhasePlace]) -> None:
         """A job's place counts all its running tasks of a kind, so its other phases move too."""
         for sibling in phase.siblings:
-            place = None if sibling is phase else self._places.get(sibling)
+            place = None if sibling is phase else self._places.get(sibling.number)
             if place is not None:
                 _place_phase(place, jobs)
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
-        for kind in SlotKind:
-            share = self._shares.get((pool, kind))
-            if share is not None and share.refresh_seniority():
-                self._kept(kind).pools.replace(share)
+        for share in self._shares_of.get(pool, ()):
+            if share.refresh_seniority():
+                self._move(share)
+
+    def _move(self, share: PoolShare) -> None:
+        """Bring a pool whose seniority has changed to its place."""
+        self._kept(share.kind).pools.move(share, share.seniority[0])
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
         share = self._shares.get((pool, kind))
         if share is None:
             share = self._shares[pool, kind] = PoolShare(pool, kind)
+            self._shares_of.setdefault(pool, []).append(share)
         return share
 
     def has_waiting(self, kind: SlotKind) -> bool:
@@ -304,6 +323,21 @@ class ShareOrder:
     def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
         """All pools that can start something, in their order at the call."""
         return self._of(kind).pools.in_order()
+
+    def room(self, kind: SlotKind, slots: int, free: int) -> int:
+        """Tasks of a kind that a node with so many slots, some free, takes up to its share."""
+        kept = self._of(kind)
+        demand = kept.demand
+        if demand <= kept.running:
+            return 0
+        state = self._state
+        if kind is _MAP:
+            all_slots = state.map_slots
+        else:
+            all_slots = state.reduce_slots if kind is _REDUCE else state.slots[kind]
+        if demand >= all_slots:
+            return free
+        return balance_line(demand / all_slots, slots) - slots + free
 
     def load(self, kind: SlotKind, more: int = 0) -> float:
         """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""

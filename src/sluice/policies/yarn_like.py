@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.number_table import NumberTable
 from sluice.core.offers import Offer
 from sluice.core.place_order import Order, Ranked
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
@@ -53,7 +54,7 @@ class YarnLike(TaskPolicy):
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Order[_JobPlace] = Order()
-        self._places: dict[JobEntry, _JobPlace] = {}
+        self._places: NumberTable[_JobPlace] = NumberTable()  # by the order of submission
         self._touched = state.touched_phases(self._settle)
         self._fills_own_slots = type(self).assign is YarnLike.assign
 
@@ -63,14 +64,15 @@ class YarnLike(TaskPolicy):
             self._place(phase.job)
 
     def _place(self, job: JobEntry) -> None:
-        place = self._places.get(job)
+        place = self._places.get(job.seq)
         if not _has_queued(job):
             if place is not None:
                 self._jobs.remove(place)
-                del self._places[job]
+                self._places.discard(job.seq)
             return
         if place is None:
-            place = self._places[job] = _JobPlace(job)
+            place = _JobPlace(job)
+            self._places.put(job.seq, place)
         running = job.running
         if running < job.promised:
             self._jobs.put(place, 0, running / job.promised)

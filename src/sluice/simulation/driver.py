@@ -74,6 +74,7 @@ class Simulation:
         self._scheduler = scheduler
         self._state = scheduler.state
         self._settings = settings
+        self._tells_tasks_apart = settings.tells_tasks_apart
         self._agenda = Agenda()
         self._efforts = Efforts(settings, seed, recorded)
         self._placement = BlockPlacement(cluster, settings, seed)
@@ -128,27 +129,36 @@ class Simulation:
         end_s = math.inf if until_s is None else until_s
         instants = 0
         with paused_collector():
-            while len(agenda) and agenda.next_at_s <= end_s:
+            while len(agenda):
                 now_s = agenda.next_at_s
-                while agenda.next_at_s == now_s:
-                    item = agenda.pop()
-                    # Nearly everything that happens is the end of a task.
-                    if type(item) is Attempt:
-                        self._end_attempt(item, now_s)
-                    else:
-                        self._happen(item, now_s)
-                if self._has_gate:
-                    self._resume_all(now_s)
-                decisions = self._complete(now_s)
-                if decisions:
-                    self._carry_out(decisions, now_s)
-                if by_heartbeat and self._asks_for_work:
-                    self._heartbeats.arm_all(self._state, now_s)
+                if now_s > end_s:
+                    break
+                self._run_instant(now_s)
                 if (by_heartbeat or self._wakes) and self._is_stuck(now_s):
                     break
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
                     self._observer(now_s, len(self._state.closed))
+
+    def _run_instant(self, now_s: float) -> None:
+        """All that happens at the next instant, and what the scheduler then decides."""
+        agenda = self._agenda
+        while True:
+            item = agenda.pop()
+            # Nearly everything that happens is the end of a task.
+            if type(item) is Attempt:
+                self._end_attempt(item, now_s)
+            else:
+                self._happen(item, now_s)
+            if agenda.next_at_s != now_s:
+                break
+        if self._has_gate:
+            self._resume_all(now_s)
+        decisions = self._complete(now_s)
+        if decisions:
+            self._carry_out(decisions, now_s)
+        if self._by_heartbeat and self._asks_for_work:
+            self._heartbeats.arm_all(self._state, now_s)
 
     def _may_begin_work(self, key: AttemptKey, now_s: float) -> bool:
         """Whether an attempt that has fetched its input begins its own work."""
@@ -254,9 +264,7 @@ class Simulation:
         self._to_come -= 1
         self._efforts.add(job)
         locations = self._placement.of(job)
-        alike = (
-            not locations and not self._settings.tells_tasks_apart and self._efforts.are_alike(job)
-        )
+        alike = not locations and not self._tells_tasks_apart and self._efforts.are_alike(job)
         self._handle(JobSubmitted(now_s, job, locations, alike, not self._to_come))
 
     def _beat(self, beat: NodeHeartbeat, now_s: float) -> None:

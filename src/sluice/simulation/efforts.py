@@ -42,8 +42,9 @@ _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attemp
 class PhaseEffort:
     """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed.
 
-    each_s: instead of work_s.  fetches: its work starts after fetching, once the earlier phases are
-    done.  stream: of the random numbers for its attempts; 0 where there are no mishaps.
+    each_s: instead of work_s, which is then not read.  fetches: its work starts after fetching,
+    once the earlier phases are done.  stream: of the random numbers for its attempts; 0 where there
+    are no mishaps.
     """
 
     # No dataclass: compiled, its fields are read as fast as local names.
@@ -84,6 +85,7 @@ class Efforts:
             Locality.ANY: settings.remote_factor,
         }
         self._slow_nodes: dict[NodeId, float] = {}
+        self._is_fixed = not settings.jitter and settings.spread == "fixed"
         self.has_mishaps = bool(
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
         )
@@ -150,10 +152,12 @@ class Efforts:
             )
         tasks = phase.tasks
         fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(tasks)
-        mean_s = phase.lengths.avg_s(tasks)
         each_s: Sequence[float] | None = None
+        mean_s = math.nan  # without need: it takes as long as to copy them
         if isinstance(phase.lengths, ListedLengths):
             each_s = phase.lengths.durations_s
+        else:
+            mean_s = phase.lengths.avg_s(tasks)
         spread = self._spread(job, phase)
         if spread is not None:
             base = each_s or [mean_s] * tasks
@@ -170,9 +174,9 @@ class Efforts:
 
     def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
         """A generator of factors with mean 1; None where lengths are fixed."""
-        settings = self._settings
-        if not settings.jitter and settings.spread == "fixed":
+        if self._is_fixed:
             return None  # to seed a generator takes longer than all else about a small job
+        settings = self._settings
         draw = random.Random(f"{self._seed}/lengths/{job.job_id}/{phase.name}")
         if settings.jitter:
             low, width = 1 - settings.jitter, 2 * settings.jitter

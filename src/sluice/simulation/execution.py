@@ -11,6 +11,7 @@ from typing import Protocol
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed
+from sluice.core.number_table import NumberTable
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
@@ -72,13 +73,17 @@ class OwnSpeed:
         self._efforts = efforts
         self._timeout_s = settings.task_timeout_s
         self._state = state
+        self._efforts_of: NumberTable[PhaseEffort] = NumberTable()
         self.abandoned: set[AttemptKey] = set()
         # Attempts that have started but wait for earlier phases: (attempt, end of fetching).
         self._parked: dict[PhaseEntry, list[tuple[Attempt, float]]] = {}
 
     def begin(self, attempt: Attempt, now_s: float) -> None:
         phase = attempt.phase
-        effort = self._efforts.phases[phase.job_id][phase.index]
+        effort = self._efforts_of.get(phase.number)
+        if effort is None:
+            effort = self._efforts.phases[phase.job_id][phase.index]
+            self._efforts_of.put(phase.number, effort)
         if effort.fetches:
             fetched_at_s = now_s + effort.fetch_s
             if _must_wait(phase):

@@ -10,6 +10,7 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
+from sluice.core.number_table import NumberTable
 from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -123,7 +124,7 @@ class Demand:
         self._has_caps = has_caps
         self._maps, self._reduces, self._containers = _KindDemand(), _KindDemand(), _KindDemand()
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
-        self._known: dict[PhaseEntry, _PhaseDemand] = {}
+        self._known: NumberTable[_PhaseDemand] = NumberTable()
         self._touched = state.touched_phases(self._settle)  # counted at the next question
 
     def _of(self, kind: SlotKind) -> _KindDemand:
@@ -150,9 +151,10 @@ class Demand:
     def _count(self, phase: PhaseEntry) -> None:
         """Count the phase as it is now in place of what it was."""
         waiting, running = phase.pending.count if phase.is_open else 0, phase.running
-        known = self._known.get(phase)
+        known = self._known.get(phase.number)
         if known is None:
-            known = self._known[phase] = _PhaseDemand(self._pool(phase.job.pool, phase.kind))
+            known = _PhaseDemand(self._pool(phase.job.pool, phase.kind))
+            self._known.put(phase.number, known)
         of_pool, of_kind = known.of_pool, self._of(phase.kind)
         more_running = running - known.running
         before = of_pool.startable
@@ -163,7 +165,7 @@ class Demand:
         of_kind.tasks += more + more_running
         known.waiting, known.running = waiting, running
         if not (waiting or running):
-            del self._known[phase]
+            self._known.discard(phase.number)
 
     def _pool(self, pool: PoolEntry, kind: SlotKind) -> _PoolDemand:
         of_pool = self._pools.get((pool, kind))

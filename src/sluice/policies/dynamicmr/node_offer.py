@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sluice.core.entries import NodeEntry, SlotUnits
+from sluice.core.entries import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.loans import Loans
-from sluice.policies.fair import balance_line
+from sluice.policies.share_order import balance_line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -32,6 +32,10 @@ class NodeOffer:
         self.map_load = map_load
         self.reduce_load = reduce_load
 
+    def width(self, kind: SlotKind) -> int:
+        """Units that a task of a kind takes."""
+        return 1 if self.units is WHOLE_SLOTS else self.units[kind]
+
     @property
     def is_below_line(self) -> bool:
         """Whether the node as a whole may take any more."""
@@ -47,17 +51,17 @@ class NodeOffer:
 
     def fits_own(self, kind: SlotKind) -> bool:
         """Whether one more task of a kind may start in a slot of that kind."""
-        return self.room(kind) >= self.units[kind]
+        return self.room(kind) >= self.width(kind)
 
     def fits_borrowed(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
         """Whether one more task of a kind may borrow a slot of another."""
-        return self.room(slot_kind) >= self.units[kind] and self.loans.lent_in(
+        return self.room(slot_kind) >= self.width(kind) and self.loans.lent_in(
             slot_kind
         ) < self.lendable(slot_kind)
 
     def has_idle(self, slot_kind: SlotKind, kind: SlotKind) -> bool:
         """Whether slots of a kind have idle room for a task, the line aside."""
-        return self.node.free[slot_kind] >= self.units[kind]
+        return self.node.free[slot_kind] >= self.width(kind)
 
     @property
     def has_allowable_map_slot(self) -> bool:

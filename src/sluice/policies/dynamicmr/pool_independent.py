@@ -22,7 +22,7 @@ from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.loans import Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Demands, Targets, targets
-from sluice.policies.fair import balance_line
+from sluice.policies.share_order import balance_line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -36,8 +36,8 @@ class _Turn(NodeOffer):
         self._wanted = wanted
         of_maps = balance_line(wanted.map_load_lent, node.slots(_MAP))
         of_reduces = balance_line(wanted.reduce_load_lent, node.slots(_REDUCE))
-        self._map_line = of_maps * units[_MAP]  # c_m and c_r
-        self._reduce_line = of_reduces * units[_REDUCE]
+        self._map_line = of_maps * self.width(_MAP)  # c_m and c_r
+        self._reduce_line = of_reduces * self.width(_REDUCE)
 
     def room(self, slot_kind: SlotKind) -> int:
         line = self._map_line if slot_kind is _MAP else self._reduce_line
@@ -46,7 +46,7 @@ class _Turn(NodeOffer):
     def fits_borrowed(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
         if self.loans.lent_in(slot_kind) >= self.lendable(slot_kind):
             return False
-        width, node = self.units[kind], self.node
+        width, node = self.width(kind), self.node
         # A line below the width of one borrower must not keep all of them out for ever.
         return self.room(slot_kind) >= width or (
             node.used(slot_kind) == 0 and node.free[slot_kind] >= width
@@ -61,14 +61,14 @@ class PoolIndependent(SlotLender):
     """Lending between kinds of slot, whosever tasks they are."""
 
     def turn(self, node: NodeEntry) -> NodeOffer:
-        slots, loans = self.state.slots, self.loans
+        state, loans = self.state, self.loans
         demands = Demands(
             self.demand.tasks(_MAP) + self.line.copies_wanted(_MAP),
             self.demand.tasks(_REDUCE) + self.line.copies_wanted(_REDUCE),
             loans.maps_in_reduce_slots,
             loans.reduces_in_map_slots,
         )
-        wanted = targets(demands, slots[_MAP], slots[_REDUCE], self.fractions, self.k)
+        wanted = targets(demands, state.map_slots, state.reduce_slots, self.fractions, self.k)
         return _Turn(node, self.units, loans, wanted)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
