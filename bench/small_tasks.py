@@ -6,7 +6,7 @@ task of all processes of the run, without the start-up that a run of one file ta
 same run: a bare loop of fork, exec of `true` and wait, 2 in flight. The counts must be right first.
 Target on 2 quiet cores: 300 tasks/s. A task of this job takes a millisecond or two, less than the
 way from its end through the scheduler to the next one, so that slots are idle most of the time.
-Budget: a task costs at most 8 times the CPU of a fork and exec, which a busy machine changes little.
+Budget: 8 times the CPU of a fork and exec for each task, which a busy machine changes little.
 Machine: 2 cores, 24 GiB, Python 3.11.
 
 `--tasks 300` is quick.
