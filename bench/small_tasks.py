@@ -4,8 +4,9 @@ Question: 2,000 files of one line, counted by Python functions: one map for each
 1 reduce. Tasks a second and the share of the makespan in which map slots were busy; CPU seconds a
 task of all processes of the run, without the start-up that a run of one file takes. Base, in the
 same run: a bare loop of fork, exec of `true` and wait, 2 in flight. The counts must be right first.
-Targets on 2 quiet cores: 300 tasks/s, 80 % busy. Budget: a task costs at most 20 times the CPU of a
-fork and exec, which a busy machine changes little.
+Target on 2 quiet cores: 300 tasks/s. A task of this job takes a millisecond or two, less than the
+way from its end through the scheduler to the next one, so that slots are idle most of the time.
+Budget: 8 times the CPU of a fork and exec for each task, which a busy machine changes little.
 Machine: 2 cores, 24 GiB, Python 3.11.
 
 `--tasks 300` is quick.
@@ -26,7 +27,7 @@ from bench.agent import base_s
 
 SOURCE = Path(__file__).parents[1] / "src"
 TASKS, SLOTS = 2_000, 2
-RATE_TARGET, BUSY_TARGET, CPU_MAX = 300.0, 0.8, 20.0
+RATE_TARGET, CPU_MAX = 300.0, 8.0
 PROGRAM = """\
 def mapper(line):
     for word in line.split():
@@ -91,7 +92,6 @@ def main() -> int:
     print(
         f"{tasks:,} tasks: {rate:.0f}/s (target {RATE_TARGET:.0f}), {rate / base_rate:.2f} x the"
         f" bare loop ({base_rate:,.0f}/s); map slots {all_of_them.busy:.0%} busy"
-        f" (target {BUSY_TARGET:.0%})"
     )
     print(
         f"CPU of a task {cpu_s * 1e3:.1f} ms, {ratio:.1f} x a fork and exec"
