@@ -9,7 +9,6 @@ wrote is replaced: a folder without `_SUCCESS` is not touched.
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from sluice.engines.data_plane.stores import is_url
@@ -49,12 +48,7 @@ class ReplacedOutputs:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and self.has_begun:
             self._held.let_go()  # in its place, the old output would stop the resumed run
         else:

@@ -8,7 +8,6 @@ import stat
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sluice.engines.data_plane.access import DRIVER, SCHEME, Place, data_key
@@ -60,12 +59,7 @@ class DataPlane:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.end()
 
