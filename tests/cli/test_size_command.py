@@ -124,7 +124,7 @@ def test_gaps_are_cut_on_request():
         "--from-log", LOGS, "--deadline-s", "100000", "--cut-gaps-days", "30"
     )  # fmt: skip
 
-    assert any("before the last gap are left out" in note for note in found["notes"])
+    assert any("before the last gap left out" in note for note in found["notes"])
     assert not any("there is a gap" in note for note in found["notes"])
 
 

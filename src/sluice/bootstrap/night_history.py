@@ -21,6 +21,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.model.workload import Workload
+from sluice.reporting.formatting import counted
 from sluice.store.profiles import Profiles
 
 _RUNS_READ = 50  # of each profile
@@ -55,11 +56,13 @@ def usable_history(
     notes = []
     usable = [run for run in runs if run.succeeded and run.phases]
     if len(usable) < len(runs):
-        notes.append(f"{len(runs) - len(usable)} runs are left out: they failed or have no tasks")
+        left = counted(len(runs) - len(usable), "run")
+        notes.append(f"{left} left out: failed, or without tasks")
     if cut_gaps_days is not None:
         recent = after_last_gap(usable, cut_gaps_days)
         if len(recent) < len(usable):
-            notes.append(f"{len(usable) - len(recent)} runs before the last gap are left out")
+            left = counted(len(usable) - len(recent), "run")
+            notes.append(f"{left} before the last gap left out")
         usable = recent
     notes += [
         f"there is a gap of {days:.0f} days in the history; --cut-gaps-days {GAP_DAYS_MIN:g}"

@@ -18,6 +18,7 @@ from sluice.estimate.slot_time import with_timeline
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 from sluice.model.job import SlotKind
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice
+from sluice.reporting.formatting import counted
 
 WORTH_SHARE_MIN = 0.005  # of the recorded time: less is noise
 _WARM_RATIO_MIN = 1.5  # below, the first tasks are like the others
@@ -159,7 +160,7 @@ def _of_failures(replay: RunReplay) -> Iterator[Advice]:
     if failed:
         lost_s = sum(phase.failed * phase.avg_s for phase in replay.run.phases)
         yield Advice(
-            what=f"Find out why {failed} attempts failed",
+            what=f"Find out why {counted(failed, 'attempt')} failed",
             saves_s=lost_s / sum(replay.slots.values()),
             how="each failed attempt counted as an average task, over all slots",
         )
