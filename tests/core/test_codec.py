@@ -99,6 +99,7 @@ by_field = {
     "key": keys,
     "fraction": st.floats(0, 1),
     "shuffled_at_s": st.none() | seconds,
+    "started_at_s": st.none() | seconds,
     "finished_at_s": seconds,
     "tasks": st.integers(1, 10**8),
     "usage": st.none() | usages,

@@ -73,6 +73,24 @@ def test_an_end_told_before_its_start_makes_no_negative_length():
     assert (7.0, 7.0) == (attempt.started_at_s, attempt.finished_at_s)
 
 
+@pytest.mark.parametrize(
+    ("said_s", "began_s"),
+    [(5.2, 5.2), (None, 9.0), (4.0, 5.0), (12.0, 9.0)],
+    ids=["as the agent says", "unknown", "clock behind", "clock ahead"],
+)
+def test_a_start_read_late_does_not_shorten_the_attempt(said_s, began_s):
+    """A busy driver reads start and end together; lengths feed predictions, so 0 s is harmful."""
+    scheduler = scheduler_of()
+    scheduler.handle(ev.NodeJoined(0.0, node("n")))
+    scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 1)))
+    (key,) = launched(scheduler.handle(ev.Tick(5.0)))
+    scheduler.handle(ev.TaskStarted(9.0, key, said_s))
+    scheduler.handle(ev.TaskFinished(9.0, key, 9.5))
+
+    (attempt,) = scheduler.state.closed
+    assert (began_s, 9.5) == (attempt.started_at_s, attempt.finished_at_s)
+
+
 def test_a_start_is_never_earlier_than_its_launch():
     """Or the slot would be held before the one who had it gave it back."""
     scheduler = scheduler_of()

@@ -91,10 +91,11 @@ class JobKilled(NamedTuple):
 
 
 class TaskStarted(NamedTuple):
-    """The process of an attempt has started."""
+    """The process of an attempt has started: at `started_at_s` if the engine knows, else now."""
 
     at_s: float
     key: AttemptKey
+    started_at_s: float | None = None
 
 
 class TaskProgress(NamedTuple):

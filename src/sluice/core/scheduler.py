@@ -198,7 +198,9 @@ class Scheduler:
             self.state.ignored["start late or repeated"] += 1
             return
         attempt.state = after
-        attempt.started_at_s = max(attempt.started_at_s, event.at_s)
+        # A busy driver reads the start late, sometimes together with the end. Clocks may differ.
+        began_at_s = event.at_s if event.started_at_s is None else event.started_at_s
+        attempt.started_at_s = max(attempt.started_at_s, min(began_at_s, event.at_s))
 
     def _on_progress(self, event: ev.TaskProgress) -> None:
         attempt = self._find(event.key)

@@ -25,7 +25,7 @@ def event(report: dict[str, Any], key: AttemptKey, at_s: float, ahead_s: float) 
     """
     match report["report"]:
         case "started":
-            return TaskStarted(at_s, key)
+            return TaskStarted(at_s, key, report["at"] - ahead_s)
         case "progress":
             shuffled_at_s = _minus(report["shuffled_at"], ahead_s)
             return TaskProgress(at_s, key, report["fraction"], shuffled_at_s)
