@@ -174,6 +174,11 @@ def is_child(pid: int) -> bool:
     return True
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a child of this process has ended; it is not reaped by this."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
 def has_mark(pid: int, mark: str) -> bool:
     """Whether a process was started with `mark` (NAME=value) in its environment.
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import Running
 from sluice.engines.agent.channel import Channel
 from sluice.engines.agent.hosts import HostKey
@@ -54,7 +55,8 @@ class Workers:
         """The process that came last of those that can do this attempt; it waits no more."""
         key = _key(attempt, host)
         for worker in reversed(self._idle.values()):
-            if worker.key == key and worker.talk.write_fd is not None:
+            is_free = worker.key == key and worker.talk.write_fd is not None
+            if is_free and not kernel.has_ended(worker.pid):
                 return self._idle.pop(worker.pid)
         return None
 
