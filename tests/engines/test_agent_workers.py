@@ -7,6 +7,7 @@ before it left something is what it writes, and all tasks must write the same.
 import os
 import signal
 import textwrap
+import time
 
 import pytest
 from tests.engines.test_agent_node import Talk, gone
@@ -270,6 +271,13 @@ def heard(talk):
     return report
 
 
+def thread_ids(pid):
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return []
+
+
 def text(finished):
     assert finished["report"] == "finished", finished
     with open(finished["outputs"][0]) as part:  # noqa: PTH123
@@ -358,6 +366,8 @@ def test_a_killed_worker_is_replaced(talk, prepared):
     started, _ = ran(talk, job, 0)
     os.kill(started["pid"], signal.SIGKILL)
     assert gone(started["pid"])
+    while len(thread_ids(started["pid"])) > 1:  # its end is complete with the last
+        time.sleep(0.001)
     again, finished = ran(talk, job, 1)
 
     assert again["pid"] != started["pid"]
