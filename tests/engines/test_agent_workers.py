@@ -8,6 +8,7 @@ import os
 import signal
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from tests.engines.test_agent_node import Talk, gone
@@ -273,7 +274,7 @@ def heard(talk):
 
 def thread_ids(pid):
     try:
-        return os.listdir(f"/proc/{pid}/task")
+        return list(Path(f"/proc/{pid}/task").iterdir())
     except FileNotFoundError:
         return []
 
