@@ -147,7 +147,7 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
     assert RunOptions(**SAVED) == RunOptions.of(info.header)
     assert 0.2 == assembly.scheduler.rules.slowstart, "--set wins over all that the file says"
     assert "fair" == assembly.scheduler.policies.tasks.name
-    (job,) = assembly.workshop.jobs
+    (job,) = assembly.runner.jobs
     assert [("map", 3), ("reduce", 2)] == [(phase.name, phase.tasks) for phase in job.phases]
     assert not info.is_finished
     assert not (home / "out").exists()
@@ -188,7 +188,7 @@ def test_two_jobs_may_not_write_to_one_folder(home):
 def finished_before(assembly, *, map_s, reduce_s):
     """As if the run had been run: each task done in so many seconds."""
     journal = Runs().reopened(Runs().latest())
-    (job,) = assembly.workshop.jobs
+    (job,) = assembly.runner.jobs
     journal.append([JobSubmitted(0.0, job)])
     for index, (phase, wall_s) in enumerate(zip(job.phases, (map_s, reduce_s), strict=True)):
         for task in range(phase.tasks):
@@ -256,8 +256,8 @@ def test_a_run_is_taken_up_as_it_was_begun(home):
     assert "fair" == again.scheduler.policies.tasks.name
     assert first.scheduler.rules == again.scheduler.rules
     assert first.cluster == again.cluster
-    assert [job.phases for job in first.workshop.jobs] == [
-        job.phases for job in again.workshop.jobs
+    assert [job.phases for job in first.runner.jobs] == [
+        job.phases for job in again.runner.jobs
     ]
 
 
