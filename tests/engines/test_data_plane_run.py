@@ -88,7 +88,7 @@ def flip(path):
 @pytest.mark.parametrize("damage", [Path.unlink, flip])
 def test_map_output_that_is_gone_or_damaged_is_made_again(tmp_path, damage):
     def spoil(engine, node_id):
-        (spill,) = (apart / "roots").glob("*/*/data/*.spill")
+        spill = min((apart / "roots").glob("*/*/data/*.spill"))  # the second may be there too
         damage(spill)
 
     here, apart = tmp_path / "here", tmp_path / "apart"

@@ -173,6 +173,8 @@ def test_why_names_the_hanging_attempt_and_the_rule_while_the_run_is_driven(plac
     process = place.started("run", str(place.file), "--tasks", "dynamicmr", *settings)
     awaited(lambda: "7 of 8 tasks done" in why(place)[0], "seven maps")
     awaited(lambda: silent_s(why(place)[1]) > 1.5, "silence of the eighth map")
+    # Until it is old enough, that is the rule that holds.
+    awaited(lambda: rule in why(place)[0], "the rule")
     text, document = why(place)
     process.terminate()
 
