@@ -256,9 +256,7 @@ def test_a_run_is_taken_up_as_it_was_begun(home):
     assert "fair" == again.scheduler.policies.tasks.name
     assert first.scheduler.rules == again.scheduler.rules
     assert first.cluster == again.cluster
-    assert [job.phases for job in first.runner.jobs] == [
-        job.phases for job in again.runner.jobs
-    ]
+    assert [job.phases for job in first.runner.jobs] == [job.phases for job in again.runner.jobs]
 
 
 def test_a_file_that_never_ran_has_nothing_to_take_up(home):
