@@ -63,9 +63,14 @@ def policy_names(kind: str) -> list[str]:
     return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
 
 
-@functools.cache
 def offered() -> metadata.EntryPoints:
-    """Policies that installed packages offer. To find them, each package's files are read."""
+    """Policies that packages on the path of modules offer."""
+    return _offered_on(tuple(sys.path))
+
+
+@functools.cache
+def _offered_on(_: tuple[str, ...]) -> metadata.EntryPoints:
+    # To find them, the files of each package are read; the path seldom changes.
     return metadata.entry_points(group=_GROUP)
 
 
