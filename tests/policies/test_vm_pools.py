@@ -87,6 +87,7 @@ def files(draw, *, tight=1.0):
     return TWO_TYPES + "jobs:\n" + "".join(jobs)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(text=files(tight=2.0))
 def test_tasks_run_as_the_schedule_of_jobs_says(text):
@@ -112,6 +113,7 @@ def test_tasks_run_as_the_schedule_of_jobs_says(text):
         }
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(text=files(), rule=st.sampled_from(["vm-aware", "instant-opt"]), seed=st.integers(0, 50))
 def test_whatever_happens_all_jobs_end_and_share_no_node(text, rule, seed):
@@ -187,6 +189,7 @@ def test_why_says_which_vms_a_job_waits_for():
     assert "got 1 VM of small" in str(told.document())
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(text=files(tight=3.0))
 def test_why_gives_the_reasons_of_the_schedule_of_jobs(text):

@@ -134,6 +134,7 @@ def files(draw):
     return TWO_TYPES + rule + "jobs:\n" + "".join(jobs)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(text=files(), seed=st.integers(0, 50), is_faulty=st.booleans())
 def test_whatever_changes_all_jobs_end_within_the_servers(text, seed, is_faulty):
