@@ -6,6 +6,10 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Objects that count as old without having been searched, after which the old are searched too.
+UNSEARCHED_MAX = 200_000
+_unsearched = 0
+
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
@@ -13,15 +17,30 @@ def paused_collector() -> Iterator[None]:
     millions of finished attempts would find none and take a third of the time.
 
     Afterwards all that was made counts as old, or the next object to be made would start a search
-    through all of it.
+    through all of it. What a program has dropped meanwhile is found before its next simulation.
     """
     was_on = gc.isenabled()
+    if was_on:
+        _search_if_due()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()  # into the oldest generation
+            _count_as_old()
             gc.enable()
+
+
+def _count_as_old() -> None:
+    global _unsearched  # noqa: PLW0603  # the collector is one for the process, too
+    if not gc.get_freeze_count():
+        _unsearched += gc.get_count()[0]
+        gc.freeze()
+        gc.unfreeze()  # into the oldest generation
+
+
+def _search_if_due() -> None:
+    global _unsearched  # noqa: PLW0603  # as above
+    if _unsearched > UNSEARCHED_MAX:
+        gc.collect()
+        _unsearched = 0

@@ -1,0 +1,46 @@
+"""Pausing the collector: cycles that are dropped between two simulations are freed all the same."""
+
+import gc
+import weakref
+
+from sluice.core import garbage_collector
+from sluice.core.garbage_collector import paused_collector
+
+
+class Node:
+    """An object that is part of a cycle."""
+
+    def __init__(self):
+        self.me = self
+
+
+def test_the_collector_is_on_again_afterwards():
+    assert gc.isenabled()
+    with paused_collector():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off():
+    gc.disable()
+    try:
+        with paused_collector():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_dropped_cycles_do_not_pile_up(monkeypatch):
+    # The tests themselves freeze what they have imported; then nothing is moved.
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    monkeypatch.setattr(garbage_collector, "UNSEARCHED_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "_unsearched", 0)
+    seen = []
+    for _ in range(20):
+        with paused_collector():
+            nodes = [Node() for _ in range(300)]
+        seen.append(weakref.ref(nodes[0]))
+        del nodes
+
+    assert sum(one() is not None for one in seen) < 10
