@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from enum import Enum
 from typing import Any
 
+from sluice.ingest.file_schema.fields import Shape
+from sluice.ingest.file_schema.jobs import (
+    BufferShape,
+    JobShape,
+    PhaseShape,
+    ResourcesShape,
+    RunShape,
+    StageShape,
+)
 from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, RunSpec, SlotKind
@@ -16,11 +27,27 @@ from sluice.model.lengths import (
     TaskLengths,
     WorkLengths,
 )
-from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.resources import Resources
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
 _COMMANDS = ("mapper", "combiner", "reducer")
 _SHARES = ("bytes", "metadata_share", "spill_threshold")
+
+
+def written(shape: type[Shape], value: Any, **given: object) -> dict[str, Any]:  # noqa: ANN401  # any dataclass of the model
+    """The keys of a shape that a value of the model has, in the order of the shape.
+
+    A key has the field of the same name, unless the field has its default, or else the value in
+    `given`. None is left out.
+    """
+    defaults = {field.name: field.default for field in fields(value)}
+    document: dict[str, Any] = {}
+    for name in shape.model_fields:
+        if name in given:
+            document[name] = given[name]
+        elif name in defaults and (held := getattr(value, name)) != defaults[name]:
+            document[name] = held.value if isinstance(held, Enum) else held
+    return {name: held for name, held in document.items() if held is not None}
 
 
 def job_document(job: Job) -> dict[str, Any]:
@@ -30,39 +57,33 @@ def job_document(job: Job) -> dict[str, Any]:
     two of one name, or a shuffle or map output with other phases than maps and reduces.
     """
     _check_shape(job)
-    return {**_head(job), **_phases(job), **dict(_about(job))}
-
-
-def _head(job: Job) -> dict[str, Any]:
-    """Identity, instants and weight."""
-    document: dict[str, Any] = {"id": str(job.job_id)}
-    if str(job.pool) != str(job.job_id):
-        document["pool"] = str(job.pool)
-    if job.submitted_at_s:
-        document["submitted_at_s"] = job.submitted_at_s
-    for name in ("deadline_at_s", "penalty_usd"):
-        if getattr(job, name) is not None:
-            document[name] = getattr(job, name)
-    if job.weight != 1:
-        document["weight"] = job.weight
-    if job.driver_s:
-        document["driver_s"] = job.driver_s
+    is_typed = job.is_map_reduce or not job.phases
     has_lengths = any(phase.lengths is not None for phase in job.phases)
-    if job.profile is not None and not has_lengths:
-        document["profile"] = job.profile
-    return document
+    return written(
+        JobShape,
+        job,
+        id=str(job.job_id),
+        pool=None if str(job.pool) == str(job.job_id) else str(job.pool),
+        **(_map_reduce(job) if is_typed else {}),
+        phases=None if is_typed else stage_documents(job.phases),
+        profile=None if has_lengths else job.profile,
+        run=None if job.run is None else _run(job.run),
+        map_output=asdict(job.map_output) if job.map_output is not None and is_typed else None,
+        buffer=None if job.buffer is None else _buffer(job.buffer),
+        predictions=_predictions(job) or None,
+    )
 
 
-def _phases(job: Job) -> dict[str, Any]:
-    if not job.phases:
-        return {}
-    if not job.is_map_reduce:
-        return {"phases": stage_documents(job.phases)}
+def _map_reduce(job: Job) -> dict[str, Any]:
+    """Maps, reduces, shuffle and demand."""
     document: dict[str, Any] = {}
+    if not job.phases and job.run is not None and job.run.reduces_wanted is not None:
+        document["reduces"] = {"tasks": job.run.reduces_wanted}
     for phase in job.phases:
-        document |= _phase_documents(phase)
-    demand = dict(_demands(job))
-    return {**document, "demand": demand} if demand else document
+        document[_FIELDS[phase.kind]] = _phase_document(phase)
+        if phase.fetch is not None:
+            document["shuffle"] = lengths_document(phase.fetch)
+    return {**document, "demand": _demand(job) or None}
 
 
 def _check_shape(job: Job) -> None:
@@ -71,29 +92,11 @@ def _check_shape(job: Job) -> None:
         raise InvalidInput(
             "its tasks are not known", where=f"job {job.job_id!r}", hint="give its phases"
         )
-    if job.is_map_reduce:
-        return
     names = [phase.name for phase in job.phases]
-    if len(set(names)) < len(names):
+    if not job.is_map_reduce and len(set(names)) < len(names):
         raise InvalidInput(
             "two of its phases have one name", where=f"job {job.job_id!r}", hint="name each once"
         )
-
-
-def _about(job: Job) -> Iterator[tuple[str, Any]]:
-    """Map output, buffers, commands and predictions."""
-    if job.map_output is not None and (job.is_map_reduce or not job.phases):
-        yield "map_output", {"bytes": job.map_output.bytes, "records": job.map_output.records}
-    if job.buffer is not None:
-        yield "buffer", _buffer(job.buffer)
-    if job.run is not None:
-        yield "run", _run(job.run)
-        if job.run.reduces_wanted is not None and not job.phases:
-            yield "reduces", {"tasks": job.run.reduces_wanted}
-    if job.predictions:
-        yield "predictions", _predictions(job)
-    if job.customer is not None:
-        yield "customer", job.customer
 
 
 def _predictions(job: Job) -> dict[str, dict[str, float]]:
@@ -107,43 +110,28 @@ def _predictions(job: Job) -> dict[str, dict[str, float]]:
 # --- phases ---------------------------------------------------------------------------------------
 
 
-def _demands(job: Job) -> Iterator[tuple[str, dict[str, float]]]:
+def _demand(job: Job) -> dict[str, Any]:
+    demands = []
     for phase in job.phases:
-        names = ("map",) if phase.kind is SlotKind.MAP else ("reduce", "shuffle", "shuffle_per_map")
         demand = phase.demand
-        for name, amounts in zip(
-            names, (demand.work, demand.fetch, demand.fetch_per_map), strict=False
-        ):
-            if not amounts.is_zero:
-                yield name, resources_document(amounts)
+        if phase.kind is SlotKind.MAP:
+            demands.append(("map", demand.work))
+        else:
+            demands += [("shuffle", demand.fetch), ("reduce", demand.work)]
+            demands.append(("shuffle_per_map", demand.fetch_per_map))
+    return {name: resources_document(amounts) for name, amounts in demands if not amounts.is_zero}
 
 
 def resources_document(amounts: Resources) -> dict[str, Any]:
     """Amounts above 0 as a file has them."""
-    named = ((name, getattr(amounts, name)) for name in RESOURCE_NAMES)
-    document: dict[str, Any] = {name: amount for name, amount in named if amount}
     other = {name: amount for name, amount in amounts.other if amount}
-    return document | ({"resources": other} if other else {})
+    return written(ResourcesShape, amounts, resources=other or None)
 
 
-def _phase_documents(phase: Phase) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "tasks": phase.tasks,
-        **lengths_document(phase.lengths),
-        **_other_members(phase),
-    }
-    documents = {_FIELDS[phase.kind]: document}
-    if phase.fetch is not None:
-        documents["shuffle"] = lengths_document(phase.fetch)
-    return documents
-
-
-def _other_members(phase: Phase) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    if phase.tasks_max is not None:
-        document["tasks_max"] = phase.tasks_max
-    names = ("units", "unit_weight")
-    return document | {n: getattr(phase, n) for n in names if getattr(phase, n) != 1}
+def _phase_document(phase: Phase) -> dict[str, Any]:
+    return {
+        "tasks": phase.tasks, **lengths_document(phase.lengths), **written(PhaseShape, phase),
+    }  # fmt: skip
 
 
 def stage_documents(phases: Sequence[Phase]) -> list[dict[str, Any]]:
@@ -157,18 +145,19 @@ def _stage_document(phases: Sequence[Phase], index: int) -> dict[str, Any]:
     A shuffle becomes part of each task's length: stages have no shuffle of their own.
     """
     phase = phases[index]
-    lengths = _joined(phase)
-    document: dict[str, Any] = {
+    follows_last = phase.after == ((index - 1,) if index else ())
+    work = phase.demand.work
+    return {
         "name": phase.name,
         "tasks": phase.tasks,
-        **lengths_document(lengths),
-        **_other_members(phase),
+        **lengths_document(_joined(phase)),
+        **written(
+            StageShape,
+            phase,
+            after=None if follows_last else [phases[place].name for place in phase.after],
+            demand=None if work.is_zero else resources_document(work),
+        ),
     }
-    if phase.after != ((index - 1,) if index else ()):
-        document["after"] = [phases[position].name for position in phase.after]
-    if not phase.demand.work.is_zero:
-        document["demand"] = resources_document(phase.demand.work)
-    return document
 
 
 def _joined(phase: Phase) -> TaskLengths | None:
@@ -207,21 +196,15 @@ def lengths_document(lengths: TaskLengths | None) -> dict[str, Any]:
 
 
 def _buffer(buffer: BufferRanges) -> dict[str, Any]:
-    ranges = {name: getattr(buffer, name) for name in _SHARES}
-    return {
-        **{name: [span.low, span.high] for name, span in ranges.items()},
-        "default": {name: getattr(buffer.default, name) for name in _SHARES},
-    }
+    spans = {name: getattr(buffer, name) for name in _SHARES}
+    ranges = {name: [span.low, span.high] for name, span in spans.items()}
+    return written(BufferShape, buffer, **ranges, default=asdict(buffer.default))
 
 
 def _run(run: RunSpec) -> dict[str, Any]:
     commands = {name: getattr(run, name) for name in _COMMANDS}
-    return {
-        "input": list(run.input),
-        "output": run.output,
-        **{name: shlex.join(words) for name, words in commands.items() if words is not None},
-        **({} if run.python is None else {"python": run.python}),
-        "split_bytes": run.split_bytes,
-        **({"env": dict(run.env)} if run.env else {}),
-        **({} if run.inherit_env else {"inherit_env": False}),
-    }
+    lines = {name: shlex.join(words) for name, words in commands.items() if words is not None}
+    return written(
+        RunShape, run, input=list(run.input), split_bytes=run.split_bytes,
+        env=dict(run.env) or None, **lines,
+    )  # fmt: skip

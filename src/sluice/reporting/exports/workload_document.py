@@ -8,17 +8,25 @@ source and no notes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.ingest.classes import admission_settings
-from sluice.model.classes import CapacityPrices, JobClass
-from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
-from sluice.model.limits import PlanLimits
+from sluice.ingest.file_schema.clusters import NodeShape, PoolShape, QueueShape
+from sluice.ingest.file_schema.fields import Shape
+from sluice.ingest.file_schema.planning import (
+    ClassShape,
+    LimitsShape,
+    MemberShape,
+    PlanningShape,
+    PricesShape,
+    ReconfigureShape,
+    VmTypeShape,
+)
+from sluice.model.classes import JobClass
+from sluice.model.cluster import Cluster, Node
 from sluice.model.machines import VmShape
 from sluice.model.members import Member
-from sluice.model.prices import Prices
-from sluice.model.queues import Queue
 from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.model.workload import Workload
 from sluice.reporting.exports.job_document import (
@@ -26,12 +34,10 @@ from sluice.reporting.exports.job_document import (
     lengths_document,
     resources_document,
     stage_documents,
+    written,
 )
 
 _SLOTS = ("map_slots", "reduce_slots", "containers")
-_SLOT_LIMITS = (
-    "map_slots_min", "reduce_slots_min", "map_slots_max", "reduce_slots_max", "containers_max",
-)  # fmt: skip
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:
@@ -53,11 +59,13 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     parts = {
         "cluster": cluster,
         "pools": [
-            _pool(pool) for pool in workload.pools if _has_slot_limits(pool) or not pool.queue
+            made
+            for pool in workload.pools
+            if _has_limits(made := written(PoolShape, pool, id=str(pool.pool_id))) or not pool.queue
         ],
-        "queues": [_queue(queue) for queue in workload.queues],
-        "prices": _prices(workload.prices, workload.capacity_prices),
-        "limits": {} if workload.limits is None else _differing(workload.limits, PlanLimits()),
+        "queues": [written(QueueShape, one, id=str(one.queue_id)) for one in workload.queues],
+        "prices": _own(PricesShape, workload.prices) | _own(PricesShape, workload.capacity_prices),
+        "limits": _own(LimitsShape, workload.limits),
         "classes": [_class(one) for one in workload.classes],
         "capacity": workload.capacity,
         "capacities": dict(workload.capacities),
@@ -71,27 +79,27 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     return document
 
 
+def _own(shape: type[Shape], value: object) -> dict[str, Any]:
+    return {} if value is None else written(shape, value)
+
+
 def _vm_pools(pools: VmPools) -> dict[str, Any]:
-    document = _differing(
-        pools, VmPools(), ("server_units", "servers", "boot_s", "prediction_error")
+    return written(
+        PlanningShape,
+        pools,
+        vm_types=[_vm_type(one) for one in pools.vm_types] or None,
+        windows={"bound_s": pools.bound_s} if math.isfinite(pools.bound_s) else None,
+        reconfigure=None if pools.reconfigure is None else _rule(pools.reconfigure),
     )
-    if pools.vm_types:
-        document["vm_types"] = [_vm_type(one) for one in pools.vm_types]
-    if math.isfinite(pools.bound_s):
-        document["windows"] = {"bound_s": pools.bound_s}
-    if pools.reconfigure is not None:
-        document["reconfigure"] = {
-            name.replace("keeps_", "keep_"): value
-            for name, value in _differing(pools.reconfigure, ReconfigureRule()).items()
-        }
-    return document
+
+
+def _rule(rule: ReconfigureRule) -> dict[str, Any]:
+    return written(ReconfigureShape, rule, keep_largest=rule.keeps_largest or None)
 
 
 def _vm_type(one: VmType) -> dict[str, Any]:
-    slots = ("map_slots", "reduce_slots", "containers")
-    given = {name: getattr(one.shape, name) for name in slots} if one.shape else {}
-    document = {"id": one.type_id, "units": one.units, "vms": one.vms}
-    return document | {name: number for name, number in given.items() if number}
+    slots = {name: getattr(one.shape, name) or None for name in _SLOTS} if one.shape else {}
+    return written(VmTypeShape, one, id=one.type_id, **slots)
 
 
 def _settings(workload: Workload) -> dict[str, object]:
@@ -101,15 +109,6 @@ def _settings(workload: Workload) -> dict[str, object]:
         name: value
         for name, value in workload.settings.items()
         if name not in implied or implied[name] != value
-    }
-
-
-def _differing(value: Any, default: Any, names: tuple[str, ...] | None = None) -> dict[str, Any]:  # noqa: ANN401  # two of one kind of value
-    """The fields that differ from those of the default."""
-    return {
-        name: getattr(value, name)
-        for name in names or value.__slots__
-        if getattr(value, name) != getattr(default, name)
     }
 
 
@@ -136,21 +135,20 @@ def _vm(vm: VmShape | None) -> dict[str, Any]:
 
 
 def _room(node: Node) -> dict[str, Any]:
-    slots = {name: getattr(node, name) for name in _SLOTS}
-    taken = {name: count for name, count in slots.items() if count}
-    return taken | resources_document(node.capacity)
+    return written(NodeShape, node) | resources_document(node.capacity)
 
 
 def _alike(cluster: Cluster) -> dict[str, Any]:
     """Equal nodes as a count, in racks as a file makes them; empty if nodes differ."""
     nodes = cluster.nodes
     racks = len(dict.fromkeys(node.rack for node in nodes)) if cluster.has_racks else 1
+    room = _room(nodes[0])
     for index, node in enumerate(nodes):
         name, rack = f"node-{index + 1}", f"rack-{index * racks // len(nodes) + 1}"
-        if (node.node_id, node.rack) != (name, rack) or _room(node) != _room(nodes[0]):
+        if (node.node_id, node.rack) != (name, rack) or _room(node) != room:
             return {}
     named = {"racks": racks} if cluster.has_racks else {}
-    return {"nodes": len(nodes), "node": _room(nodes[0]), **named}
+    return {"nodes": len(nodes), "node": room, **named}
 
 
 def _groups(cluster: Cluster) -> Iterator[dict[str, Any]]:
@@ -190,74 +188,29 @@ def _numbered(node: Node) -> tuple[str, int]:
     return (head, int(tail)) if is_number else (str(node.node_id), 0)
 
 
-def _has_slot_limits(pool: Pool) -> bool:
-    return bool(_differing(pool, Pool(pool_id=pool.pool_id), _SLOT_LIMITS))
-
-
-def _pool(pool: Pool) -> dict[str, Any]:
-    default = Pool(pool_id=pool.pool_id)
-    document = {"id": str(pool.pool_id), **_differing(pool, default, ("weight", *_SLOT_LIMITS))}
-    if pool.order is not PoolOrder.FAIR:
-        document["order"] = pool.order.value
-    return document
-
-
-def _queue(queue: Queue) -> dict[str, Any]:
-    default = Queue(queue_id=queue.queue_id)
-    names = ("parent", "weight", "share_min", "share_max")
-    document = {"id": str(queue.queue_id), **_differing(queue, default, names)}
-    if queue.order is not default.order:
-        document["order"] = queue.order.value
-    return document
+def _has_limits(pool: Mapping[str, Any]) -> bool:
+    return any(name.endswith(("_min", "_max")) for name in pool)
 
 
 def _member(member: Member) -> dict[str, Any]:
-    weight = {} if member.weight == 1 else {"weight": member.weight}
-    task = {"task": dict(member.task)} if member.task else {}
-    return {"id": member.member_id, **weight, **task, "demands": list(member.demands)}
-
-
-# --- money ----------------------------------------------------------------------------------------
-
-
-def _prices(prices: Prices | None, capacity: CapacityPrices | None) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    if prices is not None:
-        default = Prices(vm_hour_usd=prices.vm_hour_usd)
-        document |= {"vm_hour_usd": prices.vm_hour_usd, **_differing(prices, default)}
-    if capacity is not None:
-        document |= _differing(capacity, CapacityPrices())
-    return document
+    task = dict(member.task) or None
+    demands = list(member.demands)
+    return written(MemberShape, member, id=member.member_id, demands=demands, task=task)
 
 
 def _class(one: JobClass) -> dict[str, Any]:
-    default = JobClass(class_id="class", penalty_usd=0.0, jobs_max=0.0, vms_per_job=1.0)
-    names = (
-        "jobs_min",
-        "deadline_s",
-        "maps_per_vm",
-        "reduces_per_vm",
-        "containers_per_vm",
-        "driver_s",
-    )
-    document: dict[str, Any] = {
-        "id": one.class_id,
-        "penalty_usd": one.penalty_usd,
-        "jobs_max": one.jobs_max,
-        **_differing(one, default, names),
-    }
-    if one.vms_per_job is not None:
-        document["vms_per_job"] = one.vms_per_job
-    if one.profile_name is not None:
-        document["profile"] = one.profile_name
-    if one.phases:
-        document["phases"] = stage_documents(one.phases)
+    document: dict[str, Any] = {}
     if one.profile is not None:
         profile = one.profile
         document["maps"] = {"tasks": profile.map_tasks, **lengths_document(profile.maps)}
         document["reduces"] = {"tasks": profile.reduce_tasks, **lengths_document(profile.reduces)}
-        fetches = {"first_shuffle": profile.first_shuffle, "shuffle": profile.shuffle}
-        document |= {
-            name: lengths_document(lengths) for name, lengths in fetches.items() if lengths
-        }
-    return document
+        document["first_shuffle"] = lengths_document(profile.first_shuffle) or None
+        document["shuffle"] = lengths_document(profile.shuffle) or None
+    return written(
+        ClassShape,
+        one,
+        id=one.class_id,
+        profile=one.profile_name,
+        phases=stage_documents(one.phases) or None,
+        **document,
+    )
