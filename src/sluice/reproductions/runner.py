@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 
 from sluice.ingest.suggestions import suggestion
@@ -24,32 +24,20 @@ class Experiment:
     setup: workload, cluster, seeds, in a sentence or two.
     rows: by column; some columns are figures of the paper, others are ours.
     why: the reason why they differ, or that they agree; never empty.
+    columns: by default those of the first row, in their order.
     """
 
     name: str
     title: str
     setup: str
-    columns: tuple[str, ...]
     rows: tuple[Mapping[str, Cell], ...]
     why: str
+    columns: tuple[str, ...] = ()
     chart: Chart | None = None
 
-    @classmethod
-    def of_rows(
-        cls,
-        rows: Sequence[Mapping[str, Cell]],
-        *,
-        name: str,
-        title: str,
-        setup: str,
-        why: str,
-        chart: Chart | None = None,
-    ) -> Experiment:
-        """An experiment whose columns are those of its first row, in their order."""
-        return cls(
-            name=name, title=title, setup=setup, why=why, chart=chart,
-            columns=tuple(rows[0]), rows=tuple(rows),
-        )  # fmt: skip
+    def __post_init__(self) -> None:
+        if not self.columns:
+            object.__setattr__(self, "columns", tuple(self.rows[0]))
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -91,18 +79,23 @@ Maker = Callable[[int, OnProgress], Experiment]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The evaluation of a paper: makers of experiments by name, in the order of the paper.
+    """The evaluation of a paper.
 
+    timed: makers of experiments by name, in the order of the paper, each with the minutes that it
+    takes on one core; None if they were not measured.
     seeds: default number of seeds of an experiment.
-    minutes: of each experiment with these seeds, on one core.
     """
 
     name: str
     title: str
-    makers: Mapping[str, Maker]
+    timed: Mapping[str, tuple[Maker, float | None]]
     left_out: Mapping[str, str]
     seeds: int = 10
-    minutes: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def makers(self) -> Mapping[str, Maker]:
+        """The makers of experiments by name."""
+        return {name: maker for name, (maker, _) in self.timed.items()}
 
     def run(
         self,
@@ -169,13 +162,10 @@ def experiment_list() -> ExperimentList:
         {evaluation.name: evaluation.title for evaluation in evaluations},
         tuple(
             ExperimentEntry(
-                evaluation=evaluation.name,
-                name=name,
-                about=_about(maker),
-                minutes=evaluation.minutes.get(name),
+                evaluation=evaluation.name, name=name, about=_about(maker), minutes=minutes
             )
             for evaluation in evaluations
-            for name, maker in evaluation.makers.items()
+            for name, (maker, minutes) in evaluation.timed.items()
         ),
     )
 

@@ -53,8 +53,8 @@ def tighter_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
             for name, (alpha, beta) in (("fit", (fit.alpha, fit.beta)), ("paper", _PAPER)):
                 line = [(x, alpha / (beta - x)) for x, _ in middle]
                 curves[f"{name}: {alpha:.0f}/({beta:.0f} - x)"] = line
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="tighter-deadlines",
         title="Cost of tighter deadlines (Fig. 8)",
         setup=f"{GENERATOR} No reserved machines, divisible machines; {2 * seeds} instances each.",

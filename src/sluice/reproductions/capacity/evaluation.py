@@ -60,8 +60,8 @@ def scalability(seeds: int, on_progress: OnProgress) -> Experiment:
                  "largest gap": max(gaps)}
             )  # fmt: skip
             lines.setdefault(sort.value, []).append((classes, fmean(times_ms)))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="scalability",
         title="Time of an integer answer, by number of classes",
         setup=f"{GENERATOR} 80 % of all machines reserved; {seeds} runs each, CPU time.",
@@ -93,8 +93,8 @@ def capacity_only(seeds: int, on_progress: OnProgress) -> Experiment:
              "worst ms": max(times_ms)}
         )  # fmt: skip
         points.append((classes, fmean(times_ms)))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="capacity-only",
         title="Time without admission control, by number of classes",
         setup=f"{GENERATOR} h_low = h_up; {seeds} runs each, CPU time.",
@@ -117,8 +117,8 @@ def cluster_sharing(seeds: int, on_progress: OnProgress) -> Experiment:
              "ours: % more": 100 * fmean(more), "divisible machines: % more": 0.0}
         )  # fmt: skip
         points.append((classes, 100 * fmean(more)))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="cluster-sharing",
         title="Extra cost of dedicated clusters (Fig. 6)",
         setup=f"{GENERATOR} No reserved machines; {seeds} instances each.",
@@ -163,8 +163,8 @@ def concurrency(seeds: int, on_progress: OnProgress) -> Experiment:
     points = [
         (float(jobs), 100 * (float(one) - 1)) for jobs, one in zip(levels, first, strict=True)
     ]
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="concurrency",
         title="Cost of one job, by jobs at once (Fig. 7)",
         setup=f"{GENERATOR} One class, 10 to 30 jobs, all accepted; {seeds} instances.",
@@ -198,7 +198,6 @@ def mean_checks(_seeds: int, on_progress: OnProgress) -> Experiment:
         name="mean-checks",
         title="Prediction errors on the real cluster (Table 7)",
         setup="Four Hive queries on 30 nodes; only the mean can be computed again.",
-        columns=("row of table 7", "paper: MAPE %", "ours: MAPE %"),
         rows=tuple(rows),
         why="The mean of the three rows is as printed. The runs themselves need that cluster.",
     )
@@ -207,25 +206,15 @@ def mean_checks(_seeds: int, on_progress: OnProgress) -> Experiment:
 EVALUATION = Evaluation(
     name="capacity",
     title="Admission control and capacity allocation for MapReduce jobs with deadlines",
-    makers={
-        "scalability": scalability,
-        "capacity-only": capacity_only,
-        "two-classes": two_classes,
-        "cluster-sharing": cluster_sharing,
-        "concurrency": concurrency,
-        "tighter-deadlines": tighter_deadlines,
-        "simulation": simulation,
-        "mean-checks": mean_checks,
-    },
-    minutes={
-        "scalability": 0.32,
-        "capacity-only": 0.01,
-        "two-classes": 0.01,
-        "cluster-sharing": 0.01,
-        "concurrency": 0.01,
-        "tighter-deadlines": 0.01,
-        "simulation": 0.1,
-        "mean-checks": 0.01,
+    timed={
+        "scalability": (scalability, 0.32),
+        "capacity-only": (capacity_only, 0.01),
+        "two-classes": (two_classes, 0.01),
+        "cluster-sharing": (cluster_sharing, 0.01),
+        "concurrency": (concurrency, 0.01),
+        "tighter-deadlines": (tighter_deadlines, 0.01),
+        "simulation": (simulation, 0.1),
+        "mean-checks": (mean_checks, 0.01),
     },
     left_out={
         "real-cluster": "It ran four Hive queries over TPC-DS data on 30 nodes of Amazon EC2."

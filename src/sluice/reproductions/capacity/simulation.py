@@ -48,7 +48,6 @@ def simulation(seeds: int, on_progress: OnProgress) -> Experiment:
             " guarantee for each class. shared: equal containers, jobs weighted by their class's"
             " share."
         ),
-        columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
             "The paper gives the mean absolute gap under light load, in the YARN simulator, but not"

@@ -43,7 +43,6 @@ def two_classes(_seeds: int, on_progress: OnProgress) -> Experiment:
             "p1/gamma1 below p2/gamma2, prices 8 and 20; every point from the table of section 3.4"
             " and again by greedy."
         ),
-        columns=tuple(rows[0]),
         rows=tuple(rows),
         why=(
             "The staircases agree with the paper. `differing` counts points at which the closed"

@@ -91,8 +91,8 @@ def schedules(_seeds: int, on_progress: OnProgress) -> Experiment:
              "ours: server-s": made.total_cost_server_s, "above optimum %": above,
              "missed": ", ".join(made.missed) or "none"}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-5",
         title="The worked example: 15 jobs on pools of 40 VMs (Table 5)",
         setup="Whole seconds, 12 units in a server; optimum by branch and bound, proven.",
@@ -117,8 +117,8 @@ def first_pairs(_seeds: int, on_progress: OnProgress) -> Experiment:
         {"first": x, "then": y, "spec": cost, "ours": round(costs[x][y], 2)}
         for (x, y), cost in expected.items()
     )
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="pair-costs",
         title="Pair costs on idle pools",
         setup="P(x, y): least total cost of two jobs when x is reserved first; server-seconds.",
@@ -155,8 +155,8 @@ def decision(_seeds: int, on_progress: OnProgress) -> Experiment:
              "VM-1": answer.sizes[0], "VM-2": answer.sizes[1], "VM-3": answer.sizes[2],
              "changes": "yes" if answer.pays else "no"}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="reconfiguration",
         title="The decision to change the pools",
         setup="Observed: the schedule of Table 5 as published. Pools of 40, 40 and 40 VMs.",

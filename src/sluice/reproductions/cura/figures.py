@@ -84,8 +84,8 @@ def mean_deadlines(seeds: int, on_progress: OnProgress) -> Experiment:
                  "used": fmean(one.effective_utilisation or 0.0 for one in schedules)}
             )  # fmt: skip
             lines.setdefault(name, []).append((mean_s, servers))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="mean-deadlines",
         title="Servers, response and cost by mean deadline",
         setup=f"{_SETUP} Light jobs; {seeds} seeds.",
@@ -119,8 +119,8 @@ def pool_mixes(seeds: int, on_progress: OnProgress) -> Experiment:
             for name, found in made.items()
         }
         rows.append({"mean deadline s": mean_s, **servers, "fewer %": fewer, **responses})
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="pool-mixes",
         title="Servers by pool mix and scheduler",
         setup=f"{_SETUP} Light jobs; {seeds} seeds. Equal: the same units for each type.",
@@ -161,8 +161,8 @@ def prediction_error(seeds: int, on_progress: OnProgress) -> Experiment:
              "servers": fmean(one.servers for one in schedules),
              "response s": fmean(one.mean_response_s or 0.0 for one in schedules)}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="prediction-error",
         title="Servers and response by prediction error",
         setup=(
@@ -190,8 +190,8 @@ def success(seeds: int, on_progress: OnProgress) -> Experiment:
             for made in (vm_aware(pools), instant_opt(pools), per_job_on(drawn, servers)):
                 rates[made.policy].append(1 - len(made.missed) / JOBS)
         rows.append({"servers": servers, **{name: fmean(one) for name, one in rates.items()}})
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="success",
         title="Deadlines met by number of servers",
         setup=f"{_SETUP} Light jobs, mean deadline 200 s; {seeds} seeds.",
@@ -212,8 +212,8 @@ def heavy_jobs(seeds: int, on_progress: OnProgress) -> Experiment:
         load = Load(jobs=JOBS, mean_deadline_s=mean_s, weight="heavy")
         drawn = [problem(load, seed) for seed in range(seeds)]
         rows.append({"mean deadline s": mean_s, **_servers_by_policy(drawn)})
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="heavy-jobs",
         title="Servers by mean deadline, heavy jobs",
         setup=f"{_SETUP} 0.15 to 0.6 core-seconds for each MB; {seeds} seeds.",
@@ -243,8 +243,8 @@ def extra_large(seeds: int, on_progress: OnProgress) -> Experiment:
         f"{name}: response s": fmean(one.mean_response_s or 0.0 for one in made)
         for name, made in (("per-job", fresh), ("equal pools", equal))
     }
-    return Experiment.of_rows(
-        [_servers_by_policy(drawn) | responses],
+    return Experiment(
+        rows=(_servers_by_policy(drawn) | responses,),
         name="extra-large",
         title="Servers for jobs of 100 GB",
         setup=f"{_SETUP} Light jobs, mean deadline 1,000 s; {seeds} seeds.",
@@ -272,8 +272,8 @@ def sizes(seeds: int, on_progress: OnProgress) -> Experiment:
              "per-job: response s": fmean(one.mean_response_s or 0.0 for one in fresh),
              "ours: response s": fmean(one.mean_response_s or 0.0 for one in ours)}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="sizes",
         title="Servers and response by job size",
         setup=f"{_SETUP} Light jobs, mean deadline 100 s; {seeds} seeds.",
@@ -295,8 +295,8 @@ def distributions(seeds: int, on_progress: OnProgress) -> Experiment:
             cura(problem(replace(base, deadlines=name), seed)).servers for seed in range(seeds)
         ]
         rows.append({"deadlines": name, "servers": fmean(found)})
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="distributions",
         title="Servers by distribution of deadlines",
         setup=f"{_SETUP} Light jobs, mean deadline 400 s; Poisson draws in seconds; {seeds} seeds.",

@@ -36,8 +36,8 @@ def changes_while_running(seeds: int, on_progress: OnProgress) -> Experiment:
             ("matched", vm_aware(matched)),
         ):
             made.setdefault(name, []).append(schedule)
-    return Experiment.of_rows(
-        [_row(name, found) for name, found in made.items()],
+    return Experiment(
+        rows=tuple([_row(name, found) for name, found in made.items()]),
         name="pool-manager",
         title="Pools that follow the jobs while these run",
         setup=(

@@ -47,8 +47,8 @@ def rows_as_printed(_seeds: int, on_progress: OnProgress) -> Experiment:
     cost = sum(_option(job, row).cost_server_s for job, row in zip(drawn.jobs, _PUBLISHED,
                                                                    strict=True))  # fmt: skip
     late = [str(row["job"]) for row in rows if row["deadline"] == "late"]
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-6",
         title="Table 6 as printed, against the prediction tables",
         setup="Pools of 160, 20 and 20 VMs, which the table implies; jobs 7 and 10 of type 4.",
@@ -98,8 +98,8 @@ def schedules_on_new_pools(_seeds: int, on_progress: OnProgress) -> Experiment:
              "feasible": "no" if found.is_proven and found.cost_server_s is None else "yes"
              if found.cost_server_s is not None else "not known"}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-6-schedules",
         title="The jobs of Table 6 under our scheduler",
         setup="As table-6. Optimum by branch and bound; empty where the search proves none.",

@@ -28,8 +28,8 @@ def least(_seeds: int, on_progress: OnProgress) -> Experiment:
              "at least": found.bound.servers, "per-job": per_job(drawn).servers,
              "dedicated": dedicated(drawn).servers}
         )  # fmt: skip
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="thousand-jobs",
         title="The least servers of 1,000 jobs",
         setup=f"{JOBS} light jobs at 1.92 a second, pools that match the jobs, seed 0.",

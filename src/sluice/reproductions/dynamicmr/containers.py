@@ -64,10 +64,6 @@ def containers(seeds: int, on_progress: OnProgress) -> Experiment:
             " one job: all nine, one after the other. Peak: of all shuffles together in 2 s,"
             " computed from the start of each reduce and the ends of maps."
         ),
-        columns=(
-            "jobs", "slowstart", "ramp", "paper: faster by", "faster %", "+-", "peak MB/s",
-            "YARN's peak",
-        ),
         rows=tuple(rows),
         why=_why(rows),
         chart=bars_chart(

@@ -85,10 +85,6 @@ def pending_first(seeds: int, on_progress: OnProgress) -> Experiment:
             " 6 % of attempts take 3 to 6 times as long; hung: 0.5 % never end, and are killed"
             " after 600 s. Gain of speed and job time are relative to LATE (f = 0)."
         ),
-        columns=(
-            "jobs", "attempts", "f", "paper: gain", "gain %", "+-", "copies", "job time %",
-            "time +-",
-        ),
         rows=tuple(rows),
         why=_why(rows),
         chart=curves_chart(

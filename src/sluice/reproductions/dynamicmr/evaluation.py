@@ -18,25 +18,15 @@ from sluice.reproductions.runner import Evaluation
 EVALUATION = Evaluation(
     name="dynamicmr",
     title="DynamicMR: slot lending, delayed copies, data locality (Tang's thesis, chapter 4)",
-    makers={
-        "fig-4.9": three_pools,
-        "fig-4.10": configurations,
-        "fig-4.11": fractions,
-        "fig-4.12": pending_first,
-        "fig-4.13": prescheduling,
-        "fig-4.15": by_fair,
-        "fig-4.16": by_fifo,
-        "fig-4.17": containers,
-    },
-    minutes={
-        "fig-4.9": 0.03,
-        "fig-4.10": 1.08,
-        "fig-4.11": 0.46,
-        "fig-4.12": 1.53,
-        "fig-4.13": 0.29,
-        "fig-4.15": 0.95,
-        "fig-4.16": 0.87,
-        "fig-4.17": 1.19,
+    timed={
+        "fig-4.9": (three_pools, 0.03),
+        "fig-4.10": (configurations, 1.08),
+        "fig-4.11": (fractions, 0.46),
+        "fig-4.12": (pending_first, 1.53),
+        "fig-4.13": (prescheduling, 0.29),
+        "fig-4.15": (by_fair, 0.95),
+        "fig-4.16": (by_fifo, 0.87),
+        "fig-4.17": (containers, 1.19),
     },
     left_out={
         "seconds": (

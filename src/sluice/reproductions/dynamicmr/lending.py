@@ -60,10 +60,6 @@ def configurations(seeds: int, on_progress: OnProgress) -> Experiment:
             " Worst/best is over the eleven configurations; over 1/11: how many times faster than"
             " static 1/11 at its own best; disk-bound: each task takes 0.40 of a disk."
         ),
-        columns=(
-            "workload", "way", "paper: worst/best", "worst/best", "+-", "worst s", "best s",
-            "over 1/11", "over best static", "over +-",
-        ),
         rows=tuple(rows),
         why=_why_flat(rows),
         chart=curves_chart(
@@ -172,7 +168,6 @@ def fractions(seeds: int, on_progress: OnProgress) -> Experiment:
             f"{GENERATOR} 10/2 slots, PI, shares 0 to 1 in fifths, {seeds} seeds. Gain: of speed,"
             " from share 0 to 1; best: the largest gain at any share, relative to no lending."
         ),
-        columns=("disk share", "varied", "paper: gain 0 to 1", "gain %", "+-", "best %"),
         rows=tuple(rows),
         why=(
             "As in the thesis the gain comes from map slots that reduces borrow: 200 reduces have"

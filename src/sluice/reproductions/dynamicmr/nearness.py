@@ -69,7 +69,6 @@ def prescheduling(seeds: int, on_progress: OnProgress) -> Experiment:
             f" one job at a time with a tenth as many reduces as maps, {seeds} seeds. Near: maps"
             " on a node with their data. Errors are those of the gain of speed."
         ),
-        columns=("jobs", "paper: near, speed", "near %", "near then %", "speed %", "+-"),
         rows=tuple(rows),
         why=(
             "If there are fewer maps than slots, slots beyond the balance line are free, and"

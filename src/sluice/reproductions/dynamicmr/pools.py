@@ -167,9 +167,6 @@ def three_pools(seeds: int, on_progress: OnProgress) -> Experiment:
             " plateau, then means over seeds; lent: map slots to reduces; idle: the most slots"
             " left idle after an offer of a worker, with a startable task for each."
         ),
-        columns=(
-            "mode", "plateau", "paper", "pool 1", "pool 2", "pool 3", "lent at most", "idle",
-        ),
         rows=tuple(rows),
         why=(
             "The thesis does not describe its jobs; ours are chosen to have the same plateaus, and"

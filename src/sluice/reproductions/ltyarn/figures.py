@@ -49,7 +49,6 @@ def allocation(_seeds: int, _on_progress: OnProgress) -> Experiment:
         name="fig-5.4",
         title="Containers of each queue under LTRF, as multiples of its share",
         setup=SETUP,
-        columns=("until (s)", *QUEUES),
         rows=rows,
         why=(
             "A queue that was idle receives nearly everything until it has caught up, in the"
@@ -101,7 +100,6 @@ def sharing_loss(seeds: int, on_progress: OnProgress) -> Experiment:
         name="fig-5.5",
         title="Sharing loss (Omega) under the memoryless and the long-term rule",
         setup=f"{SETUP} {seeds} seeds, up to {LOSS_UNTIL_S:g} s.",
-        columns=tuple(rows[0]),
         rows=rows,
         why=(
             "The memoryless rule loses because tasks are not preempted: a queue that wakes up waits"
@@ -147,7 +145,6 @@ def speed_ups(seeds: int, on_progress: OnProgress) -> Experiment:
         name="fig-5.6",
         title="Mean response time with fixed shares, divided by that with sharing",
         setup=f"{SETUP} {seeds} seeds, all jobs to their end.",
-        columns=("queue", "paper, gain (%)", "mlrf", "ltrf"),
         rows=rows,
         why=(
             "Sharing is faster for every queue; the long-term rule takes from the queues that used"
@@ -184,7 +181,6 @@ def quantum(_seeds: int, _on_progress: OnProgress) -> Experiment:
         name="fig-5.7",
         title="Counted use of the Facebook queue, container-seconds",
         setup=f"{SETUP} Use every {step_s:g} s up to {until_s:g} s.",
-        columns=("quantum", "mean change in 5 s"),
         rows=rows,
         why=(
             "With a fixed quantum of 600 s each start adds 600 and each end takes most of it back,"

@@ -57,7 +57,6 @@ def table(name: str) -> Maker:
             name=name,
             title=f"Table {name.removeprefix('table-')}: {policy}, price {price:g}",
             setup=f"Capacity {200 / part:g}, two members of equal weight; counted units.",
-            columns=("step", "member", "paper", "ours"),
             rows=tuple(rows),
             why=f"{len(rows) - wrong} of {len(rows)} cells agree exactly.",
             chart=lines_chart(
@@ -107,7 +106,6 @@ def counterexamples(_seeds: int, _on_progress: OnProgress) -> Experiment:
         name="counterexamples",
         title="What long-term sharing has and has not",
         setup="Divisible resource, exact fractions; the examples are those of the tests.",
-        columns=("statement", "example", "expected", "ours"),
         rows=tuple(
             dict(zip(("statement", "example", "expected", "ours"), case, strict=True))
             for case in cases

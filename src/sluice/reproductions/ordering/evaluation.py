@@ -6,42 +6,26 @@ Source: ordering spec, sections 9 and 10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sluice.reproductions.ordering.figures import fig_3_4, fig_3_5, fig_3_6, fig_3_7
 from sluice.reproductions.ordering.online import fig_3_9, online, table_3_4
 from sluice.reproductions.ordering.tables import order_matters, table_3_2, table_3_3, table_3_5
-from sluice.reproductions.runner import Evaluation, Maker
-
-OFFLINE: Mapping[str, Maker] = {
-    "order-matters": order_matters,
-    "table-3.2": table_3_2,
-    "table-3.3": table_3_3,
-    "fig-3.4": fig_3_4,
-    "fig-3.5": fig_3_5,
-    "fig-3.6": fig_3_6,
-    "fig-3.7": fig_3_7,
-    "table-3.5": table_3_5,
-}
-
-ONLINE: Mapping[str, Maker] = {"table-3.4": table_3_4, "fig-3.9": fig_3_9, "online": online}
+from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(
     name="ordering",
     title="Job ordering for FIFO MapReduce clusters (thesis, chapter 3)",
-    makers={**OFFLINE, **ONLINE},
-    minutes={
-        "order-matters": 0.01,
-        "table-3.2": 0.01,
-        "table-3.3": 0.01,
-        "fig-3.4": 0.2,
-        "fig-3.5": 0.1,
-        "fig-3.6": 0.01,
-        "fig-3.7": 0.09,
-        "table-3.5": 0.45,
-        "table-3.4": 2.27,
-        "fig-3.9": 0.68,
-        "online": 0.14,
+    timed={
+        "order-matters": (order_matters, 0.01),
+        "table-3.2": (table_3_2, 0.01),
+        "table-3.3": (table_3_3, 0.01),
+        "fig-3.4": (fig_3_4, 0.2),
+        "fig-3.5": (fig_3_5, 0.1),
+        "fig-3.6": (fig_3_6, 0.01),
+        "fig-3.7": (fig_3_7, 0.09),
+        "table-3.5": (table_3_5, 0.45),
+        "table-3.4": (table_3_4, 2.27),
+        "fig-3.9": (fig_3_9, 0.68),
+        "online": (online, 0.14),
     },
     left_out={
         "fig-3.8": "a drawing of the design of MROrder",

@@ -49,7 +49,6 @@ def fig_3_4(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG001 
         name="fig-3.4",
         title="Speed-ups on the test bed (Fig. 3.4)",
         setup=f"Benchmarks in turn on {SLOTS}. {_SPEEDUPS}",
-        columns=("jobs", "order", "thesis: makespan", "makespan", "TCT", *_OVER_INPUT),
         rows=tuple(rows),
         why=(
             "The thesis does not list its jobs. On ours the rules gain more makespan, with little"
@@ -114,8 +113,8 @@ def fig_3_5(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             bars.setdefault(f"{jobs} jobs", {})[name] = fmean(one["TCT"] for one in speedups)
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="fig-3.5",
         title="Speed-ups on the Facebook workload (Fig. 3.5)",
         setup=f"{seeds} seeds on {SLOTS}, means over them. {_SPEEDUPS}",
@@ -186,7 +185,6 @@ def fig_3_6(seeds: int, on_progress: OnProgress) -> Experiment:
         name="fig-3.6",
         title="Bounds on the makespan (Fig. 3.6)",
         setup=f"Facebook workload, {seeds} seeds on {SLOTS}; each bound over the bounded value.",
-        columns=("jobs", "bound", "thesis", "mean", "range"),
         rows=tuple(rows),
         why=(
             "The lower bound and (3.6) are as close as the thesis says; (3.5) is less close if a"
@@ -225,8 +223,8 @@ def fig_3_7(seeds: int, on_progress: OnProgress) -> Experiment:
                 rows.append({"workload": name, "measure": measure, "order": rule, **cells})
                 if measure == "makespan" and rule != "MK_TCT_JR":
                     lines[f"{rule}, {name}"] = [(100 * x, mean) for x, mean in means.items()]
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="fig-3.7",
         title="Varying task times (Fig. 3.7)",
         setup=(

@@ -161,8 +161,8 @@ def online(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             lines.setdefault(name, []).append((load, fmean(total)))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="online",
         title="Release on demand and in rounds, compared with release on arrival",
         setup=(
@@ -223,8 +223,8 @@ def table_3_4(seeds: int, on_progress: OnProgress) -> Experiment:
                 "at 10 s": fmean(percents[10.0]),
             }
         )
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-3.4",
         title="Fixed and adaptive rounds (Table 3.4)",
         setup=(
@@ -264,8 +264,8 @@ def fig_3_9(seeds: int, on_progress: OnProgress) -> Experiment:
                 }
             )
             lines.setdefault(name, []).append((load, fmean(total)))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="fig-3.9",
         title="Gain of MROrder (Fig. 3.9)",
         setup=(

@@ -52,7 +52,6 @@ def order_matters(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: A
         name="order-matters",
         title="Four jobs, all 24 orders",
         setup=f"The first four benchmarks on {SLOTS}.",
-        columns=("jobs", "thesis: worst over best", "best s", "worst s", "worst over best"),
         rows=(
             {
                 "jobs": 4,
@@ -86,8 +85,8 @@ def table_3_2(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         }
         for job, (name, maps, reduces, map_s, reduce_s) in enumerate(BENCHMARKS)
     ]
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-3.2",
         title="The benchmarks (Table 3.2)",
         setup=f"Counts and times are the thesis's; TM, TR and positions are for {SLOTS}.",
@@ -119,8 +118,8 @@ def table_3_3(seeds: int, on_progress: OnProgress) -> Experiment:
                 "median reduce s": _median([job.reduces[0][1] for job in inside]),
             }
         )
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-3.3",
         title="The synthetic Facebook workload (Table 3.3)",
         setup=f"{len(drawn)} jobs, {seeds} seeds of {FACEBOOK_JOBS}.",
@@ -166,8 +165,8 @@ def table_3_5(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: ARG00
         took_ms = (1000 * thesis[5], sim_ms, exact_ms)
         for line, number in zip(times.values(), took_ms, strict=True):
             line.append((jobs, number))
-    return Experiment.of_rows(
-        rows,
+    return Experiment(
+        rows=tuple(rows),
         name="table-3.5",
         title="Rules compared with all orders (Table 3.5)",
         setup=(

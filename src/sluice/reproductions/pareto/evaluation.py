@@ -97,7 +97,6 @@ def frontier_quality(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa
         name="frontier-quality",
         title="Frontiers of all searches (Fig. 14)",
         setup=f"{DRAWN} One draw; shares of the exact hypervolume.",
-        columns=("workload", "search", "paper", "hypervolume"),
         rows=tuple(rows),
         why=(
             "In the figure of the paper its own points are close to those of the genetic searches."
@@ -166,7 +165,6 @@ def against_optimal(seeds: int, on_progress: OnProgress) -> Experiment:
             f"{DRAWN} The first {seeds} draws of 3 jobs with at most {_COMBINATIONS_MAX:,}"
             " combinations; gap: largest missing share of the hypervolume."
         ),
-        columns=("workload", "search", "paper: gap", "gap", "paper: ms", "ms", "combinations"),
         rows=tuple(rows),
         why=(
             "All combinations of VMs per job, with all their slots used, are evaluated in arrays."
@@ -227,25 +225,15 @@ def _undominated(makespans: Sequence[float], budgets: Sequence[float]) -> Points
 EVALUATION = Evaluation(
     name="pareto",
     title="Makespan and budget: Zacheilas and Kalogeraki, EURASIP J. Embedded Systems 2017:29",
-    makers={
-        "model-accuracy": model_accuracy,
-        "policies": policies,
-        "search-time": search_time,
-        "frontier-quality": frontier_quality,
-        "against-optimal": against_optimal,
-        "limits": limits,
-        "task-adjustment": task_adjustment,
-        "buffer-tuning": buffer_tuning,
-    },
-    minutes={
-        "model-accuracy": 0.01,
-        "policies": 0.06,
-        "search-time": 0.16,
-        "frontier-quality": 0.03,
-        "against-optimal": 0.04,
-        "limits": 0.1,
-        "task-adjustment": 0.01,
-        "buffer-tuning": 0.02,
+    timed={
+        "model-accuracy": (model_accuracy, 0.01),
+        "policies": (policies, 0.06),
+        "search-time": (search_time, 0.16),
+        "frontier-quality": (frontier_quality, 0.03),
+        "against-optimal": (against_optimal, 0.04),
+        "limits": (limits, 0.1),
+        "task-adjustment": (task_adjustment, 0.01),
+        "buffer-tuning": (buffer_tuning, 0.02),
     },
     left_out={
         "Fig. 10": "the authors' cluster; model-accuracy simulates its jobs instead",

@@ -49,9 +49,6 @@ def policies(seeds: int, on_progress: OnProgress) -> Experiment:
         name="policies",
         title="Slots policy against VMs policy (Figs. 11, 12)",
         setup=f"{DRAWN} {seeds} seeds; hypervolume as a share of the exact frontier's.",
-        columns=(
-            "workload", "billing", "policy", "paper", "hypervolume", "least", "overspent", "ms",
-        ),
         rows=tuple(rows),
         why=(
             "As printed, the reduce slot wins ties, and on plateaus of the ceiling function all"
@@ -122,7 +119,6 @@ def limits(seeds: int, on_progress: OnProgress) -> Experiment:
         name="limits",
         title="Draws that have a plan within the limits of the paper",
         setup=f"{DRAWN} {shown} seeds; 4000 s (Yahoo), 3000 s (Taobao), $8 a job.",
-        columns=("workload", "paper", *ways),
         rows=tuple(rows),
         why=(
             "At most half of the draws have a plan within the limits, so the draws of the authors"

@@ -77,9 +77,6 @@ def model_accuracy(seeds: int, on_progress: OnProgress) -> Experiment:
             f" about 120 s, lognormal with a spread of 25 %; profile from {_RUNS_BEFORE} runs;"
             f" means over {10 * seeds} seeds."
         ),
-        columns=(
-            "job", "paper", "low s", "estimate s", "up s", "simulated s", "error", "exact waves",
-        ),
         rows=tuple(rows),
         why=(
             "The jobs of the authors ran on their cluster; here a greedy slot scheduler runs drawn"
@@ -163,9 +160,6 @@ def task_adjustment(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa:
             f"Three sorts of Table 2 (80 maps, 10 reduces) on at most {WORKERS} VMs; a map takes"
             " 8 s and its share of 8000 s, a reduce 15 s and its share of 6000 s."
         ),
-        columns=(
-            "budget $", "given s", "hill climb s", "scan s", "paper: saved s", "saved s",
-        ),
         rows=tuple(rows),
         why=(
             "The direction agrees with the paper: fewer, longer tasks fill the slots of a small"
@@ -238,7 +232,6 @@ def buffer_tuning(seeds: int, on_progress: OnProgress) -> Experiment:  # noqa: A
             "Jobs of Table 2, whose maps write what they read, in records of 60, 100"
             " and 15 bytes; 10,000 draws; grid of 25 MB. One byte counts as one operation (E11)."
         ),
-        columns=("job", "way", "paper", "I/O $", "against default", "buffer MB", "ms"),
         rows=tuple(rows),
         why=(
             "The closed form is at least as cheap as all others, in microseconds. Its gain over the"

@@ -16,12 +16,12 @@ from sluice.reproductions.runner import Evaluation
 EVALUATION = Evaluation(
     name="ras",
     title="RAS: placement by resources, completion-time goals (Polo et al., Middleware 2011)",
-    makers={
-        "experiment-1": relaxed_goals,
-        "experiment-2": tight_goals,
-        "sensitivity": worlds,
-        "settings": schedulers,
-        "random-goals": goals_on_random_workloads,
+    timed={
+        "experiment-1": (relaxed_goals, 1.5),
+        "experiment-2": (tight_goals, 1.59),
+        "sensitivity": (worlds, 1.59),
+        "settings": (schedulers, 0.29),
+        "random-goals": (goals_on_random_workloads, 1.35),
     },
     left_out={
         "figures 3 and 4": (
@@ -32,11 +32,4 @@ EVALUATION = Evaluation(
         ),
     },
     seeds=5,
-    minutes={
-        "experiment-1": 1.5,
-        "experiment-2": 1.59,
-        "sensitivity": 1.59,
-        "settings": 0.29,
-        "random-goals": 1.35,
-    },
 )

@@ -89,7 +89,6 @@ def goals_on_random_workloads(seeds: int, on_progress: OnProgress) -> Experiment
             f"{len(found)} workloads of 1 to 9 jobs on {NODES} nodes, tight to loose goals. Fair:"
             " the best of 1 to 6 map slots, chosen afterwards for each workload."
         ),
-        columns=("scheduler", "goals met", "standard deviation", "met %", "as many as Fair %"),
         rows=tuple(rows),
         why=(
             f"aim=goals meets at least as many goals as the best static setting in {share:.0f} % of"

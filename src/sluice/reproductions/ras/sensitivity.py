@@ -63,7 +63,6 @@ def worlds(_: int, on_progress: OnProgress) -> Experiment:
         name="sensitivity",
         title="Experiment 1 under other models of contention",
         setup=f"{SETUP} One seed. Makespan of Fair over that of RAS, by map slots of each node.",
-        columns=("model", "by", "RAS s", *map(str, FAIR_SLOTS)),
         rows=tuple(rows),
         why=_findings(ratios_in),
         chart=lines_chart(
@@ -137,7 +136,6 @@ def schedulers(_: int, on_progress: OnProgress) -> Experiment:
         name="settings",
         title="Experiment 1 under other settings of the schedulers",
         setup=f"{SETUP} One seed. A row names what differs.",
-        columns=("scheduler", "makespan s", "over RAS"),
         rows=tuple(rows),
         why=(
             "The control period and the number of rounds change the makespan of RAS by"
