@@ -64,7 +64,6 @@ _SPEEDUPS = (
     " the input order. The search takes half a second for each measure."
 )
 _OVER_REVERSE = "Speed-up over the reverse of MK_JR."
-_OVER_INPUT = ("makespan, input", "TCT, input")
 
 
 def _speedups(values: dict[str, Values], name: str) -> dict[str, float]:
