@@ -53,11 +53,10 @@ Prices = Annotated[
 ]
 RentTerm = Annotated[
     str,
-    given.option(
+    given.choice(
         "Rental term: reserved, on-demand or spot.",
-        "--rent",
+        "reserved|on-demand|spot",
         metavar="TERM",
-        completes=completion.one_of("reserved", "on-demand", "spot"),
         panel=MACHINES,
     ),
 ]

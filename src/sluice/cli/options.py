@@ -15,6 +15,7 @@ from sluice.model.settings import as_number
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "Simulated conditions", "Files"
 _LOGS = "Instead of FILE"
+_WITH_FILE = "With --file"
 _SEED_MAX = 2**64 - 1
 
 
@@ -66,10 +67,34 @@ def option(
 
 
 def count(
-    text: str, flag: str, *, low: int = 0, high: int = 10**6, panel: str | None = None
+    text: str,
+    flag: str,
+    *,
+    low: int = 0,
+    high: int = 10**6,
+    panel: str | None = None,
+    metavar: str = "N",
 ) -> OptionInfo:
     """An option for a whole number. low, high: as for `whole`.  Otherwise as `option`."""
-    return option(text, flag, metavar="N", parser=whole(flag, low=low, high=high), panel=panel)
+    return option(text, flag, metavar=metavar, parser=whole(flag, low=low, high=high), panel=panel)
+
+
+def choice(
+    text: str, names: str, *, metavar: str | None = None, panel: str | None = None
+) -> OptionInfo:
+    """An option for one of a few names, as in "low|high", which a shell completes."""
+    completes = completion.one_of(*names.split("|"))
+    return option(text, metavar=metavar or names, completes=completes, panel=panel)
+
+
+def policy(text: str, completes: Callable[..., object], *, panel: str = _POLICIES) -> OptionInfo:
+    """An option for a policy. Otherwise as `option`."""
+    return option(text, metavar="NAME", completes=completes, panel=panel)
+
+
+def _setting(text: str, panel: str) -> OptionInfo:
+    completes = completion.setting_values
+    return option(text, "--set", metavar="KEY=VALUE", completes=completes, panel=panel)
 
 
 def argument(
@@ -138,58 +163,24 @@ FromLogSet = Annotated[
     list[str] | None,
     option(
         "Set a value the log lacks, e.g. map_slots=40; repeatable.",
-        "--from-log-set",
         metavar="KEY=VALUE",
         panel=_LOGS,
     ),
 ]
 AsJson = Annotated[bool, option("Print one JSON document instead of tables.", "--json")]
 
-Tasks = Annotated[
-    str,
-    option(
-        "Task policy: a name, or FILE.py:Class.",
-        metavar="NAME",
-        completes=completion.task_policies,
-        panel=_POLICIES,
-    ),
-]
+Tasks = Annotated[str, policy("Task policy: a name, or FILE.py:Class.", completion.task_policies)]
 Release = Annotated[
-    str,
-    option(
-        "Release policy: order of waiting jobs.",
-        metavar="NAME",
-        completes=completion.release_policies,
-        panel=_POLICIES,
-    ),
+    str, policy("Release policy: order of waiting jobs.", completion.release_policies)
 ]
 Admission = Annotated[
-    str,
-    option(
-        "Admission policy: which jobs are accepted.",
-        metavar="NAME",
-        completes=completion.admission_policies,
-        panel=_POLICIES,
-    ),
+    str, policy("Admission policy: which jobs are accepted.", completion.admission_policies)
 ]
 Set = Annotated[
-    list[str] | None,
-    option(
-        "Change a setting, e.g. jitter=0.15; repeatable.",
-        "--set",
-        metavar="KEY=VALUE",
-        completes=completion.setting_values,
-        panel=_WHAT_IF,
-    ),
+    list[str] | None, _setting("Change a setting, e.g. jitter=0.15; repeatable.", _WHAT_IF)
 ]
 Seed = Annotated[
-    int,
-    option(
-        "Seed for the random-number generator.",
-        metavar="N",
-        parser=whole("--seed", high=_SEED_MAX),
-        panel=_WHAT_IF,
-    ),
+    int, count("Seed for the random-number generator.", "--seed", high=_SEED_MAX, panel=_WHAT_IF)
 ]
 LengthsFrom = Annotated[
     str | None, option("Read task lengths from this trace.", metavar="TRACE.jsonl", panel=_WHAT_IF)
@@ -211,31 +202,20 @@ RunPlot = Annotated[
     ),
 ]
 
-Nodes = Annotated[
-    int | None,
-    option("Number of virtual nodes on this machine.", metavar="N", parser=whole("--nodes", low=1)),
-]
-MapSlots = Annotated[
-    int | None, option("Map slots of each node.", metavar="N", parser=whole("--map-slots", low=1))
-]
-ReduceSlots = Annotated[
-    int | None, option("Reduce slots of each node.", metavar="N", parser=whole("--reduce-slots"))
-]
+Nodes = Annotated[int | None, count("Number of virtual nodes on this machine.", "--nodes", low=1)]
+MapSlots = Annotated[int | None, count("Map slots of each node.", "--map-slots", low=1)]
+ReduceSlots = Annotated[int | None, count("Reduce slots of each node.", "--reduce-slots")]
 Seeds = Annotated[
-    int,
-    option(
-        "Simulations of each scheduler, with seeds 0 to N-1.",
-        metavar="N",
-        parser=whole("--seeds", low=1),
-    ),
+    int, count("Simulations of each scheduler, with seeds 0 to N-1.", "--seeds", low=1)
 ]
 
 Processes = Annotated[
     int | None,
-    option(
+    count(
         "Processes that simulate at once (default: the cores, for long comparisons).",
-        metavar="N",
-        parser=whole("--processes", low=1, high=1024),
+        "--processes",
+        low=1,
+        high=1024,
     ),
 ]
 
@@ -257,52 +237,23 @@ AtS = Annotated[
     ),
 ]
 TasksOrNone = Annotated[
-    str | None,
-    option(
-        "Task policy (default: fifo).",
-        "--tasks",
-        metavar="NAME",
-        completes=completion.task_policies,
-        panel="With --file",
-    ),
+    str | None, policy("Task policy (default: fifo).", completion.task_policies, panel=_WITH_FILE)
 ]
 ReleaseOrNone = Annotated[
     str | None,
-    option(
-        "Release policy (default: input).",
-        "--release",
-        metavar="NAME",
-        completes=completion.release_policies,
-        panel="With --file",
-    ),
+    policy("Release policy (default: input).", completion.release_policies, panel=_WITH_FILE),
 ]
 AdmissionOrNone = Annotated[
     str | None,
-    option(
-        "Admission policy (default: all).",
-        "--admission",
-        metavar="NAME",
-        completes=completion.admission_policies,
-        panel="With --file",
-    ),
+    policy("Admission policy (default: all).", completion.admission_policies, panel=_WITH_FILE),
 ]
-SetOrNone = Annotated[
-    list[str] | None,
-    option(
-        "Change a setting; repeatable.",
-        "--set",
-        metavar="KEY=VALUE",
-        completes=completion.setting_values,
-        panel="With --file",
-    ),
-]
+SetOrNone = Annotated[list[str] | None, _setting("Change a setting; repeatable.", _WITH_FILE)]
 SeedOrNone = Annotated[
     int | None,
-    option(
+    count(
         "Seed for the random-number generator (default: 0).",
         "--seed",
-        metavar="N",
-        parser=whole("--seed", high=_SEED_MAX),
-        panel="With --file",
+        high=_SEED_MAX,
+        panel=_WITH_FILE,
     ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion, history_options
+from sluice.cli import history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -21,10 +21,10 @@ def calibrate(
     *,
     leave_out: Annotated[
         str,
-        given.option(
+        given.choice(
             "Left out of each prediction: the run, its whole setting, or nothing.",
+            "run|setting|nothing",
             metavar="WHAT",
-            completes=completion.one_of("run", "setting", "nothing"),
         ),
     ] = "run",
     level: history_options.Level = 0.9,
@@ -78,10 +78,7 @@ def profile_run(
             "Slot counts (default: 1, 2, 4, .. up to twice the processors).", metavar="A,B,..."
         ),
     ] = None,
-    repeats: Annotated[
-        int,
-        given.option("Runs at each count.", metavar="N", parser=given.whole("--repeats", low=1)),
-    ] = 1,
+    repeats: Annotated[int, given.count("Runs at each count.", "--repeats", low=1)] = 1,
     io_bytes_per_s: Annotated[
         float | None,
         given.option(

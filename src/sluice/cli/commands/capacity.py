@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -27,12 +26,7 @@ def capacity(
         bool, given.option("Plan whole jobs, VMs and containers.", "--integer")
     ] = False,
     bound: Annotated[
-        str,
-        given.option(
-            "Job-length estimate; up is the safe upper bound.",
-            metavar="low|avg|up",
-            completes=completion.one_of("low", "avg", "up"),
-        ),
+        str, given.choice("Job-length estimate; up is the safe upper bound.", "low|avg|up")
     ] = "up",
     curve: Annotated[
         bool, given.option("Also print the least cost for each number of reserved VMs.", "--curve")

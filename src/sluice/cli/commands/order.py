@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import app
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
 _BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
 _EVALUATIONS_MAX = 10**12
-_METHODS = (
-    "auto", "exact", "search", "sweep", "mk-jr", "mk-tct-jr", "tct", "input", "reverse",
-)  # fmt: skip
+_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse"
 
 
 @app.command()
@@ -32,18 +29,16 @@ def order(
     from_log_set: given.FromLogSet = None,
     method: Annotated[
         str,
-        given.option(
+        given.choice(
             "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
+            _METHODS,
             metavar="NAME",
-            completes=completion.one_of(*_METHODS),
         ),
     ] = "auto",
     objective: Annotated[
         str,
-        given.option(
-            "What to minimise: makespan, tct or both.",
-            metavar="NAME",
-            completes=completion.one_of("makespan", "tct", "both"),
+        given.choice(
+            "What to minimise: makespan, tct or both.", "makespan|tct|both", metavar="NAME"
         ),
     ] = "makespan",
     seconds: Annotated[

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion, history_options
+from sluice.cli import history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -32,10 +32,10 @@ def plan(
     from_log_set: given.FromLogSet = None,
     search: Annotated[
         str,
-        given.option(
+        given.choice(
             "Search method: exact, or the paper's greedy slots, slots-printed or vms.",
+            "exact|slots|slots-printed|vms",
             metavar="NAME",
-            completes=completion.one_of("exact", "slots", "slots-printed", "vms"),
         ),
     ] = "exact",
     tune: Annotated[
@@ -84,19 +84,15 @@ def plan(
     ] = "on-demand",
     single_wave: Annotated[
         str,
-        given.option(
-            "Time model for a phase with no more tasks than slots.",
-            metavar="estimated|exact",
-            completes=completion.one_of("estimated", "exact"),
-            panel=_MODEL,
+        given.choice(
+            "Time model for a phase with no more tasks than slots.", "estimated|exact", panel=_MODEL
         ),
     ] = "estimated",
     io_model: Annotated[
         str,
-        given.option(
+        given.choice(
             "I/O model of spilling; merge also counts the merging of spills.",
-            metavar="paper|merge",
-            completes=completion.one_of("paper", "merge"),
+            "paper|merge",
             panel=_MODEL,
         ),
     ] = "paper",

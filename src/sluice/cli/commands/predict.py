@@ -54,10 +54,11 @@ def predict(
     rent: history_options.RentTerm = "on-demand",
     input_bytes: Annotated[
         int | None,
-        given.option(
+        given.count(
             "Input size (default: that of the newest run).",
+            "--input-bytes",
+            high=_BYTES_MAX,
             metavar="B",
-            parser=given.whole("--input-bytes", high=_BYTES_MAX),
         ),
     ] = None,
     level: history_options.Level = 0.9,

@@ -27,20 +27,20 @@ Export = Annotated[
 ]
 KeepRuns = Annotated[
     int | None,
-    given.option(
+    given.count(
         "Forget all but the newest N runs of NAME, or of each profile.",
-        metavar="N",
-        parser=given.whole("--keep-runs"),
+        "--keep-runs",
         panel=_FORGET,
     ),
 ]
 OlderThan = Annotated[
     int | None,
-    given.option(
+    given.count(
         "Forget runs imported more than DAYS days ago.",
-        metavar="DAYS",
-        parser=given.whole("--older-than", high=_DAYS_MAX),
+        "--older-than",
+        high=_DAYS_MAX,
         panel=_FORGET,
+        metavar="DAYS",
     ),
 ]
 Forget = Annotated[bool, given.option("Forget NAME.", "--forget", panel=_FORGET)]

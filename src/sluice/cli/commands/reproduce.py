@@ -34,12 +34,7 @@ def reproduce(
         ),
     ] = None,
     seeds: Annotated[
-        int | None,
-        given.option(
-            "Seeds of each experiment.",
-            metavar="N",
-            parser=given.whole("--seeds", low=1, high=1000),
-        ),
+        int | None, given.count("Seeds of each experiment.", "--seeds", low=1, high=1000)
     ] = None,
     out: Annotated[
         str | None, given.option("Write each experiment's chart to this folder.", metavar="FOLDER")

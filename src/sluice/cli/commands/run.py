@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
@@ -41,12 +40,7 @@ def run(
     output: Annotated[str | None, given.option("Output of Python code.", metavar="FOLDER")] = None,
     part_files: Annotated[
         int | None,
-        given.option(
-            "Files in the output of Python code (default: 1).",
-            "--part-files",
-            metavar="N",
-            parser=given.whole("--part-files", low=1),
-        ),
+        given.count("Files in the output of Python code (default: 1).", "--part-files", low=1),
     ] = None,
     overwrite: Annotated[
         bool,
@@ -55,12 +49,7 @@ def run(
         ),
     ] = False,
     engine: Annotated[
-        str,
-        given.option(
-            "Engine that runs the tasks: local, or ray.",
-            metavar="NAME",
-            completes=completion.one_of("local", "ray"),
-        ),
+        str, given.choice("Engine that runs the tasks: local, or ray.", "local|ray", metavar="NAME")
     ] = "local",
     address: Annotated[
         str | None,

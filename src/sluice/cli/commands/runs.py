@@ -24,8 +24,7 @@ Id = Annotated[
     ),
 ]
 Ids = Annotated[
-    list[str] | None,
-    given.argument("Runs to remove.", metavar="ID", completes=completion.run_ids),
+    list[str] | None, given.argument("Runs to remove.", metavar="ID", completes=completion.run_ids)
 ]
 Finished = Annotated[
     bool, given.option("Remove all finished runs, also those with failed jobs.", "--finished")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -23,11 +22,11 @@ def share(
     *,
     policy: Annotated[
         str,
-        given.option(
+        given.choice(
             "static: fixed shares; mlrf: max-min of the moment; ltrf: least accumulated use;"
             " karma: credits; decay: least decayed use.",
+            "static|mlrf|ltrf|karma|decay",
             metavar="RULE",
-            completes=completion.one_of("static", "mlrf", "ltrf", "karma", "decay"),
         ),
     ] = "ltrf",
     leftovers: Annotated[

@@ -142,12 +142,7 @@ def compare(
 
 def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
-    from sluice.reporting.run.tables import (
-        job_table,
-        replay_table,
-        summary_panel,
-        vm_pools_table,
-    )
+    from sluice.reporting.run.tables import job_table, replay_table, summary_panel, vm_pools_table
 
     tables = [job_table(result), vm_pools_table(result), replay_table(result)]
     print_views(*(table for table in tables if table is not None), summary_panel(result))

@@ -32,10 +32,10 @@ def size(
     ] = 0.95,
     one_night: Annotated[
         str,
-        given.option(
+        given.choice(
             "Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
+            "newest|typical|drawn",
             metavar="WHICH",
-            completes=completion.one_of("newest", "typical", "drawn"),
             panel=_HISTORY,
         ),
     ] = "newest",
