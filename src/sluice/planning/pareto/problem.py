@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -149,7 +148,7 @@ class ParetoProblem:
 
 
 def _phase(job: Job, kind: SlotKind, name: str) -> PlannedPhase:
-    found = list(_of_kind(job, kind))
+    found = [phase for phase in job.phases if phase.kind is kind]
     if not found:
         raise _lacking(job, f"{name}.tasks is 0 or missing", "give at least one map and one reduce")
     if len(found) > 1:
@@ -165,10 +164,6 @@ def _planned(job: Job, phase: Phase, name: str) -> PlannedPhase:
         tasks_max=phase.tasks if phase.tasks_max is None else phase.tasks_max,
         parts=(phase.lengths,) if phase.fetch is None else (phase.fetch, phase.lengths),
     )
-
-
-def _of_kind(job: Job, kind: SlotKind) -> Iterator[Phase]:
-    return (phase for phase in job.phases if phase.kind is kind)
 
 
 def _output(job: Job) -> MapOutput | None:

@@ -85,7 +85,7 @@ def _line(outcome: OrderOutcome, job: int, span_s: float, columns: int) -> Text:
     """The time line of a job. Each part, however short, has at least one column."""
     began_s, ended_s = outcome.began_s[job], outcome.ended_s[job]
     mapped_s, reducing_s = outcome.mapped_s[job], outcome.reducing_s[job]
-    signs = ["waiting"] * _columns(ended_s, span_s, columns)
+    signs = ["waiting"] * max(1, min(columns, round(ended_s / span_s * columns)))
     if mapped_s is not None:
         _fill(signs, "maps", _first(began_s, span_s, columns), mapped_s / span_s * columns)
     if reducing_s is not None:
@@ -94,10 +94,6 @@ def _line(outcome: OrderOutcome, job: int, span_s: float, columns: int) -> Text:
     for part in signs:
         text.append(*_PARTS[part])
     return text
-
-
-def _columns(at_s: float, span_s: float, columns: int) -> int:
-    return max(1, min(columns, round(at_s / span_s * columns)))
 
 
 def _first(at_s: float, span_s: float, columns: int) -> int:

@@ -52,16 +52,12 @@ def _run_table(runs: Sequence[RecordedRun]) -> Table:
         table.add_row(
             plain_text(run.id, "bold"),
             plain_text(run.state.value, _STYLES[run.state]),
-            _minute(run.started_at),
+            run.started_at[:16].replace("T", " ") if run.started_at else NOTHING,
             NOTHING if run.jobs is None else count(run.jobs),
             size(run.bytes),
             _file(run),
         )
     return table
-
-
-def _minute(started_at: str | None) -> str:
-    return started_at[:16].replace("T", " ") if started_at else NOTHING
 
 
 def _file(run: RecordedRun) -> str:

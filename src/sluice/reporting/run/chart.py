@@ -37,7 +37,7 @@ def chart_of(result: RunFigures, kind: str) -> Chart:
     """
     axis = _axis(result)
     if kind == "gantt":
-        return _finished(_all_of_them(result, axis), result.jobs, axis)
+        return _finished(_stacked(result, axis, list(_VIEWS.values())), result.jobs, axis)
     kinds = kind.split(",")
     for one in kinds:
         if one not in KINDS or (one == "gantt" and len(kinds) > 1):
@@ -78,10 +78,6 @@ def _axis(result: RunFigures) -> TimeAxis:
     ends += [job.finished_at_s for job in result.jobs if job.finished_at_s is not None]
     starts_at_s = result.started_at_s
     return TimeAxis(starts_at_s=starts_at_s, ends_at_s=max(ends, default=starts_at_s))
-
-
-def _all_of_them(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
-    return _stacked(result, axis, list(_VIEWS.values()))
 
 
 def _stacked(result: RunFigures, axis: TimeAxis, views: list[View]) -> dict[str, Any]:

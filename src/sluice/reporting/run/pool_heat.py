@@ -9,7 +9,6 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from sluice.core.entries import Attempt
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock, clock_span, count, counted, shortened
@@ -111,12 +110,8 @@ def _busy_by_pool(result: RunFigures, axis: TimeAxis) -> dict[str, list[float]]:
             (at_s - axis.starts_at_s) / width_s
             for at_s in (attempt.started_at_s, attempt.finished_at_s)
         )
-        of_pool.add(_slots(attempt), first, last)
+        of_pool.add(attempt.tasks * attempt.width, first, last)
     return {pool: of_pool.levels() for pool, of_pool in cells.items()}
-
-
-def _slots(attempt: Attempt) -> float:
-    return attempt.tasks * attempt.width
 
 
 def _ranked(busy: dict[str, list[float]]) -> tuple[list[str], list[list[float]], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,7 @@ def fairness_series(shared: QueueRun, static: QueueRun, until_s: float) -> Fairn
     degrees = [
         [
             float(mine[k] / fixed[k]) if fixed[k] > 0 else None
-            for mine, fixed in _pairs(used, entitled)
+            for mine, fixed in zip(used, entitled, strict=True)
         ]
         for k in range(len(at_s))
     ]
@@ -101,9 +101,3 @@ def fairness_series(shared: QueueRun, static: QueueRun, until_s: float) -> Fairn
         tuple(float(benefit(one)) for one in degrees),
         tuple(float(loss(one)) for one in degrees),
     )
-
-
-def _pairs(
-    used: Sequence[Numbers], entitled: Sequence[Numbers]
-) -> Iterable[tuple[Numbers, Numbers]]:
-    return zip(used, entitled, strict=True)
