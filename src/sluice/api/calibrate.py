@@ -11,7 +11,7 @@ from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.name_types import LeaveOutName
 from sluice.reporting.calibration.result import CalibrationReport
@@ -74,9 +74,7 @@ def calibrate_runs(
         hint = nearest_profile(name, list(histories))
         raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
     if not 0 < level <= LEVEL_MAX:
-        raise InvalidInput(
-            f"level is {level}", where="--level", hint=f"give a share above 0, at most {LEVEL_MAX}"
-        )
+        raise wrong_value("level", level, "--level", f"give a share above 0, at most {LEVEL_MAX}")
     lists = {known: list(runs) for known, runs in histories.items()}
     chosen = list(lists) if name is None else [name]
     runs_done = 0

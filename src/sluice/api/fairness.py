@@ -9,7 +9,7 @@ from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.policies.ltyarn.rounds import ShareRules
@@ -53,9 +53,7 @@ def fairness(
     (5.0, 0.0)
     """
     if period_s is not None and not period_s >= PERIOD_S_MIN:
-        raise InvalidInput(
-            f"period_s is {period_s}", where="period_s", hint="give a number of seconds above 0"
-        )
+        raise wrong_value("period_s", period_s, "period_s", "give a number of seconds above 0")
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     if source is not None:
         scheduler, result = simulated(source, how)

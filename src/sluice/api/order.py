@@ -19,7 +19,7 @@ from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import ObjectiveName, OrderingMethodName
 from sluice.model.workload import Workload
 from sluice.planning.ordering.objectives import Objective
@@ -117,14 +117,10 @@ def _known(flag: str, name: str, kind: type[_Named]) -> _Named:
 
 def _check_limits(seconds: float | None, evaluations: int | None) -> None:
     if seconds is not None and not 0 < seconds < math.inf:
-        raise InvalidInput(
-            f"seconds is {seconds}", where="--seconds", hint="give a finite number above 0"
-        )
+        raise wrong_value("seconds", seconds, "--seconds", "give a finite number above 0")
     if evaluations is not None and (isinstance(evaluations, bool) or evaluations < 1):
-        raise InvalidInput(
-            f"evaluations is {evaluations}",
-            where="--evaluations",
-            hint="give a whole number of at least 1",
+        raise wrong_value(
+            "evaluations", evaluations, "--evaluations", "give a whole number of at least 1"
         )
 
 

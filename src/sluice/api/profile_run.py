@@ -13,7 +13,7 @@ from sluice.engines.progress import Watcher
 from sluice.estimate.demand import NodeCapacity, SandboxProfile, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_settings
 from sluice.estimate.run_setting import NotEnoughData
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.reporting.history.past_runs import profile_name
@@ -96,10 +96,11 @@ def _with_demand(profile: SandboxProfile, trials: Sequence[Trial]) -> PastRun:
 def this_machine(io_bytes_per_s: float | None = None) -> NodeCapacity:
     """What this machine has."""
     if io_bytes_per_s is not None and not 0 < io_bytes_per_s < float("inf"):
-        raise InvalidInput(
-            f"io_bytes_per_s is {io_bytes_per_s}",
-            where="--io-bytes-per-s",
-            hint="give finite bytes a second, above 0",
+        raise wrong_value(
+            "io_bytes_per_s",
+            io_bytes_per_s,
+            "--io-bytes-per-s",
+            "give finite bytes a second, above 0",
         )
     return NodeCapacity(
         processors=os.cpu_count() or 1,
@@ -113,10 +114,11 @@ def _checked_slots(slots: Sequence[int] | None) -> tuple[int, ...]:
         return default_slots(os.cpu_count() or 1)
     wrong = [count for count in slots if not 1 <= count <= SLOTS_MAX]
     if wrong or not slots:
-        raise InvalidInput(
-            f"slots is {wrong[0] if wrong else 'empty'}",
-            where="--slots",
-            hint=f"give whole numbers from 1 to {SLOTS_MAX}, such as 1,2,4",
+        raise wrong_value(
+            "slots",
+            wrong[0] if wrong else "empty",
+            "--slots",
+            f"give whole numbers from 1 to {SLOTS_MAX}, such as 1,2,4",
         )
     return tuple(dict.fromkeys(slots))
 

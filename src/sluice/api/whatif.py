@@ -13,7 +13,7 @@ from sluice.bootstrap.queue_replay import History, capacity_notes
 from sluice.bootstrap.queue_search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.queue_tree import QueueTree
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
 from sluice.reporting.whatif.result import QueueFigures, WhatIf, queue_effects
@@ -91,9 +91,7 @@ def whatif(
     if seeds < 1:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
     if containers is not None and containers < 1:
-        raise InvalidInput(
-            f"containers is {containers}", where="--containers", hint="give 1 or more"
-        )
+        raise wrong_value("containers", containers, "--containers", "give 1 or more")
     configs = (
         config
         if isinstance(config, QueueConfigs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +23,11 @@ class BufferSetting:
 
     def __post_init__(self) -> None:
         if not 1 <= self.bytes < math.inf:
-            raise InvalidInput(
-                f"bytes is {self.bytes}", where="buffer", hint="give finite bytes, 1 or more"
-            )
+            raise wrong_value("bytes", self.bytes, "buffer", "give finite bytes, 1 or more")
         for name in ("metadata_share", "spill_threshold"):
             share = getattr(self, name)
             if not 0 < share < 1:
-                raise InvalidInput(
-                    f"{name} is {share}", where="buffer", hint="give a share between 0 and 1"
-                )
+                raise wrong_value(name, share, "buffer", "give a share between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)

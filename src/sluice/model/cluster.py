@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import NodeId, PoolId, checked_id
 from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
@@ -41,10 +41,11 @@ class Node:
         for name in ("map_slots", "reduce_slots", "containers"):
             slots = getattr(self, name)
             if not 0 <= slots <= SLOTS_MAX:
-                raise InvalidInput(
-                    f"{name} is {slots}",
-                    where=f"node {self.node_id!r}",
-                    hint=f"give a whole number from 0 to {SLOTS_MAX}",
+                raise wrong_value(
+                    name,
+                    slots,
+                    f"node {self.node_id!r}",
+                    f"give a whole number from 0 to {SLOTS_MAX}",
                 )
 
     def slots(self, kind: SlotKind) -> int:
@@ -122,14 +123,10 @@ class Pool:
         where = f"pool {self.pool_id!r}"
         checked_id(self.pool_id, what="pool")
         if not 0 < self.weight < math.inf:
-            raise InvalidInput(
-                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
-            )
+            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
         for name in ("map_slots_min", "reduce_slots_min"):
             if getattr(self, name) < 0:
-                raise InvalidInput(
-                    f"{name} is {getattr(self, name)}", where=where, hint="give 0 or more"
-                )
+                raise wrong_value(name, getattr(self, name), where, "give 0 or more")
         for name in ("map_slots_max", "reduce_slots_max", "containers_max"):
             most = getattr(self, name)
             if most is not None and most < 1:

@@ -31,6 +31,11 @@ class InvalidInput(SluiceError):
         return InvalidInput(self.what, where=where, hint=self.hint)
 
 
+def wrong_value(name: str, value: object, where: str, hint: str) -> InvalidInput:
+    """The error that a field has a value that it cannot have."""
+    return InvalidInput(f"{name} is {value}", where=where, hint=hint)
+
+
 class Infeasible(SluiceError):
     """The request has no solution: a true "no"."""
 

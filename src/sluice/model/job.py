@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sluice.model.buffers import BufferRanges
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
@@ -90,15 +90,11 @@ class Phase:
 
     def __post_init__(self) -> None:
         if not 1 <= self.tasks <= TASKS_MAX:
-            raise InvalidInput(
-                f"tasks is {self.tasks}", where=self.name, hint=f"give 1 to {TASKS_MAX}"
-            )
+            raise wrong_value("tasks", self.tasks, self.name, f"give 1 to {TASKS_MAX}")
         for name in ("units", "unit_weight"):
             number = getattr(self, name)
             if not 0 < number < math.inf:
-                raise InvalidInput(
-                    f"{name} is {number}", where=self.name, hint="give a finite number above 0"
-                )
+                raise wrong_value(name, number, self.name, "give a finite number above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +159,11 @@ class Job:
         where = f"job {self.job_id!r}"
         checked_id(self.job_id, what="job")
         if not 0 <= self.submitted_at_s < math.inf:
-            raise InvalidInput(
-                f"submitted_at_s is {self.submitted_at_s}",
-                where=where,
-                hint="give a finite number of seconds of at least 0",
+            raise wrong_value(
+                "submitted_at_s",
+                self.submitted_at_s,
+                where,
+                "give a finite number of seconds of at least 0",
             )
         if self.deadline_at_s is not None and not self.submitted_at_s < self.deadline_at_s:
             raise InvalidInput(
@@ -176,20 +173,14 @@ class Job:
                 hint="give a deadline after submitted_at_s (deadline_s counts from submission)",
             )
         if not 0 < self.weight < math.inf:
-            raise InvalidInput(
-                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
-            )
+            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
         if self.penalty_usd is not None and not 0 <= self.penalty_usd < math.inf:
-            raise InvalidInput(
-                f"penalty_usd is {self.penalty_usd}",
-                where=where,
-                hint="give a finite number of at least 0",
+            raise wrong_value(
+                "penalty_usd", self.penalty_usd, where, "give a finite number of at least 0"
             )
         if not 0 <= self.driver_s < math.inf:
-            raise InvalidInput(
-                f"driver_s is {self.driver_s}",
-                where=where,
-                hint="give a finite number of seconds of at least 0",
+            raise wrong_value(
+                "driver_s", self.driver_s, where, "give a finite number of seconds of at least 0"
             )
         for index, phase in enumerate(self.phases):
             if any(not 0 <= earlier < index for earlier in phase.after):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 
 
 class TaskLengths(Protocol):
@@ -25,9 +25,7 @@ class TaskLengths(Protocol):
 
 def _checked_span(avg_s: float, max_s: float) -> None:
     if not 0 < avg_s < math.inf:
-        raise InvalidInput(
-            f"avg_s is {avg_s}", where="avg_s", hint="give a finite number of seconds above 0"
-        )
+        raise wrong_value("avg_s", avg_s, "avg_s", "give a finite number of seconds above 0")
     if not avg_s <= max_s < math.inf:
         raise InvalidInput(
             f"max_s is {max_s}, below avg_s = {avg_s}" if max_s < avg_s else f"max_s is {max_s}",
@@ -102,11 +100,7 @@ class WorkLengths:
         for name, low in (("fixed_s", 0.0), ("work_s", 0.0), ("max_factor", 1.0)):
             number = getattr(self, name)
             if not low <= number < math.inf:
-                raise InvalidInput(
-                    f"{name} is {number}",
-                    where=name,
-                    hint=f"give a finite number of at least {low:g}",
-                )
+                raise wrong_value(name, number, name, f"give a finite number of at least {low:g}")
         if self.fixed_s + self.work_s <= 0:
             raise InvalidInput(
                 "fixed_s and work_s are both 0", where="work_s", hint="give one of them above 0"

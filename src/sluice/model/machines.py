@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import checked_id
 
 Times = TypeVar("Times")  # a float, or a NumPy array of floats
@@ -45,11 +45,7 @@ class VmShape:
     def __post_init__(self) -> None:
         if self.containers is not None:
             if self.containers < 1:
-                raise InvalidInput(
-                    f"containers_per_vm is {self.containers}",
-                    where="cluster",
-                    hint="give 1 or more",
-                )
+                raise wrong_value("containers_per_vm", self.containers, "cluster", "give 1 or more")
             if not self.has_typed_slots:
                 return
         for name in ("map_slots", "reduce_slots"):
@@ -107,13 +103,9 @@ class VmOffer:
         checked_id(self.vm_type, what="VM type")
         where = f"type {self.vm_type!r}"
         if not 0 <= self.hour_usd < math.inf:
-            raise InvalidInput(
-                f"hour_usd is {self.hour_usd}", where=where, hint="give dollars, 0 or more"
-            )
+            raise wrong_value("hour_usd", self.hour_usd, where, "give dollars, 0 or more")
         if not 0 < self.speed < math.inf:
-            raise InvalidInput(
-                f"speed is {self.speed}", where=where, hint="give a finite number above 0"
-            )
+            raise wrong_value("speed", self.speed, where, "give a finite number above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import checked_id
 
 
@@ -27,9 +27,7 @@ class Member:
         where = f"member {self.member_id!r}"
         checked_id(self.member_id, what="member")
         if not 0 < self.weight < math.inf:
-            raise InvalidInput(
-                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
-            )
+            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
         for step, units in enumerate(self.demands):
             if not 0 <= units < math.inf:
                 raise InvalidInput(

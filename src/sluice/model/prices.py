@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import wrong_value
 
 _HOUR_S = 3600.0
 _INTEGERS_FROM = 2.0**52  # from here on every floating-point number is an integer
@@ -45,14 +45,13 @@ class Prices:
         for name in ("vm_hour_usd", "billing_s", "io_op_usd"):
             number = getattr(self, name)
             if not 0 <= number < math.inf:
-                raise InvalidInput(
-                    f"{name} is {number}", where="prices", hint="give a finite number of at least 0"
-                )
+                raise wrong_value(name, number, "prices", "give a finite number of at least 0")
         if not 0 < self.io_bytes_per_op < math.inf:
-            raise InvalidInput(
-                f"io_bytes_per_op is {self.io_bytes_per_op}",
-                where="prices",
-                hint="give a finite number of bytes above 0",
+            raise wrong_value(
+                "io_bytes_per_op",
+                self.io_bytes_per_op,
+                "prices",
+                "give a finite number of bytes above 0",
             )
 
     def paid_hours(self, length_s: float) -> float:

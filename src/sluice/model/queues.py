@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import PoolId, checked_id
 
 
@@ -43,19 +43,13 @@ class Queue:
         where = f"queue {self.queue_id!r}"
         checked_id(self.queue_id, what="queue")
         if not 0 < self.weight < math.inf:
-            raise InvalidInput(
-                f"weight is {self.weight}", where=where, hint="give a finite number above 0"
-            )
+            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
         if not 0 <= self.share_min < math.inf:
             raise InvalidInput(f"share_min is {self.share_min}", where=where, hint="give 0 or more")
         if self.share_max is not None and not self.share_min <= self.share_max < math.inf:
-            raise InvalidInput(
-                f"share_max is {self.share_max}", where=where, hint="give at least share_min"
-            )
+            raise wrong_value("share_max", self.share_max, where, "give at least share_min")
         if not 0 <= self.used_before < math.inf:
-            raise InvalidInput(
-                f"used_before is {self.used_before}", where=where, hint="give 0 or more"
-            )
+            raise wrong_value("used_before", self.used_before, where, "give 0 or more")
 
 
 def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import wrong_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,7 @@ class Resources:
     def __post_init__(self) -> None:
         for name, amount in zip(self.names, self.amounts(), strict=True):
             if not 0 <= amount < math.inf:
-                raise InvalidInput(
-                    f"{name} is {amount}", where=name, hint="give a finite number of at least 0"
-                )
+                raise wrong_value(name, amount, name, "give a finite number of at least 0")
 
     @classmethod
     def named(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.members import Member
 
 Number = Fraction | float
@@ -150,9 +150,7 @@ def sharing_problem(
     if isinstance(capacity, Mapping):
         return _of_several(capacity, members, options)
     if not 0 < capacity < math.inf:
-        raise InvalidInput(
-            f"capacity is {capacity}", where="capacity", hint="give a finite number above 0"
-        )
+        raise wrong_value("capacity", capacity, "capacity", "give a finite number above 0")
     for member in members:
         if member.task:
             raise InvalidInput(
@@ -205,9 +203,7 @@ def _of_several(
         )  # fmt: skip
     for name, amount in capacities.items():
         if not 0 < amount < math.inf:
-            raise InvalidInput(
-                f"{name} is {amount}", where="capacities", hint="give a finite number above 0"
-            )
+            raise wrong_value(name, amount, "capacities", "give a finite number above 0")
     for member in members:
         _check_task(member, capacities)
     plain = _problem(1, members, replace(options, is_whole=False))
