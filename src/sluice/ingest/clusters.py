@@ -18,11 +18,11 @@ from sluice.ingest.file_schema.clusters import (
     PoolShape,
     QueueShape,
 )
+from sluice.ingest.phases import resources_of
 from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.machines import VmShape
 from sluice.model.queues import Queue, QueueOrder
-from sluice.model.resources import Resources
 
 _DEFAULT_RACK = "rack-1"
 _TOTALS = ("map_slots", "reduce_slots", "containers")
@@ -126,7 +126,7 @@ def _group_nodes(group: NodeGroupShape) -> Iterator[Node]:
 def _check_room(shape: NodeShape, *, at: tuple[str | int, ...]) -> None:
     """A node without slots is limited by its resources, so it must have some."""
     has_slots = shape.map_slots or shape.reduce_slots or shape.containers
-    if not has_slots and _capacity(shape).is_zero:
+    if not has_slots and resources_of(shape).is_zero:
         raise Refusal(
             "has no slots and no resources", at=at, hint="give map_slots, reduce_slots or cpu"
         )
@@ -139,15 +139,8 @@ def _node(shape: NodeShape, name: str, rack: str) -> Node:
         map_slots=shape.map_slots,
         reduce_slots=shape.reduce_slots,
         containers=shape.containers,
-        capacity=_capacity(shape),
+        capacity=resources_of(shape),
     )
-
-
-def _capacity(shape: NodeShape) -> Resources:
-    return Resources(
-        cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network,
-        other=tuple(sorted(shape.resources.items())),
-    )  # fmt: skip
 
 
 def pool_of(shape: PoolShape) -> Pool:

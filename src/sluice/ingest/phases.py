@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.clusters import NodeShape
 from sluice.ingest.file_schema.jobs import (
     DemandShape,
     JobShape,
@@ -193,7 +194,7 @@ def _demand(shape: DemandShape | None, kind: SlotKind) -> Demand:
     )
 
 
-def resources_of(shape: ResourcesShape) -> Resources:
+def resources_of(shape: ResourcesShape | NodeShape) -> Resources:
     """Resources as the model has them."""
     if not shape.model_fields_set:
         return NOTHING

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from sluice.model.buffers import BufferRanges
@@ -208,15 +208,8 @@ def _job_document(raw: Mapping[str, Any], before: Job, after: Job) -> dict[str, 
     if document.get("deadline_at_s", 0) is None:
         del document["deadline_at_s"]
     if after.buffer != before.buffer and after.buffer is not None:
-        setting = after.buffer.default
-        document["buffer"] = {
-            **(raw.get("buffer") or {}),
-            "default": {
-                "bytes": setting.bytes,
-                "metadata_share": setting.metadata_share,
-                "spill_threshold": setting.spill_threshold,
-            },
-        }
+        setting = asdict(after.buffer.default)
+        document["buffer"] = {**(raw.get("buffer") or {}), "default": setting}
     if after.driver_s and after.phases != before.phases and "driver_s" not in raw:
         document["driver_s"] = after.driver_s  # with lengths of its own the profile is not asked
     if "phases" in raw:

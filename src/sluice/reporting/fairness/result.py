@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluice.model.cluster import Pool
 from sluice.planning.sharing.fluid import plain
-from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, demand_members, ledger_of
+from sluice.planning.sharing.ledger import Ledger, demand_members, ledger_of
 from sluice.planning.sharing.misreports import Misreport, best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
 from sluice.policies.ltyarn.rounds import ShareRules
@@ -82,7 +82,7 @@ class FairnessResult(NotebookView):
             "loss": ledger.total.loss,
             "jain": ledger.jain,
             "lorenz": list(ledger.lorenz),
-            "periods": [_period(period) for period in ledger.periods],
+            "periods": [asdict(period) for period in ledger.periods],
         }
         if self.misreports is not None:
             document["misreports"] = {
@@ -109,16 +109,6 @@ class FairnessResult(NotebookView):
     def plot(self) -> Chart:
         """What tenants are owed, and their fairness degrees, over time."""
         return fairness_chart(self.ledger, self.scheduler)
-
-
-def _period(period: LedgerPeriod) -> dict[str, object]:
-    return {
-        "started_at_s": period.started_at_s,
-        "ended_at_s": period.ended_at_s,
-        "tenants": {name: asdict(row) for name, row in period.tenants.items()},
-        "benefit": period.benefit,
-        "loss": period.loss,
-    }
 
 
 def _misreports(

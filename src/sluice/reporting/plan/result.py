@@ -223,13 +223,7 @@ class PlanResult(NotebookView):
             "time_s": entry.time_s,
             "cost_usd": entry.vm_usd,
             "io_usd": entry.io_usd,
-            "buffer": None
-            if setting is None
-            else {
-                "bytes": setting.bytes,
-                "metadata_share": setting.metadata_share,
-                "spill_threshold": setting.spill_threshold,
-            },
+            "buffer": None if setting is None else asdict(setting),
         }
         if choice.containers:
             document["containers"] = choice.containers

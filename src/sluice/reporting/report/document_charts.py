@@ -6,9 +6,9 @@ chart with them, which a report can include.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.errors import InvalidInput
@@ -46,10 +46,12 @@ def charts_of(document: Document, where: str) -> list[Chart]:
 
     Raises InvalidInput if the document has the fields of a result, but not their types.
     """
-    for has, draw in _CHARTS:
-        if has(document):
+    for kind in _KINDS:
+        if kind.key in document and all(
+            _rows_have(document, field, names) for field, names in kind.rows.items()
+        ):
             try:
-                return [draw(document)]
+                return [kind.draw(document)]
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise InvalidInput(
                     f"its figures cannot be drawn ({type(error).__name__}: {error})",
@@ -59,7 +61,7 @@ def charts_of(document: Document, where: str) -> list[Chart]:
     return []
 
 
-def _rows_have(document: Document, field: str, *names: str) -> bool:
+def _rows_have(document: Document, field: str, names: Sequence[str]) -> bool:
     """Whether a field is a list or mapping of rows that have these names."""
     held = document.get(field)
     rows = list(held.values()) if isinstance(held, Mapping) else held
@@ -71,12 +73,6 @@ def _rows_have(document: Document, field: str, *names: str) -> bool:
 
 
 # --- a run ----------------------------------------------------------------------------------------
-
-
-def _is_run(document: Document) -> bool:
-    return "digest" in document and _rows_have(
-        document, "jobs", "submitted_at_s", "started_at_s", "finished_at_s", "state"
-    )
 
 
 def _run_chart(document: Document) -> Chart:
@@ -123,10 +119,6 @@ def _number(value: Any) -> float | None:  # noqa: ANN401  # any JSON value
 # --- the other kinds ------------------------------------------------------------------------------
 
 
-def _is_comparison(document: Document) -> bool:
-    return _rows_have(document, "rows", "scheduler", "makespan_s", "makespan_s_min")
-
-
 def _comparison_chart(document: Document) -> Chart:
     rows = tuple(
         ComparedScheduler(
@@ -162,24 +154,6 @@ def _spread(row: Document, measure: str) -> MeasureSpread | None:
 _PARTS = ("", "_sd", "_min", "_max")
 
 
-def _is_share(document: Document) -> bool:
-    return "over_steps" in document and _rows_have(document, "steps")
-
-
-def _is_size(document: Document) -> bool:
-    return "probability_wanted" in document and _rows_have(
-        document, "curve", "nodes", "probability", "low", "high"
-    )
-
-
-def _size_chart(document: Document) -> Chart:
-    return size_chart(document["curve"], float(document["probability_wanted"]))
-
-
-def _is_plan(document: Document) -> bool:
-    return _rows_have(document, "plans", "makespan_s", "budget_usd", "jobs")
-
-
 def _plan_chart(document: Document) -> Chart:
     plans, knee = document["plans"], document.get("knee")
     places = list(drawn_places(len(plans), int(knee or 1) - 1))
@@ -208,10 +182,6 @@ def _drawn_plan(number: int, plan: Document, *, is_knee: bool) -> DrawnPlan:
     )
 
 
-def _is_prediction(document: Document) -> bool:
-    return _rows_have(document, "jobs", "predicted_s", "low_s", "high_s", "level", "runs")
-
-
 def _prediction_chart(document: Document) -> Chart:
     forecasts = [
         (
@@ -229,24 +199,6 @@ def _prediction_chart(document: Document) -> Chart:
         if row["predicted_s"] is not None
     ]
     return predictions_chart(forecasts)
-
-
-def _is_capacity(document: Document) -> bool:
-    return _rows_have(document, "curve", "reserved_vms", "cost_usd") and _rows_have(
-        document, "classes", "jobs", "rejected"
-    )
-
-
-def _is_pools(document: Document) -> bool:
-    return "total_cost_server_s" in document and _rows_have(document, "pools", "units", "vms")
-
-
-def _is_order(document: Document) -> bool:
-    return "order" in document and _rows_have(document, "schedule")
-
-
-def _is_fairness(document: Document) -> bool:
-    return "lorenz" in document and _rows_have(document, "periods", "ended_at_s", "tenants")
 
 
 def _fairness_chart(document: Document) -> Chart:
@@ -271,30 +223,36 @@ def _period(row: Document) -> LedgerPeriod:
     return LedgerPeriod(**{**row, "tenants": tenants})
 
 
-def _is_diagnosis(document: Document) -> bool:
-    return "advice" in document and _rows_have(document, "what_if", "slots", "efficiency")
+class _Kind(NamedTuple):
+    """Documents of one kind. key: a field of theirs.  rows: names that the rows of a field have."""
+
+    key: str
+    rows: Mapping[str, Sequence[str]]
+    draw: Callable[[Document], Chart]
 
 
-def _is_whatif(document: Document) -> bool:
-    return "winners" in document and _rows_have(document, "queues", "old", "new", "difference")
-
-
-def _is_calibration(document: Document) -> bool:
-    return "leave_out" in document and _rows_have(document, "profiles", "runs", "outliers")
-
-
-_CHARTS: tuple[tuple[Callable[[Document], bool], Callable[[Document], Chart]], ...] = (
-    (_is_run, _run_chart),
-    (_is_comparison, _comparison_chart),
-    (_is_size, _size_chart),
-    (_is_plan, _plan_chart),
-    (_is_prediction, _prediction_chart),
-    (_is_capacity, capacity_chart),
-    (_is_pools, pools_chart),
-    (_is_order, order_chart),
-    (_is_fairness, _fairness_chart),
-    (_is_diagnosis, diagnosis_chart),
-    (_is_whatif, whatif_chart),
-    (_is_share, share_chart),
-    (_is_calibration, calibration_chart),
+_RUN_NAMES = ("submitted_at_s", "started_at_s", "finished_at_s", "state")
+_FORECAST_NAMES = ("predicted_s", "low_s", "high_s", "level", "runs")
+_KINDS = (
+    _Kind("digest", {"jobs": _RUN_NAMES}, _run_chart),
+    _Kind("rows", {"rows": ("scheduler", "makespan_s", "makespan_s_min")}, _comparison_chart),
+    _Kind(
+        "probability_wanted",
+        {"curve": ("nodes", "probability", "low", "high")},
+        lambda document: size_chart(document["curve"], float(document["probability_wanted"])),
+    ),
+    _Kind("plans", {"plans": ("makespan_s", "budget_usd", "jobs")}, _plan_chart),
+    _Kind("jobs", {"jobs": _FORECAST_NAMES}, _prediction_chart),
+    _Kind(
+        "curve",
+        {"curve": ("reserved_vms", "cost_usd"), "classes": ("jobs", "rejected")},
+        capacity_chart,
+    ),
+    _Kind("total_cost_server_s", {"pools": ("units", "vms")}, pools_chart),
+    _Kind("order", {"schedule": ()}, order_chart),
+    _Kind("lorenz", {"periods": ("ended_at_s", "tenants")}, _fairness_chart),
+    _Kind("advice", {"what_if": ("slots", "efficiency")}, diagnosis_chart),
+    _Kind("winners", {"queues": ("old", "new", "difference")}, whatif_chart),
+    _Kind("over_steps", {"steps": ()}, share_chart),
+    _Kind("leave_out", {"profiles": ("runs", "outliers")}, calibration_chart),
 )
