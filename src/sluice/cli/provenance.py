@@ -36,7 +36,7 @@ class RunningCommand:
 
     @property
     def path(self) -> list[str]:
-        """Its name below `sluice`: ["runs", "show"]."""
+        """The words of the command below `sluice`: ["runs", "show"]."""
         return [*self.parent.command_path.split()[1:], self.name]
 
     def values(self) -> Mapping[str, Any]:
@@ -113,7 +113,7 @@ def _exists(text: str) -> bool:
 
 
 def _inputs(paths: Sequence[str]) -> Iterator[InputDigest]:
-    """With the digest of the bytes that were read; of other files, that of their bytes now."""
+    """The inputs with the digest of the bytes that were read, or else of their bytes now."""
     from sluice.ingest.reading import digests_read
 
     read = digests_read()

@@ -47,7 +47,7 @@ class Document:
         return {path: _nearest(known, path) for path in wanted}
 
     def _line(self, path: Path) -> int:
-        """Of the job that a path leads into, or the first."""
+        """The line of the job that a path leads into, or the first line."""
         assert self.job_lines is not None
         match path:
             case ("jobs", int(index), *_):

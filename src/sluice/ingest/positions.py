@@ -47,6 +47,6 @@ class NotationError(Exception):
         self.is_syntax = is_syntax
 
     def with_source(self, source: str) -> InvalidInput:
-        """The same as a complaint about a file."""
+        """The error as a complaint about a file."""
         where = source if self.place is None else f"{source} {self.place}"
         return InvalidInput(self.what, where=where, hint=self.hint)

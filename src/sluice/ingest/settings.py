@@ -105,7 +105,7 @@ class Settings:
         return made
 
     def having(self, **values: object) -> Settings:
-        """The same with other values, also for single policies."""
+        """The settings with other values, also for single policies."""
         by_policy = {
             policy: {name: value for name, value in given.items() if name not in values}
             for policy, given in self.by_policy.items()

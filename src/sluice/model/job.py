@@ -59,7 +59,7 @@ class Demand:
         return tuple(name for part in parts for name, _ in part.other)
 
     def with_names(self, names: tuple[str, ...]) -> Demand:
-        """As `Resources.with_names`, for each of them."""
+        """The demand with all its parts as `Resources.with_names` has them."""
         return Demand(
             work=self.work.with_names(names),
             fetch=self.fetch.with_names(names),

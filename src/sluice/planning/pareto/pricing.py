@@ -171,7 +171,7 @@ class JobPricing:
         return known
 
     def io_usd_with(self, setting: BufferSetting, map_tasks: int) -> float:
-        """The same with a given setting. Source: pareto (13). Raises InvalidInput on overflow."""
+        """The price of I/O with a setting. Source: pareto (13). Raises InvalidInput on overflow."""
         share = self._share(map_tasks)
         assert share is not None, "a job with a buffer setting has a map output"
         moved = map_tasks * moved_bytes(share, setting, self._problem.options.io_model)

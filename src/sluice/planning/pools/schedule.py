@@ -81,7 +81,7 @@ class PoolSchedule:
 
     @property
     def horizon_s(self) -> float:
-        """From the first submission to the last end."""
+        """The time from the first submission to the last end."""
         ends = [one.finished_at_s for one in self.outcomes if one.finished_at_s is not None]
         if not ends:
             return 0.0

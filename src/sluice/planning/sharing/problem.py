@@ -102,7 +102,7 @@ class SharingProblem:
         return _exact(value) if self.is_exact else float(value)
 
     def rough(self) -> SharingProblem:
-        """The same problem in floating point."""
+        """The problem in floating point."""
         return replace(
             self,
             capacity=float(self.capacity),

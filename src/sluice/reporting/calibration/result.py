@@ -28,12 +28,12 @@ class CalibrationReport(NotebookView):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Of all compared runs together."""
+        """The accuracy over all compared runs."""
         return self.calibration.accuracy
 
     @property
     def recorded(self) -> ForecastHistory:
-        """Of the forecasts that were made before runs, and stored with them."""
+        """The accuracy of forecasts that were made before runs, and stored with them."""
         return forecast_history(
             one for profile in self.calibration.profiles for one in profile.recorded
         )

@@ -26,7 +26,7 @@ class WhyAnswer(Why, NotebookView):
 
     @classmethod
     def of(cls, found: Why, vms: VmChoiceResult | None = None) -> Self:
-        """The same answer, to show."""
+        """The answer of the core, with its views for people and notebooks."""
         return cls(**_values(found), vms=vms)
 
     def document(self) -> dict[str, object]:
@@ -43,7 +43,7 @@ class StoryAnswer(Story, NotebookView):
 
     @classmethod
     def of(cls, found: Story) -> Self:
-        """The same answer, to show."""
+        """The answer of the core, with its views for people and notebooks."""
         return cls(**_values(found))
 
     __repr__ = NotebookView.__repr__  # that of `Story` writes out all lines

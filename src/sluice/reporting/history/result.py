@@ -149,7 +149,7 @@ class Row(NamedTuple):
     lengths: LengthStatistics | None
 
     def cells(self) -> dict[str, object]:
-        """By column of COLUMNS."""
+        """The cells of the row, by the names in COLUMNS."""
         run, phase = self.stored.run, self.phase
         row: dict[str, object] = dict.fromkeys(COLUMNS)
         row |= {name: getattr(run, name) for name in (*_RUN_TEXTS, "succeeded", *_RUN_FACTS)}

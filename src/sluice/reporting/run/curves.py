@@ -51,7 +51,7 @@ def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
 
 
 def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
-    """The same view, of jobs."""
+    """The view of `waiting_chart`, from jobs alone."""
     waiting: list[Change] = []
     running: list[Change] = []
     for job in jobs:

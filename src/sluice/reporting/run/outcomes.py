@@ -139,19 +139,19 @@ class JobOutcome:
 
     @property
     def waited_s(self) -> float | None:
-        """From submission to the first task."""
+        """The time from submission to the first task."""
         return None if self.started_at_s is None else self.started_at_s - self.submitted_at_s
 
     @property
     def ran_s(self) -> float | None:
-        """From the first task to the end."""
+        """The time from the first task to the end."""
         if self.started_at_s is None or self.finished_at_s is None:
             return None
         return self.finished_at_s - self.started_at_s
 
     @property
     def response_s(self) -> float | None:
-        """From submission to the end."""
+        """The time from submission to the end."""
         return None if self.finished_at_s is None else self.finished_at_s - self.submitted_at_s
 
     def document(self) -> dict[str, object]:

@@ -67,7 +67,7 @@ def _is_readable(drawn: SlotBars, axis: TimeAxis) -> bool:
 
 
 def _median_width(drawn: SlotBars, axis: TimeAxis) -> float:
-    """In pixels of the whole plot."""
+    """The median width of a bar, in pixels of the whole plot."""
     widths_s = sorted(bar.ends_at_s - bar.starts_at_s for bar in drawn.bars)
     return widths_s[len(widths_s) // 2] * theme.WIDTH / axis.span_s if widths_s else 0.0
 

@@ -86,7 +86,7 @@ def _row(span: Span, number: int, axis: TimeAxis) -> dict[str, Any]:
 
 
 def _side(after_start_s: float, ended_s: float, span_s: float) -> str:
-    """Where the label of a bar has room."""
+    """The side of a bar on which its label has room."""
     if span_s - ended_s > _NEAR * span_s:
         return "right"
     return "left" if after_start_s > _NEAR * span_s else "inside"

@@ -78,7 +78,7 @@ class Way:
         return simulated(cluster, jobs, "fifo" if is_fifo else self.scheduler, settings, seed)
 
     def makespans_s(self, jobs: Sequence[Job], seeds: int) -> list[float]:
-        """From the first submission to the last end, for each seed."""
+        """The time from the first submission to the last end, for each seed."""
         return [makespan_s(self.run(jobs, seed)) for seed in range(seeds)]
 
 

@@ -112,11 +112,11 @@ class _Times:
         self._known: dict[tuple[int, int], list[float]] = {}
 
     def first_s(self, slots: tuple[int, int]) -> float:
-        """With the first seed."""
+        """The makespan with the first seed."""
         return self._static_s(slots, 1)[0]
 
     def sum_s(self, slots: tuple[int, int], seeds: int) -> float:
-        """The sum over seeds."""
+        """The sum of makespans over seeds."""
         return sum(self._static_s(slots, seeds))
 
     def gains(self, best: tuple[int, int], seeds: int) -> dict[str, SeedMean]:

@@ -203,7 +203,7 @@ def _simulated(
 
 
 def makespan_s(state: ClusterState) -> float:
-    """From the first submission to the last end."""
+    """The time from the first submission to the last end."""
     jobs = state.jobs.values()
     return max(job.finished_at_s for job in jobs) - min(job.job.submitted_at_s for job in jobs)
 
