@@ -194,11 +194,7 @@ def columns_chart(
                 "color": _colours("what", names),
             },
         },
-        {
-            "data": {"values": [{"value": line}]},
-            "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.INK},
-            "encoding": {"y": y},
-        },
+        theme.line_at("value", line, channel=y),
     ]  # fmt: skip
     view = theme.view(theme.titled(title, [note]), _HEIGHT, layer=layers)
     return Chart(theme.finished(view))

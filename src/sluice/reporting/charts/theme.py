@@ -162,6 +162,20 @@ def titled_tooltip(titles: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]
 
 
+def line_at(
+    field: str, value: float, *, along: str = "y", channel: object = None, colour: str = INK
+) -> dict[str, Any]:
+    """A layer: a dashed line across a view at a value.
+
+    channel: of the axis on which the value is; by default numbers on y.
+    """
+    return {
+        "data": {"values": [{field: value}]},
+        "mark": {"type": "rule", "color": colour, "strokeDash": [4, 3]},
+        "encoding": {along: channel or {"field": field, "type": "quantitative"}},
+    }
+
+
 def names_axis(**more: object) -> dict[str, Any]:
     """The y axis of a view without a title, as wide as the names of `lanes`."""
     return {"title": None, "minExtent": NAMES_WIDTH, "maxExtent": NAMES_WIDTH, **more}

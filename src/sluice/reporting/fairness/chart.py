@@ -15,7 +15,6 @@ TENANTS_MAX = 8
 _HEIGHT = 200
 _NAME_LETTERS = 18
 _HOUR_S = 3600.0
-_DASHED = [4, 3]
 
 Row = Mapping[str, object]
 
@@ -64,13 +63,8 @@ def _tenants_view(
         for value in [getattr(period.tenants[name], field)]
     ]
     shown = [shortened(name, _NAME_LETTERS) for name in names]
-    rule = {
-        "data": {"values": [{"even": even}]},
-        "mark": {"type": "rule", "color": theme.INK, "strokeDash": _DASHED},
-        "encoding": {"y": {"field": "even", "type": "quantitative"}},
-    }
     lines = _lines(time.encoding("at"), axis, "tenant", shown, theme.PALETTE, "time")
-    return _view(theme.titled(title, []), rows, [lines, rule])
+    return _view(theme.titled(title, []), rows, [lines, theme.line_at("even", even)])
 
 
 def _gains_view(ledger: Ledger) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
         step * len(shown),
         layer=[
             *(_layer(rows, names, axis, part) for part in _COLOURS),
-            _end(view.makespan_s, axis),
+            theme.line_at("start", axis.at(view.makespan_s), along="x", channel=axis.encoding()),
         ],
     )
 
@@ -154,15 +154,6 @@ def _layer(
             "color": theme.colours("part", list(_COLOURS), list(_COLOURS.values()), legend={}),
             "tooltip": theme.tooltip("job", "part", "time"),
         },
-    }
-
-
-def _end(makespan_s: float, axis: TimeAxis) -> dict[str, Any]:
-    """A line at the end of the last job."""
-    return {
-        "data": {"values": [{"start": axis.at(makespan_s)}]},
-        "mark": {"type": "rule", "color": theme.INK, "strokeDash": [4, 3]},
-        "encoding": {"x": axis.encoding()},
     }
 
 

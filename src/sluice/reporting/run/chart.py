@@ -13,7 +13,7 @@ from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import counted, duration, share
 from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
-from sluice.reporting.run.curves import utilisation_chart, waiting_chart
+from sluice.reporting.run.curves import utilisation_chart, waiting_view
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.jobs_gantt import jobs_gantt
 from sluice.reporting.run.outcomes import JobOutcome
@@ -26,7 +26,7 @@ _VIEWS: dict[str, View] = {
     "jobs": jobs_gantt,
     "slots": slots_gantt,
     "utilisation": utilisation_chart,
-    "waiting": waiting_chart,
+    "waiting": lambda result, axis: waiting_view(result.jobs, axis),
 }
 
 

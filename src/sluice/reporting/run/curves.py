@@ -37,7 +37,7 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     all_kinds = [SlotKind.CONTAINER] if SlotKind.CONTAINER in kinds else kinds
     total = sum(result.cluster.slots(kind) for kind in all_kinds)
     if total:
-        view["layer"].insert(1, _line_of(total))
+        view["layer"].insert(1, theme.line_at("count", total, colour=theme.FAINT))
     line = f"Dashed: all {counted(total, 'slot')}." if total else ""
     return {
         "title": theme.titled("Busy slots", [" ".join(filter(None, (line, counts.note)))]),
@@ -45,13 +45,8 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
-def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
-    """Jobs that wait for their first task and jobs that run, over time."""
-    return waiting_view(result.jobs, axis)
-
-
 def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
-    """The view of `waiting_chart`, from jobs alone."""
+    """Jobs that wait for their first task and jobs that run, over time."""
     waiting: list[Change] = []
     running: list[Change] = []
     for job in jobs:
@@ -87,12 +82,3 @@ def _stack(counts: StepCounts, looks: Sequence[tuple[str, str]], axis: TimeAxis)
         },
     }
     return {"width": theme.WIDTH, "height": _HEIGHT, "layer": [area, count_readings(counts, axis)]}
-
-
-def _line_of(total: int) -> dict[str, Any]:
-    """A dashed line at all slots of the cluster."""
-    return {
-        "data": {"values": [{"count": total}]},
-        "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.FAINT},
-        "encoding": {"y": {"field": "count", "type": "quantitative"}},
-    }

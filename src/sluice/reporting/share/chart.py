@@ -147,14 +147,9 @@ def _fairness_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "axis": {"title": "use / use with a fixed share"},
     }
     line = _lines(document, "fairness", axis, _colors("member", _members(document)))
-    even = {
-        "data": {"values": [{"even": 1}]},
-        "mark": {"type": "rule", "color": theme.INK, "strokeDash": [4, 3]},
-        "encoding": {"y": {"field": "even", "type": "quantitative"}},
-    }
     return theme.view(
         theme.titled("Fairness degree", ["Below 1 a member has less than its own share."]),
         _HEIGHT,
         data={"values": _rows(document)},
-        layer=[line, even],
+        layer=[line, theme.line_at("even", 1)],
     )

@@ -98,11 +98,7 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
         _LANE * len(rows),
         data={"values": rows},
         layer=[
-            {
-                "data": {"values": [{"zero": 0}]},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "color": theme.FAINT},
-                "encoding": {"x": {**x, "field": "zero"}},
-            },
+            theme.line_at("zero", 0, along="x", channel={**x, "field": "zero"}, colour=theme.FAINT),
             {
                 "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.45},
                 "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, **look},
