@@ -1,7 +1,9 @@
 """The sweep of a node's processes: it ends all of them, also those that change their program."""
 
 import os
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -28,6 +30,15 @@ def started():
     for process in processes:
         process.kill()
         process.wait()
+
+
+# Its first thread ends, by the system call, and another one goes on.
+GOES_ON = """
+import ctypes, os, platform, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("begun", flush=True)
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
 
 
 def has_ended(process):
@@ -72,3 +83,20 @@ def test_the_sweep_leaves_no_process_that_changes_its_program(started, tmp_path)
 
         assert all(map(has_ended, processes))
         assert not has_ended(stranger)
+
+
+def test_the_sweep_ends_a_process_whose_first_thread_has_ended(tmp_path):
+    """The kernel shows neither memory nor environment of such a process, only of its threads."""
+    argv, env = [sys.executable, "-c", GOES_ON], {NODE_MARK: str(tmp_path)}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"begun\n"
+        while not has_ended(process):
+            time.sleep(0.001)
+        assert process.poll() is None
+
+        sweep(tmp_path)
+
+        try:
+            assert process.wait(10) == -signal.SIGKILL
+        finally:
+            process.kill()

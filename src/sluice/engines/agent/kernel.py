@@ -120,16 +120,16 @@ class Process(NamedTuple):
 
 def process(pid: int) -> Process | None:
     """A process by its id; None if it is gone."""
-    fields = _stat(pid)
+    fields = _stat(PROC / str(pid))
     if fields is None:
         return None
     return Process(pid, int(fields[1]), int(fields[3]), int(fields[19]) / TICKS_PER_S)
 
 
-def _stat(pid: int) -> list[bytes] | None:
-    """The fields of /proc/PID/stat from the third on; None if the process is gone."""
+def _stat(thread: Path) -> list[bytes] | None:
+    """The fields of /proc/PID/stat from the third on; None if the process or thread is gone."""
     try:
-        text = (PROC / str(pid) / "stat").read_bytes()
+        text = (thread / "stat").read_bytes()
     except OSError:
         return None
     # The second field is the name in parentheses, and may itself hold blanks and parentheses.
@@ -182,22 +182,36 @@ def has_ended(pid: int) -> bool:
 def has_mark(pid: int, mark: str) -> bool:
     """Whether a process was started with `mark` (NAME=value) in its environment.
 
-    A process in the middle of an exec shows no environment for a moment, so it is asked again.
+    The first thread of a process may end before the others; then one of those shows it.
     """
-    give_up_at_s = time.monotonic() + EXEC_S_MAX
-    try:
-        while not (environment := (PROC / str(pid) / "environ").read_bytes()):
-            if not _has_environment(pid) or time.monotonic() > give_up_at_s:
-                return False
-            time.sleep(0.0005)
-    except OSError:
-        return False
+    place = PROC / str(pid)
+    environment = _environment(place)
+    if not environment:
+        with contextlib.suppress(OSError):
+            threads = [thread for thread in (place / "task").iterdir() if thread.name != place.name]
+            environment = next(filter(None, map(_environment, threads)), b"")
     return os.fsencode(mark) in environment.split(b"\0")
 
 
-def _has_environment(pid: int) -> bool:
-    """Whether a process has an environment, or will have one at the end of its exec."""
-    fields = _stat(pid)
+def _environment(thread: Path) -> bytes:
+    """The environment of a thread; empty if it has none, or has ended.
+
+    In the middle of an exec it shows none for a moment, so it is asked again.
+    """
+    give_up_at_s = time.monotonic() + EXEC_S_MAX
+    try:
+        while not (environment := (thread / "environ").read_bytes()):
+            if not _has_environment(thread) or time.monotonic() > give_up_at_s:
+                break
+            time.sleep(0.0005)
+    except OSError:
+        return b""
+    return environment
+
+
+def _has_environment(thread: Path) -> bool:
+    """Whether a thread has an environment, or will have one at the end of its exec."""
+    fields = _stat(thread)
     if fields is None or fields[_STATE] in _ENDED or fields[_MEMORY] == b"0":
         return False  # it has ended, or it is a thread of the kernel
     # The exec sets the addresses of the environment first and that of the code last.
