@@ -87,6 +87,7 @@ COMPILED = (
     "sluice/simulation/efforts.py",
     "sluice/simulation/execution.py",
     "sluice/simulation/heartbeats.py",
+    "sluice/simulation/placement.py",
     "sluice/simulation/progress.py",
 )
 

@@ -1,6 +1,7 @@
 """Where blocks lie, and what distance costs. Source: dynamicmr spec, section 10 (locality)."""
 
 import json
+import random
 from collections import Counter
 from dataclasses import replace
 
@@ -34,6 +35,27 @@ def test_replicas_are_one_anywhere_and_the_others_in_one_other_rack(nodes, racks
             assert min(replicas - 1, sizes[rack]) == len(others)
         else:
             assert replicas == 1 or len(sizes) == 1 or nodes < racks
+
+
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 9), st.integers(0, 9))
+def test_blocks_are_those_that_choice_and_sample_draw(nodes, racks, replicas, seed):
+    """Placements of earlier versions stay, although the draws are no longer made one by one."""
+    cluster = replace(even_nodes(nodes, 1, 1, racks=racks), has_racks=True)
+    draw = random.Random(f"{seed}/placement/j")
+    of_rack = {
+        rack: [node.node_id for node in cluster.nodes if node.rack == rack]
+        for rack in dict.fromkeys(node.rack for node in cluster.nodes)
+    }
+    expected = []
+    for _ in range(JOB.phases[0].tasks):
+        first = draw.choice(cluster.nodes)
+        others = [rack for rack in of_rack if rack != first.rack]
+        near = of_rack[draw.choice(others) if others else first.rack]
+        rest = [node_id for node_id in near if node_id != first.node_id]
+        more = draw.sample(rest, min(replicas - 1, len(rest)))
+        expected.append((first.node_id, *more))
+
+    assert tuple(expected) == blocks(cluster, seed=seed, replicas=replicas)
 
 
 def test_every_node_gets_its_share_of_first_replicas():

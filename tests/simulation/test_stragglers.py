@@ -83,8 +83,10 @@ def test_the_time_out_counts_from_the_last_progress():
     reduce = replace(reduce, fetch=ConstantLengths(4.0, 4.0))
     world = World(even_nodes(1, 2, 1), [Job(job_id="j", pool="p", phases=(maps, reduce))], **HANG)
     efforts: Any = world.simulation._efforts
-    drawn = efforts.mishap
-    efforts.mishap = lambda key: drawn(key)._replace(hangs=key.phase == 1)
+    drawn = efforts.mishap_in
+    efforts.mishap_in = lambda effort, task, attempt: drawn(effort, task, attempt)._replace(
+        hangs=effort.fetch_s > 0
+    )
     state = world.run()
 
     assert ("j/1/0/1", "failed", 8.0 + 4.0 + 20.0) == outcomes(state)[2]

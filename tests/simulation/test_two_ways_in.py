@@ -17,8 +17,11 @@ from tests.strategies import clusters, job_lists
 
 from sluice.core.events import JobSubmitted, NodeJoined
 from sluice.core.protocols import TaskPolicy
+from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
+from sluice.policies.late import Late
+from sluice.policies.settings import SpeculationSettings
 from sluice.policies.static_slots import StaticSlots
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -92,17 +95,35 @@ class ByAssignments:
         TaskPolicy.fill(self, offer)
 
 
-@pytest.mark.parametrize("policy", [Fifo, Fair, StaticSlots])
+def copies():
+    """What LATE is made of, so that copies start early."""
+    return {"inner": Fair(), "settings": SpeculationSettings(min_age_s=4.0, spec_cap=0.5)}
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments"),
+    [
+        (Fifo, dict),
+        (Fifo, lambda: {"by_heartbeat": True}),
+        (Fair, dict),
+        (Fair, lambda: {"delay": DelayScheduling(2.0, 3.0)}),
+        (StaticSlots, dict),
+        (Late, copies),
+    ],
+)
 @settings(max_examples=25, deadline=None)
 @given(
     cluster=clusters(racks_max=2),
     jobs=job_lists(),
     world=st.sampled_from(WORLDS),
 )
-def test_a_policy_starts_by_itself_what_it_would_have_assigned(policy, cluster, jobs, world):
+def test_a_policy_starts_by_itself_what_it_would_have_assigned(
+    policy, arguments, cluster, jobs, world
+):
     generator = type("Generator", (ByAssignments, policy), {})
+    own, generated = policy(**arguments()), generator(**arguments())
 
-    assert outcome(cluster, jobs, policy(), world) == outcome(cluster, jobs, generator(), world)
+    assert outcome(cluster, jobs, own, world) == outcome(cluster, jobs, generated, world)
 
 
 def test_an_attempt_that_ended_before_is_counted_and_changes_nothing():

@@ -50,11 +50,24 @@ _MOOT: Final = 1
 _REASON_SHIFT: Final = 1
 
 _DONE: Final = AttemptState.DONE
+_NODE: Final = Locality.NODE
+_RACK: Final = Locality.RACK
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 # State, kind of slot, locality, whether it is a copy, code of the reason: few combinations.
 _Ending = tuple[AttemptState, SlotKind, Locality | None, bool, ReasonCode]
+
+
+class _UsualEnding:
+    """The ending that the last attempt at some distance from its input had, with its number."""
+
+    __slots__ = ("number", "reason", "slot_kind")
+
+    def __init__(self) -> None:
+        self.reason: Reason | None = None
+        self.slot_kind = _MAP
+        self.number = 0
 
 
 class AttemptLog:
@@ -78,6 +91,7 @@ class AttemptLog:
         self._phases: list[PhaseEntry] = []
         self._nodes: list[NodeEntry] = []
         self._endings: dict[_Ending, int] = {}
+        self._near, self._in_rack, self._far = _UsualEnding(), _UsualEnding(), _UsualEnding()
         self._ending_list: list[_Ending] = []
         self._reasons: dict[Reason, int] = {}
         self._reason_list: list[Reason] = []
@@ -135,21 +149,25 @@ class AttemptLog:
         return row
 
     def _ending_of(self, attempt: Attempt) -> int:
-        # Nearly all attempts of a phase end alike.
-        phase = attempt.phase
-        if (
-            attempt.state is _DONE
-            and attempt.reason is phase.log_reason
-            and attempt.slot_kind is phase.log_slot_kind
-            and attempt.locality is None
-            and not attempt.is_copy
-        ):
+        # Nearly all attempts of a phase end alike, but for their distance from their input.
+        if attempt.state is not _DONE or attempt.is_copy:
+            return self._numbered_ending(attempt)
+        phase, locality = attempt.phase, attempt.locality
+        if locality is None:
+            if attempt.reason is phase.log_reason and attempt.slot_kind is phase.log_slot_kind:
+                return phase.log_ending
+            phase.log_reason, phase.log_slot_kind = attempt.reason, attempt.slot_kind
+            phase.log_ending = self._numbered_ending(attempt)
             return phase.log_ending
-        number = self._numbered_ending(attempt)
-        if attempt.state is _DONE and attempt.locality is None and not attempt.is_copy:
-            phase.log_reason, phase.log_ending = attempt.reason, number
-            phase.log_slot_kind = attempt.slot_kind
-        return number
+        usual = self._far
+        if locality is _NODE:
+            usual = self._near
+        elif locality is _RACK:
+            usual = self._in_rack
+        if attempt.reason is not usual.reason or attempt.slot_kind is not usual.slot_kind:
+            usual.reason, usual.slot_kind = attempt.reason, attempt.slot_kind
+            usual.number = self._numbered_ending(attempt)
+        return usual.number
 
     def _numbered_ending(self, attempt: Attempt) -> int:
         ending = (

@@ -53,8 +53,8 @@ class Attempt:
 
     span: the slots that it holds of its node, in units where slots are divided; `slots`: the same
     as intervals; `launch_slots`: the slots that its launch names. `works_from_s`, `ends_at_s`,
-    `work_s` and `progress_max` are for the simulator, which knows ahead when its own work starts
-    and ends; the scheduler never reads them.
+    `work_s`, `progress_max` and `is_unreported` are for the simulator, which knows ahead when its
+    own work starts and ends; the scheduler never reads them.
     """
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones.
@@ -76,6 +76,8 @@ class Attempt:
     ends_at_s: float = _NEVER
     work_s: float = _NEVER  # of its own, without fetching
     progress_max: float = 1.0  # below 1 if it hangs
+    is_unreported: bool = False  # it has ended, and its node has not reported that yet
+    scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
     lent_slot: int = -1  # where slots are divided: the one in which its units begin
     # Its neighbours among the running attempts, for `RunningAttempts` alone.
     before: Attempt | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sluice.core.entries import Attempt, PhaseEntry
 
@@ -20,8 +20,13 @@ class AttemptObserver(Protocol):
     def began(self, attempt: Attempt) -> None:
         """It runs from now on."""
 
-    def progressed(self, attempt: Attempt) -> None:
-        """It has reported its progress: `attempt.progress`."""
-
     def ended(self, attempt: Attempt) -> None:
         """It has ended: `attempt.state` says how."""
+
+
+@runtime_checkable
+class ProgressObserver(AttemptObserver, Protocol):
+    """An observer of attempts that is also called at each report, of which there are many."""
+
+    def progressed(self, attempt: Attempt) -> None:
+        """It has reported its progress: `attempt.progress`."""

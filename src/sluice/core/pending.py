@@ -13,6 +13,7 @@ from typing import Final
 from sluice.core.commands import Locality
 from sluice.model.ids import NodeId
 
+_NODE: Final = Locality.NODE
 _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
 
@@ -101,15 +102,14 @@ class Surroundings:
 class LocatedTasks(PendingTasks):
     """Waiting tasks whose input lies on known nodes.
 
-    The lists by node and by rack are never searched for a task that was taken by another way:
-    such entries are dropped when they come to the top.
+    Each list of tasks, by node and by rack, has the first task at its end. The lists are never
+    searched for a task that was taken by another way: such entries are dropped when they come to
+    the end. A task that runs again does so wherever there is room, so that it enters no list again.
     """
 
     is_placed = True
 
-    __slots__ = (
-        "_around", "_locations", "_order", "_placeless", "_waits",
-    )  # fmt: skip
+    __slots__ = ("_around", "_is_fresh", "_locations", "_node_ids", "_placeless", "_racks")
 
     def __init__(
         self,
@@ -120,127 +120,134 @@ class LocatedTasks(PendingTasks):
         super().__init__(tasks)
         self._locations = locations
         self._around = around
-        self._waits = bytearray(b"\x01") * tasks
-        self._order: list[int] = []
+        self._is_fresh = [True] * tasks  # never tried before
         self._placeless: list[int] = []
-        for task in range(tasks):
-            self._index(task)
+        by_node: dict[NodeId, list[int]] = {}
+        by_rack: dict[str, list[int]] = {}
+        task = tasks
+        while task:
+            task -= 1
+            self._enter(task, by_node, by_rack)
+        self._node_ids = tuple(by_node)
+        for node_id, on_node in by_node.items():
+            around.by_node.setdefault(node_id, {})[self] = on_node
+        self._racks = tuple(by_rack)
+        for rack, on_rack in by_rack.items():
+            around.by_rack.setdefault(rack, {})[self] = on_rack
 
-    def _index(self, task: int) -> None:
-        heapq.heappush(self._order, task)
-        if not self._locations[task]:
-            heapq.heappush(self._placeless, task)
-        around = self._around
-        racks: dict[str, None] = {}
-        for node_id in self._locations[task]:
-            self._enter(task, around.by_node.setdefault(node_id, {}))
-            if node_id in around.rack_of:
-                racks[around.rack_of[node_id]] = None
-        for rack in racks:
-            self._enter(task, around.by_rack.setdefault(rack, {}))
+    def _enter(
+        self, task: int, by_node: dict[NodeId, list[int]], by_rack: dict[str, list[int]]
+    ) -> None:
+        places, rack_of = self._locations[task], self._around.rack_of
+        if not places:
+            self._placeless.append(task)
+        for node_id in places:
+            on_node = by_node.get(node_id)
+            if on_node is None:
+                by_node[node_id] = [task]
+            else:
+                on_node.append(task)
+            rack = rack_of.get(node_id)
+            if rack is None:
+                continue
+            on_rack = by_rack.get(rack)
+            if on_rack is None:
+                by_rack[rack] = [task]
+            elif on_rack[-1] != task:
+                on_rack.append(task)
 
-    def _enter(self, task: int, there: dict[LocatedTasks, list[int]]) -> None:
-        heap = there.get(self)
-        if heap is None:
-            there[self] = [task]
-        else:
-            heapq.heappush(heap, task)
+    def _top(self, tasks: list[int]) -> int:
+        """The first of these that waits and was never tried; -1 if there is none."""
+        is_fresh = self._is_fresh
+        while tasks:
+            task = tasks[-1]
+            if is_fresh[task]:
+                return task
+            tasks.pop()
+        return -1
 
-    def _top(self, heap: list[int] | None) -> int | None:
-        while heap:
-            if self._waits[heap[0]]:
-                return heap[0]
-            heapq.heappop(heap)
-        return None
-
-    def _top_of(self, there: dict[LocatedTasks, list[int]] | None) -> int | None:
+    def _top_of(self, there: dict[LocatedTasks, list[int]] | None) -> int:
         """The first task on a node or rack, given what lies there."""
-        heap = None if there is None else there.get(self)
-        if there is None or heap is None:
-            return None
-        task = self._top(heap)
-        if task is None:
+        tasks = None if there is None else there.get(self)
+        if there is None or tasks is None:
+            return -1
+        task = self._top(tasks)
+        if task < 0:
             del there[self]
         return task
 
     def nearest(self, node_id: NodeId, rack: str) -> Locality | None:
-        if self._top(self._again) is not None:
+        if self._again or not self.count:
             return None  # what failed before runs wherever there is room
-        found = self._find(node_id, rack)
-        return None if found is None else found[1]
+        return self._find(node_id, rack)[1]
 
     def is_within(self, node_id: NodeId, rack: str, level: Locality) -> bool:
         if level is _ANY:
             return True
-        beside = self._around.by_node.get(node_id)
-        if beside is not None and self in beside and self._top_of(beside) is not None:
+        around = self._around
+        if self._top_of(around.by_node.get(node_id)) >= 0:
             return True
-        if level is _RACK and self._top_of(self._around.by_rack.get(rack)) is not None:
+        if level is _RACK and self._top_of(around.by_rack.get(rack)) >= 0:
             return True
         # What failed before, or has no place, runs wherever there is room.
-        return bool(self._again or self._placeless) and (
-            self._top(self._again) is not None or self._top(self._placeless) is not None
-        )
+        return bool(self._again) or self._top(self._placeless) >= 0
 
-    def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None] | None:
-        again = self._top(self._again)
-        if again is not None:
-            return again, self.locality_of(again, node_id, rack)
-        task = self._top_of(self._around.by_node.get(node_id))
-        if task is not None:
-            return task, Locality.NODE
-        task = self._top_of(self._around.by_rack.get(rack))
-        if task is not None:
-            return task, Locality.RACK
+    def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
+        """The nearest task of those never tried, of which there is one, and its distance."""
+        around = self._around
+        task = self._top_of(around.by_node.get(node_id))
+        if task >= 0:
+            return task, _NODE
+        task = self._top_of(around.by_rack.get(rack))
+        if task >= 0:
+            return task, _RACK
         task = self._top(self._placeless)
-        if task is not None:
+        if task >= 0:
             return task, None
-        task = self._top(self._order)
-        return None if task is None else (task, self.locality_of(task, node_id, rack))
+        task = self._first()
+        return task, self.locality_of(task, node_id, rack)
 
     def locality_of(self, task: int, node_id: NodeId, rack: str) -> Locality | None:
         places = self._locations[task]
         if not places:
             return None
         if node_id in places:
-            return Locality.NODE
-        for place in places:  # not `any`: delay scheduling asks this of every job it holds back
+            return _NODE
+        for place in places:
             if self._around.rack_of.get(place) == rack:
-                return Locality.RACK
-        return Locality.ANY
+                return _RACK
+        return _ANY
 
     def take_nearest(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
+        if self._again:
+            task = super().take_one()
+            return task, self.locality_of(task, node_id, rack)
         found = self._find(node_id, rack)
-        assert found is not None, "asked for a task where none waits"
-        self._remove(found[0])
+        self._is_fresh[found[0]] = False
+        self.count -= 1
         return found
 
-    def _remove(self, task: int) -> None:
-        self._waits[task] = 0
-        self.count -= 1
+    def _first(self) -> int:
+        """The first task that was never tried, of which there is one."""
+        is_fresh, task = self._is_fresh, self._fresh
+        while not is_fresh[task]:
+            task += 1
+        self._fresh = task
+        return task
 
     def take_one(self) -> int:
-        task = self._top(self._again)
-        if task is None:
-            task = self._top(self._order)
-        assert task is not None, "asked for a task where none waits"
-        self._remove(task)
-        return task
+        if not self._again:
+            self._is_fresh[self._first()] = False
+        return super().take_one()
 
     def take_run(self, most: int) -> tuple[int, int]:
         return self.take_one(), 1
 
-    def put_back(self, task: int) -> None:
-        self._waits[task] = 1
-        self._index(task)
-        super().put_back(task)
-
     def clear(self) -> None:
         super().clear()
-        self._order.clear()
         around = self._around
-        for node_id in {place for places in self._locations for place in places}:
-            around.by_node.get(node_id, {}).pop(self, None)
-        for there in around.by_rack.values():
-            there.pop(self, None)
+        for node_id in self._node_ids:
+            around.by_node[node_id].pop(self, None)
+        for rack in self._racks:
+            around.by_rack[rack].pop(self, None)
         self._placeless.clear()

@@ -2,16 +2,20 @@
 
 Live events name an attempt by its key, so that they need an index by key. A simulation has the
 attempt itself in hand, and making and hashing a key for each attempt would cost as much as all else
-that a task costs. So the attempts are a linked list, which is entered and left without hashing. The
-index by key is made at the first question by key, and kept from then on.
+that a task costs. So the attempts are a linked list, which is entered and left without hashing. A
+question by key searches the list. Once the questions have cost more than an index by key would
+have, it is made, and kept from then on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, KeysView
+from typing import Final
 
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey
+
+_SEARCHED_MAX: Final = 8  # for each attempt that has started; to keep an index takes as long
 
 
 class RunningAttempts:
@@ -21,6 +25,8 @@ class RunningAttempts:
         self._first: Attempt | None = None
         self._last: Attempt | None = None
         self._count = 0
+        self._started = 0
+        self._searched = 0
         self._by_key: dict[AttemptKey, Attempt] | None = None
 
     def add(self, attempt: Attempt) -> None:
@@ -33,6 +39,7 @@ class RunningAttempts:
             attempt.before = last
         self._last = attempt
         self._count += 1
+        self._started += 1
         if self._by_key is not None:
             self._by_key[attempt.key] = attempt
 
@@ -62,10 +69,28 @@ class RunningAttempts:
 
     def get(self, key: AttemptKey) -> Attempt | None:
         """The attempt of that key, if it runs."""
+        if self._by_key is None:
+            self._searched += self._count
+            if self._searched <= _SEARCHED_MAX * self._started:
+                return self._search(key)
         return self._index().get(key)
 
+    def _search(self, key: AttemptKey) -> Attempt | None:
+        job_id, phase, task, number = key
+        attempt = self._first
+        while attempt is not None:
+            if attempt.task == task and attempt.number == number:
+                one = attempt.phase
+                if one.index == phase and one.job_id == job_id:
+                    return attempt
+            attempt = attempt.after
+        return None
+
     def __getitem__(self, key: AttemptKey) -> Attempt:
-        return self._index()[key]
+        attempt = self.get(key)
+        if attempt is None:
+            raise KeyError(key)
+        return attempt
 
     def __contains__(self, key: object) -> bool:
         return key in self._index()

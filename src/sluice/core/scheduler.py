@@ -10,9 +10,9 @@ unknown event is ordinary input: it is counted in `state.ignored` and changes no
 The same events give the same commands, whichever driver feeds them: the journal of events is the
 recovery log.
 
-There are two ways in, to one set of transitions: `handle` takes an event. `finish_attempt`,
-`report_progress` and `complete_instant` are TaskFinished, TaskProgress and Tick for a simulation,
-which has the attempt in hand.
+There are two ways in, to one set of transitions: `handle` takes an event. `decide`, which returns
+attempts instead of launches, `finish_attempt`, `report_progress` and `complete_instant` are for a
+simulation, which has the attempt in hand.
 """
 
 from __future__ import annotations
@@ -85,6 +85,10 @@ class Scheduler:
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Handle one event; returns the commands for the driver, in order."""
+        return [one.launch if isinstance(one, Attempt) else one for one in self.decide(event)]
+
+    def decide(self, event: ev.Event) -> list[Decision]:
+        """As `handle`, with attempts; the returned list is used again for the next event."""
         decisions = self._begin(event[0])
         if type(event) is TaskFinished:
             self._on_finished(event)
@@ -92,17 +96,12 @@ class Scheduler:
             self._decide()
         else:
             self._handlers[type(event)](event)
-        return [one.launch if isinstance(one, Attempt) else one for one in decisions]
+        return decisions
 
     def finish_attempt(
         self, attempt: Attempt, at_s: float, finished_at_s: float, shuffled_at_s: float
     ) -> list[Decision]:
-        """As `handle` of TaskFinished, for a driver that has the attempt in hand.
-
-        The list that is returned is used again for the next event.
-
-        shuffled_at_s: NaN if the attempt fetches nothing.
-        """
+        """As `decide` of TaskFinished. shuffled_at_s: NaN if the attempt fetches nothing."""
         decisions = self._begin(at_s)
         if attempt.has_ended:
             self.state.ignore(attempt.key)
@@ -113,12 +112,12 @@ class Scheduler:
         return decisions
 
     def report_progress(self, attempt: Attempt, at_s: float, fraction: float) -> None:
-        """As `handle` of TaskProgress, for a driver that has the attempt, which runs, in hand."""
+        """As `decide` of TaskProgress, for an attempt that runs."""
         self._begin(at_s)
         self.state.record_progress(attempt, fraction, at_s)
 
     def complete_instant(self, at_s: float) -> list[Decision]:
-        """As `handle` of Tick."""
+        """As `decide` of Tick."""
         self._begin(at_s)
         self._decide()
         return self._decisions
@@ -129,13 +128,12 @@ class Scheduler:
         decisions = self._decisions
         if decisions:  # the driver has carried them out
             decisions.clear()
-        # The clock never runs backwards, even if an event arrives late.
-        if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
-            self.state.now_s = at_s
+        self.pass_time(at_s)
         return decisions
 
     def pass_time(self, at_s: float) -> None:
         """Set the clock to `at_s` without an event, for questions about that instant."""
+        # The clock never runs backwards, even if an event arrives late.
         if at_s > self.state.now_s:  # noqa: PLR1730  # max() takes three times as long
             self.state.now_s = at_s
 

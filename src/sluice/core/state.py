@@ -23,7 +23,7 @@ from sluice.core.entries import (
     SlotUnits,
 )
 from sluice.core.events import AttemptKey
-from sluice.core.observers import AttemptObserver, Observer
+from sluice.core.observers import AttemptObserver, Observer, ProgressObserver
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.running import RunningAttempts
@@ -90,6 +90,7 @@ class ClusterState:
         self.index_updates: tuple[Callable[[], None], ...] = ()  # of observers that wait for a use
         self._touched: tuple[TouchedPhases, ...] = ()
         self._attempt_observers: tuple[AttemptObserver, ...] = ()
+        self._progress_observers: tuple[ProgressObserver, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
@@ -103,19 +104,20 @@ class ClusterState:
         self.observers = (*self.observers, observer)
         self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
 
-    def touched_phases(self, settle: Callable[[], None]) -> TouchedPhases:
-        """Where each phase that changes is entered, for an index that waits for a use.
+    def touched_phases(self, settle: Callable[[], None] | None = None) -> TouchedPhases:
+        """Where each phase that changes is entered; it costs less than an observer.
 
-        settle: updates the index. It costs less than an observer, which is called.
+        settle: updates an index that waits for a use.
         """
-        touched = TouchedPhases()
-        self._touched = (*self._touched, touched)
-        self.index_updates = (*self.index_updates, settle)
-        return touched
+        self._touched = (*self._touched, TouchedPhases())
+        self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
+        return self._touched[-1]
 
     def observe_attempts(self, observer: AttemptObserver) -> None:
-        """Call the observer at the start, each report and the end of every attempt."""
+        """Call the observer at the start and end of every attempt; see also `ProgressObserver`."""
         self._attempt_observers = (*self._attempt_observers, observer)
+        if isinstance(observer, ProgressObserver):
+            self._progress_observers = (*self._progress_observers, observer)
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
@@ -290,7 +292,7 @@ class ClusterState:
     def record_progress(self, attempt: Attempt, progress: float, at_s: float) -> None:
         """Record the progress of an attempt, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
-        for watcher in self._attempt_observers:
+        for watcher in self._progress_observers:
             watcher.progressed(attempt)
 
     def finish(self, attempt: Attempt, finished_at_s: float) -> None:
@@ -325,8 +327,7 @@ class ClusterState:
         """The attempt no longer holds its slots; returns its row in the record."""
         phase, node = attempt.phase, attempt.node
         # Reports of start and end may disagree; no attempt has a negative length.
-        started_at_s = attempt.started_at_s
-        attempt.finished_at_s = max(started_at_s, at_s)
+        attempt.finished_at_s = max(attempt.started_at_s, at_s)
         row = self.closed.add(attempt)
         self.running.remove(attempt)
         node.give_back(attempt.slot_kind, attempt.span)
@@ -384,11 +385,8 @@ class ClusterState:
     def ignore(self, key: AttemptKey) -> None:
         """Count a message about an attempt that does not run (any more)."""
         job = self.jobs.get(key.job_id)
-        if job is None or not 0 <= key.phase < len(job.phases):
-            self.ignored["task unknown"] += 1
-            return
-        phase = job.phases[key.phase]
-        if not 0 <= key.task < phase.tasks:
+        phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
+        if phase is None or not 0 <= key.task < phase.tasks:
             self.ignored["task unknown"] += 1
         elif key.attempt < phase.retries.get(key.task, 1):
             self.ignored["attempt stale"] += 1

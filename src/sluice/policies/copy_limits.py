@@ -7,20 +7,22 @@ tasks of a second is copied within a few seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.progress_rate import ProgressRates
+from sluice.policies.progress_rate import ProgressRates, rate_at
 from sluice.policies.settings import SpeculationSettings
 
 AGE_S_MAX: Final = 60.0
 AGE_S_MIN: Final = 1.0
 AGE_TIMES_MEAN: Final = 3.0
 
+_CONTAINER: Final = SlotKind.CONTAINER
 _EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
+_HAIR_LESS: Final = 1 - 1e-12  # an estimate of the bound must not be above it by rounding
+_HAIR_MORE: Final = 1 + 1e-12
 
 
 class CopyLimits:
@@ -30,6 +32,8 @@ class CopyLimits:
         self.settings = settings
         self.rates = ProgressRates(state)
         self._state = state
+        self._slots = -1  # for which the most copies are kept
+        self._copies_max = 0
 
     def age_s(self, phase: PhaseEntry) -> float:
         """The running time from which on attempts of a phase are judged."""
@@ -40,16 +44,39 @@ class CopyLimits:
             return AGE_S_MAX
         return min(AGE_S_MAX, max(AGE_S_MIN, AGE_TIMES_MEAN * rates.mean_s))
 
-    def bound(self, phase: PhaseEntry, running: Mapping[Attempt, float]) -> float:
-        """The rate below which an attempt is slow. running: rates of the running attempts."""
-        known = self.rates.phases[phase]
-        return known.percentile(running.values(), self.settings.slow_task) * _EQUAL
+    def bound(self, phase: PhaseEntry, now_s: float) -> float:
+        """The rate below which an attempt is slow."""
+        return self.rates.phases[phase].percentile(self.settings.slow_task, now_s) * _EQUAL
+
+    def slow_among(self, phase: PhaseEntry, old: list[Attempt], now_s: float) -> list[Attempt]:
+        """The slow ones of some running attempts of a phase.
+
+        The finished attempts alone mostly say which are: then what runs needs not be looked at.
+        """
+        least, most = self.rates.phases[phase].percentile_range(self.settings.slow_task)
+        surely_slow, surely_fast = least * _EQUAL * _HAIR_LESS, most * _HAIR_MORE
+        bound = -1.0
+        slow: list[Attempt] = []
+        for attempt in old:
+            rate = rate_at(attempt, now_s)
+            if rate >= surely_slow:
+                if rate >= surely_fast:
+                    continue
+                if bound < 0:
+                    bound = self.bound(phase, now_s)
+                if rate >= bound:
+                    continue
+            slow.append(attempt)
+        return slow
 
     @property
     def copies_max(self) -> int:
         """How many copies may run at once."""
         # Every slot, also a typed one, counts as a container.
-        return self.settings.copies_max(self._state.slots[SlotKind.CONTAINER])
+        slots = self._state.slots[_CONTAINER]
+        if slots != self._slots:
+            self._slots, self._copies_max = slots, self.settings.copies_max(slots)
+        return self._copies_max
 
     @property
     def allows_more(self) -> bool:

@@ -12,6 +12,7 @@ from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
 from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.progress_rate import rate_at
 
 CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
 
@@ -51,12 +52,11 @@ def rate_reason(attempt: Attempt, limits: CopyLimits, now_s: float) -> Reason | 
     age_s = limits.age_s(phase)
     if attempt.started_at_s + age_s > now_s:
         return Reason(ReasonCode.TOO_YOUNG, (("age_s", age_s),))
-    rates = limits.rates.phases[phase].at(now_s)
-    bound = limits.bound(phase, rates)
-    if rates[attempt] < bound:
+    rate, bound = rate_at(attempt, now_s), limits.bound(phase, now_s)
+    if rate < bound:
         return None
     percent = limits.settings.slow_task
-    numbers = (("rate", rates[attempt]), ("bound", bound), ("percentile", percent))
+    numbers = (("rate", rate), ("bound", bound), ("percentile", percent))
     return Reason(ReasonCode.NOT_SLOW, numbers)
 
 

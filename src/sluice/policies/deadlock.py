@@ -62,9 +62,6 @@ class DeadlockBreaker(Decorator):
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`; a start frees no slot."""
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; progress is not used."""
-
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`: a slot has become free."""
         self._maps_full_since_s = self._reduces_full_since_s = self._state.now_s

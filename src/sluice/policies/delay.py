@@ -8,7 +8,6 @@ wait. Source: dynamicmr spec, section 5.1 (after Zaharia et al., EuroSys 2010).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from sluice.core.commands import Locality
@@ -20,11 +19,14 @@ _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
 
 
-@dataclass(slots=True)
 class _Wait:
-    level: Locality = _NODE  # of the job's last start
-    waited_s: float = 0.0
-    skipped: bool = False
+    """How long a job has waited, and at which level its last task started."""
+
+    __slots__ = ("level", "waited_s")
+
+    def __init__(self) -> None:
+        self.level = _NODE
+        self.waited_s = 0.0
 
 
 class DelayScheduling:
@@ -63,10 +65,13 @@ class DelayScheduling:
 
     def refuse(self, job: JobEntry) -> None:
         """It has a task, but none within its level."""
+        self._asked[job] = self._wait_of(job)
+
+    def _wait_of(self, job: JobEntry) -> _Wait:
         wait = self._waits.get(job)
         if wait is None:
             wait = self._waits[job] = _Wait()
-        self._asked[job] = wait
+        return wait
 
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
         """Whether the job may start a task at that distance from its input now; if not, it has
@@ -89,7 +94,8 @@ class DelayScheduling:
     def started(self, job: JobEntry, locality: Locality | None) -> None:
         """The job started a task there: its wait begins again."""
         if locality is not None:
-            self._waits[job] = _Wait(level=locality)
+            wait = self._wait_of(job)
+            wait.level, wait.waited_s = locality, 0.0
             self._started[job] = None
             self._asked.pop(job, None)
             self._held.pop(job, None)
@@ -114,17 +120,27 @@ class DelayScheduling:
         self._held.clear()
         if now_s > self._last_at_s:
             return None  # no node has room, so no job waits for the clock
-        left = [self.left_s(job) for job in self._skipped if not job.has_ended]
-        at_s = min((now_s + wait_s for wait_s in left if wait_s), default=None)
+        at_s = math.inf
+        for job, wait in self._skipped.items():
+            left_s = self._left_s(wait)
+            if now_s + left_s < at_s and not job.has_ended:
+                at_s = now_s + left_s
         # Rounding may leave less of a wait than the clock can show; time must go on all the same.
-        return None if at_s is None else max(at_s, math.nextafter(now_s, math.inf))
+        return None if at_s == math.inf else max(at_s, math.nextafter(now_s, math.inf))
 
     def left_s(self, job: JobEntry) -> float | None:
         """How long the job may have to wait for its next level; None if it does not wait."""
         wait = self._waits.get(job)
         if wait is None or job not in self._skipped:
             return None
-        bounds = [self._rack_wait_s]
+        left_s = self._left_s(wait)
+        return None if left_s == math.inf else left_s
+
+    def _left_s(self, wait: _Wait) -> float:
+        """How long until its next level; infinite if it has none."""
+        bound_s = self._rack_wait_s
         if wait.level is _NODE:
-            bounds = [self._node_wait_s, self._node_wait_s + self._rack_wait_s]
-        return min((b - wait.waited_s for b in bounds if b > wait.waited_s), default=None)
+            bound_s = self._node_wait_s
+            if wait.waited_s >= bound_s:
+                bound_s += self._rack_wait_s
+        return bound_s - wait.waited_s if wait.waited_s < bound_s else math.inf

@@ -52,10 +52,8 @@ class Fair(JobOrder):
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
-        # With waits for data, each offer counts for them.
         own = type(self)
-        is_own = own.assign is Fair.assign and own.pick is Fair.pick
-        self._fills_own_slots = delay is None and is_own
+        self._fills_own_slots = own.assign is Fair.assign and own.pick is Fair.pick
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -104,6 +102,7 @@ class Fair(JobOrder):
             super().fill(offer)
             return
         maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
+        self.begin(offer.now_s)
         containers = self._room(node, _CONTAINER)
         while containers > 0 and self._start_first(offer, _CONTAINER):
             containers -= 1
@@ -112,6 +111,7 @@ class Fair(JobOrder):
                 maps = maps - 1 if self._start_first(offer, _MAP) else 0
             else:
                 reduces = reduces - 1 if self._start_first(offer, _REDUCE) else 0
+        self.end(offer.now_s)
 
     def _start_first(self, offer: Offer, kind: SlotKind) -> bool:
         """Start the first task in order of a kind; whether there was one."""
@@ -119,11 +119,21 @@ class Fair(JobOrder):
         phase = None if share is None else share.first()
         if share is None or phase is None:
             return False
-        offer.start(phase, kind, _reason(share))
-        return True
+        if self._delay is None or not phase.pending.is_placed:
+            offer.start(phase, kind, _reason(share))
+            return True
+        pick = self.pick(offer.node, kind)
+        if pick is not None:
+            offer.start(pick.phase, kind, pick.reason)
+        return pick is not None
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return not self._fills_own_slots or self.order.has_waiting(slot_kind)
+        if not self._fills_own_slots:
+            return True
+        if self._delay is not None:
+            # A node with room ends a wait, whether or not a task that waits could use the room.
+            self._delay.begin(state.now_s)
+        return self.order.has_waiting(slot_kind)
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
@@ -164,9 +174,9 @@ class Fair(JobOrder):
             if first is None:
                 return None
             phase = first.first()
-            if phase is not None and not phase.pending.is_placed:
-                # The way of most tasks of a simulation.
-                return Pick(phase, _reason(first))
+            # The way of most tasks of a simulation.
+            if phase is not None and self._is_near_enough(phase, node):
+                return self._picked(phase, first, node)
         for share in self.order.pools(kind):
             if before is not None and share.place() > before.pool:
                 return None
@@ -186,27 +196,40 @@ class Fair(JobOrder):
 
     def _pick_of(self, share: PoolShare, node: NodeEntry, before: Place | None) -> Pick | None:
         """The first of a pool's phases that is near enough to its data."""
-        delay, node_id, rack = self._delay, node.node_id, node.rack
         for phase in share.phases():
             if before is not None and _is_behind(phase, share, before):
                 return None
-            if delay is None:
-                return Pick(phase, _reason(share))
-            if phase in self._refused:  # for an earlier slot, and its job started nothing since
-                continue
-            if phase.pending.is_within(node_id, rack, delay.level(phase.job)):
-                locality = phase.pending.nearest(node_id, rack)
-                return self._started(Pick(phase, _reason(share)), locality)
-            delay.refuse(phase.job)
-            self._refused.add(phase)
+            if self._is_near_enough(phase, node):
+                return self._picked(phase, share, node)
         return None
+
+    def _is_near_enough(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a task of the phase may start on the node; if not, it has been refused."""
+        delay = self._delay
+        if delay is None or not phase.pending.is_placed:
+            return True
+        if phase in self._refused:  # for an earlier slot, and its job started nothing since
+            return False
+        if phase.pending.is_within(node.node_id, node.rack, delay.level(phase.job)):
+            return True
+        delay.refuse(phase.job)
+        self._refused.add(phase)
+        return False
+
+    def _picked(self, phase: PhaseEntry, share: PoolShare, node: NodeEntry) -> Pick:
+        """The nearest task of a phase, which is near enough."""
+        pick = Pick(phase, _reason(share))
+        if self._delay is None or not phase.pending.is_placed:
+            return pick
+        return self._started(pick, phase.pending.nearest(node.node_id, node.rack))
 
     def _started(self, pick: Pick, locality: Locality | None) -> Pick:
         """What was picked starts, so far from its data."""
         job = pick.phase.job
         if self._delay is not None:
             self._delay.started(job, locality)
-            self._refused.difference_update(job.phases)
+            if self._refused:
+                self._refused.difference_update(job.phases)
         return pick
 
     def _share_with_work(self, pool: PoolEntry, kind: SlotKind) -> PoolShare | None:

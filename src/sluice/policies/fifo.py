@@ -39,6 +39,7 @@ class Fifo(JobOrder):
     Settings: ClassVar[type[Any]] = FifoSettings
 
     _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+    _by_heartbeat: bool = False
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
         self._by_heartbeat = by_heartbeat
@@ -85,21 +86,20 @@ class Fifo(JobOrder):
             super().fill(offer)
             return
         free = offer.node.free
-        if (
-            self._fill_kind(offer, free.maps, self._maps, _MAP)
-            and self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
-            and self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
-        ):
-            return
-        super().fill(offer)  # the rest of the node, by `assign`
+        self._fill_kind(offer, free.maps, self._maps, _MAP)
+        self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
+        self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
 
-    def _fill_kind(self, offer: Offer, free: FreeSlots, line: Backlog, kind: SlotKind) -> bool:
-        """Start tasks in the free slots of a kind; False if they are not to start one by one."""
+    def _fill_kind(self, offer: Offer, free: FreeSlots, line: Backlog, kind: SlotKind) -> None:
+        """Start tasks in the free slots of a kind, as `assign`."""
         while free.count and (phase := line.first()) is not None:
-            if phase.job.alike or phase.pending.is_placed:
-                return False
+            if phase.job.alike:
+                offer.start(phase, kind, _FIRST, min(free.count, phase.pending.count))
+                continue
+            is_remote = phase.pending.is_placed and self._by_heartbeat and _is_far(phase, offer)
             offer.start(phase, kind, _FIRST)
-        return True
+            if is_remote:
+                break
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return not self._fills_own_slots or self._backlog(slot_kind).first() is not None
@@ -161,3 +161,8 @@ class Fifo(JobOrder):
             return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", jobs), ("tasks", tasks)))
         slots = state.slots[phase.kind]
         return Reason(ReasonCode.SLOTS_BUSY, (("slots", slots), ("kind", phase.kind.value)))
+
+
+def _is_far(phase: PhaseEntry, offer: Offer) -> bool:
+    """Whether the phase's nearest task has its input in another rack than the node."""
+    return phase.pending.nearest(offer.node.node_id, offer.node.rack) is Locality.ANY

@@ -24,6 +24,7 @@ from typing import Final, Protocol
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -101,7 +102,7 @@ class Late(JobOrder):
         self._gate: CopyGate = gate or AnyJob()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
-        self._touched: dict[PhaseEntry, None] = {}
+        self._fills_own_slots = type(self).assign is Late.assign
         self._started_all: dict[PhaseEntry, None] = {}
         self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {kind: {} for kind in _KINDS}
         self._check_all_at_s = 0.0
@@ -131,7 +132,8 @@ class Late(JobOrder):
         self._line.attach(state)
         self._state = state
         self._limits = CopyLimits(self._settings, state)
-        state.observe(self)
+        # Only at a decision is it known which phases have attempts that are old enough.
+        self._touched = state.touched_phases()
         self._gate.attach(state, self._line)
 
     def wants_offer(self, state: ClusterState) -> bool:
@@ -181,22 +183,16 @@ class Late(JobOrder):
 
     # --- running attempts ---------------------------------------------------------------------
 
-    def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`."""
-        self._touched[phase] = None
-
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a candidate now."""
-        self._touched.update(self._limits.rates.changed)
-        self._limits.rates.changed.clear()
-        for phase in self._touched:
+        changed = [*self._touched.take(), *self._limits.rates.take_changed()]
+        for phase in dict.fromkeys(changed):
             if _has_started_all(phase):
                 self._started_all[phase] = None
                 self._wake_if_old(phase, now_s)
             else:
                 self._started_all.pop(phase, None)
                 self._awake[phase.kind].pop(phase, None)
-        self._touched.clear()
         if now_s >= self._check_all_at_s:
             self._check_all_at_s = _next_look_s(now_s)
             for phase in self._started_all:
@@ -220,6 +216,20 @@ class Late(JobOrder):
                     break
                 yield Assignment(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
         self.end(now_s)
+
+    def fill(self, offer: Offer) -> None:
+        if not self._fills_own_slots:
+            super().fill(offer)
+            return
+        node = offer.node
+        self.begin(offer.now_s)
+        for kind in _KINDS:
+            while node.free[kind] and self.has_room(node, kind, 0):
+                pick = self.pick(node, kind)
+                if pick is None:
+                    break
+                offer.start(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
+        self.end(offer.now_s)
 
     def begin(self, now_s: float) -> None:
         self._now_s, self._is_slow = now_s, None
@@ -317,30 +327,35 @@ class Late(JobOrder):
 
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""
-        rates = self._limits.rates.phases[phase].at(self._now_s)
-        bound = self._limits.bound(phase, rates)
-        youngest_s = self._now_s - self._limits.age_s(phase)
-        slow = [
-            attempt
-            for attempt, rate in rates.items()
-            if rate < bound
-            and attempt.started_at_s <= youngest_s
-            and attempt.tasks == 1
-            and attempt.state in CAN_BE_COPIED
-            and attempt.task not in phase.copies
-        ]
+        now_s = self._now_s
+        youngest_s = now_s - self._limits.age_s(phase)
+        old: list[Attempt] = []
+        for attempt in self._limits.rates.phases[phase].running:
+            if attempt.started_at_s > youngest_s:
+                break  # those that follow were launched later, and most end before they are old
+            if (
+                attempt.tasks == 1
+                and attempt.state in CAN_BE_COPIED
+                and attempt.task not in phase.copies
+            ):
+                old.append(attempt)
+        slow = self._limits.slow_among(phase, old, now_s) if old else old
         if not slow:
             self._awake[phase.kind].pop(phase, None)
             return None
-        return min(
-            [attempt for attempt in slow if attempt.node is not node],
-            key=lambda attempt: (
-                -left_s(attempt, rates[attempt], self._now_s),
-                attempt.started_at_s,
-                attempt.key,
-            ),
-            default=None,
-        )
+        longest: Attempt | None = None
+        longest_s = 0.0
+        for attempt in slow:
+            if attempt.node is node:
+                continue
+            to_go_s = left_s(attempt, rate_at(attempt, now_s), now_s)
+            if (
+                longest is None
+                or to_go_s > longest_s
+                or (to_go_s == longest_s and _is_before(attempt, longest))
+            ):
+                longest, longest_s = attempt, to_go_s
+        return longest
 
     def _reason(self, attempt: Attempt) -> Reason:
         to_go_s = left_s(attempt, rate_at(attempt, self._now_s), self._now_s)
@@ -353,6 +368,13 @@ class Late(JobOrder):
                 ("percentile", self._settings.slow_task),
             ),
         )
+
+
+def _is_before(attempt: Attempt, other: Attempt) -> bool:
+    """Of two attempts of a phase with the same time left, whether the first is copied first."""
+    if attempt.started_at_s != other.started_at_s:
+        return attempt.started_at_s < other.started_at_s
+    return (attempt.task, attempt.number) < (other.task, other.number)
 
 
 def _next_look_s(now_s: float) -> float:

@@ -23,6 +23,7 @@ SILENCE_S_MAX: Final = 3.0
 NODES_MIN: Final = 3  # that can be compared with each other
 
 _DONE: Final = AttemptState.DONE
+_SORTED_AT: Final = 8  # more new rates than that part of all are sorted in together
 _SHORTEST_S: Final = 1e-9  # the length of an attempt that took no time
 
 
@@ -66,6 +67,22 @@ def joint_percentile(ordered: list[float], others: Collection[float], percent: f
     return low + (high - low) * (position - below)
 
 
+def percentile_range(ordered: list[float], others: int, percent: float) -> tuple[float, float]:
+    """Between which values the joint percentile is, whatever the others, none below 0, are.
+
+    >>> percentile_range([0.007, 0.0075, 0.008], 2, 25)
+    (0.0, 0.0075)
+    """
+    count = len(ordered) + others
+    position = (count - 1) * percent / 100
+    below = math.floor(position)
+    above = min(below + 1, count - 1)
+    most = math.inf
+    if above < len(ordered):
+        most = ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+    return percentile(ordered, percent, others), most
+
+
 def judged_until_s(attempt: Attempt, now_s: float) -> float:
     """The instant up to which the running time of an attempt counts against it.
 
@@ -94,25 +111,40 @@ def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
 class PhaseRates:
     """The attempts of one phase. running: in the order of their launch."""
 
-    __slots__ = ("finished", "finished_s", "running")
+    __slots__ = ("_finished", "_new", "finished_s", "running")
 
     def __init__(self) -> None:
         self.running: dict[Attempt, None] = {}
-        self.finished: list[float] = []  # rates, ascending
+        self._finished: list[float] = []  # rates, ascending
+        self._new: list[float] = []  # that come between them once they are asked for
         self.finished_s = 0.0  # lengths, summed
 
     @property
     def mean_s(self) -> float:
         """Mean length of the finished attempts; infinite if there are none."""
-        return self.finished_s / len(self.finished) if self.finished else math.inf
+        finished = len(self._finished) + len(self._new)
+        return self.finished_s / finished if finished else math.inf
 
-    def at(self, now_s: float) -> dict[Attempt, float]:
-        """The rates of the running attempts."""
-        return {attempt: rate_at(attempt, now_s) for attempt in self.running}
+    def _in_order(self) -> list[float]:
+        """The rates of the finished attempts, ascending."""
+        new, ordered = self._new, self._finished
+        if len(new) > len(ordered) // _SORTED_AT:
+            ordered.extend(new)
+            ordered.sort()
+        else:
+            for rate in new:
+                insort(ordered, rate)
+        new.clear()
+        return ordered
 
-    def percentile(self, running: Collection[float], percent: float) -> float:
+    def percentile(self, percent: float, now_s: float) -> float:
         """The percentile of the rates of finished and running attempts."""
-        return joint_percentile(self.finished, running, percent)
+        running = [rate_at(attempt, now_s) for attempt in self.running]
+        return joint_percentile(self._in_order(), running, percent)
+
+    def percentile_range(self, percent: float) -> tuple[float, float]:
+        """Between which rates the percentile is, by the finished attempts alone."""
+        return percentile_range(self._in_order(), len(self.running), percent)
 
     def end(self, attempt: Attempt) -> None:
         """An attempt has ended; its rate goes on to count if it is done."""
@@ -120,7 +152,19 @@ class PhaseRates:
         if attempt.state is _DONE:
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.finished_s += length_s
-            insort(self.finished, 1 / max(length_s, _SHORTEST_S))
+            self._new.append(1 / max(length_s, _SHORTEST_S))
+
+
+class _Score:
+    """The score of a node, and the one in the list of all if it has changed since."""
+
+    __slots__ = ("has_changed", "listed", "node", "score")
+
+    def __init__(self, node: NodeEntry) -> None:
+        self.node = node
+        self.score = 0.0
+        self.listed = 0.0
+        self.has_changed = False
 
 
 class NodeScores:
@@ -128,19 +172,27 @@ class NodeScores:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._scores: dict[NodeEntry, float] = {}
+        self._scores: dict[NodeEntry, _Score] = {}
         self._ordered: list[float] = []  # of nodes that are up
-        # Nodes whose score has changed since, with the score in that list: each report of a node
-        # changes it once for each attempt there, and the list is read between reports.
-        self._listed: dict[NodeEntry, float] = {}
+        # Each report of a node changes its score once for each attempt there, and the list is read
+        # between reports.
+        self._changed: list[_Score] = []
+        self._last: _Score | None = None  # the reports of a node come together
         self._seen_changes = -1
+        self._up = 0
 
     def add(self, node: NodeEntry, progress: float) -> None:
         """The attempts of a node have made that much progress (lost it, if below 0)."""
-        before = self._scores.get(node, 0.0)
-        self._scores[node] = before + progress
-        if node not in self._listed:
-            self._listed[node] = before
+        score = self._last
+        if score is None or score.node is not node:
+            score = self._last = self._scores.get(node)
+            if score is None:
+                score = self._last = self._scores[node] = _Score(node)
+        if not score.has_changed:
+            score.has_changed = True
+            score.listed = score.score
+            self._changed.append(score)
+        score.score += progress
 
     def is_slow(self, node: NodeEntry, percent: float) -> bool:
         """Whether a node is below the percentile of all nodes that are up.
@@ -150,48 +202,53 @@ class NodeScores:
         """
         if self._seen_changes != self._state.node_changes:
             self._recount()
-        elif self._listed:
+        elif self._changed:
             self._list_changed()
         if self._up < NODES_MIN:
             return False
         zeros = self._up - len(self._ordered)
-        return self._scores.get(node, 0.0) < percentile(self._ordered, percent, zeros)
+        known = self._scores.get(node)
+        score = 0.0 if known is None else known.score
+        return score < percentile(self._ordered, percent, zeros)
 
     def _list_changed(self) -> None:
         """Bring the ordered scores up to date."""
         ordered = self._ordered
-        for node, before in self._listed.items():
-            after = self._scores[node]
-            if node.is_up and after != before:
+        for one in self._changed:
+            one.has_changed = False
+            before, after = one.listed, one.score
+            if one.node.is_up and after != before:
                 if before:
                     del ordered[bisect_left(ordered, before)]
                 if after:
                     insort(ordered, after)
-        self._listed.clear()
+        self._changed.clear()
 
     def _recount(self) -> None:
         """Nodes have joined or were lost."""
         self._seen_changes = self._state.node_changes
-        self._listed.clear()
+        self._last = None
+        for one in self._changed:
+            one.has_changed = False
+        self._changed.clear()
         up = [node for node in self._state.nodes.values() if node.is_up]
         self._up = len(up)
         self._scores = {node: self._scores[node] for node in up if node in self._scores}
-        self._ordered = sorted(score for score in self._scores.values() if score)
+        self._ordered = sorted([one.score for one in self._scores.values() if one.score])
 
 
 class ProgressRates:
     """The rates of all phases of a run, kept up to date attempt by attempt.
 
-    copies: how many copies run.  changed: phases with running attempts in which an attempt has
-    reported or ended; the reader empties it.
+    copies: how many copies run.
     """
 
     def __init__(self, state: ClusterState) -> None:
         self.phases: dict[PhaseEntry, PhaseRates] = {}
         self.nodes = NodeScores(state)
         self.copies = 0
-        self.changed: dict[PhaseEntry, None] = {}
-        self._counted: dict[Attempt, float] = {}  # progress that its node's score includes
+        self._changed: dict[PhaseEntry, None] = {}
+        self._last_changed: PhaseEntry | None = None
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
@@ -202,25 +259,35 @@ class ProgressRates:
         rates.running[attempt] = None
         self.copies += attempt.is_copy
 
+    def _note_change(self, phase: PhaseEntry) -> None:
+        if phase is not self._last_changed:
+            self._last_changed = phase
+            self._changed[phase] = None
+
+    def take_changed(self) -> list[PhaseEntry]:
+        """Phases with running attempts in which an attempt has reported or ended since."""
+        changed = list(self._changed)
+        self._changed.clear()
+        self._last_changed = None
+        return changed
+
     def progressed(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-        rates = self.phases.get(attempt.phase)
-        if rates is None or attempt not in rates.running:
-            return
-        self.nodes.add(attempt.node, attempt.progress - self._counted.get(attempt, 0.0))
-        self._counted[attempt] = attempt.progress
-        self.changed[attempt.phase] = None
+        progress = attempt.progress
+        self.nodes.add(attempt.node, progress - attempt.scored)
+        attempt.scored = progress
+        self._note_change(attempt.phase)
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         phase = attempt.phase
         self.copies -= attempt.is_copy
         self.phases[phase].end(attempt)
-        counted = self._counted.pop(attempt, 0.0)
-        self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - counted)
+        self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - attempt.scored)
         if self.phases[phase].running:
-            self.changed[phase] = None
+            self._note_change(phase)
             return
-        self.changed.pop(phase, None)
+        self._last_changed = None
+        self._changed.pop(phase, None)
         if phase.is_done or phase.job.has_ended:
             del self.phases[phase]

@@ -88,9 +88,6 @@ class SlowKill(Decorator):
         lengths.running[attempt] = None
         self._plan(attempt.phase, lengths)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; how far it says it is plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         phase = attempt.phase

@@ -17,6 +17,7 @@ from sluice.core.commands import Kill, Launch, Wake
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import (
     AttemptKey,
+    Event,
     FailureKind,
     JobSubmitted,
     NodeHeartbeat,
@@ -81,7 +82,6 @@ class Simulation:
         self._observer = on_progress
         self._to_come = 0
         self._quiet_from_s = math.inf  # since when only heartbeats are to come
-        self._unreported: set[AttemptKey] = set()  # ended, but not yet reported to the scheduler
         self._tasks = scheduler.policies.tasks
         gate = self._may_begin_work if self._tasks.gates_work else None
         # The same as `_execution` where attempts have their own speed: calls of it are direct.
@@ -99,7 +99,7 @@ class Simulation:
         self._has_gate = gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
-            self._progress = ProgressReports(self._state, self._execution, self._unreported)
+            self._progress = ProgressReports(self._state, self._execution)
         self._wakes = 0  # that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         self._by_heartbeat = settings.heartbeat_s > 0
@@ -166,7 +166,7 @@ class Simulation:
 
     def _resume_all(self, now_s: float) -> None:
         """Ask again for all attempts that are held back; with heartbeats each node asks for its."""
-        if not self._heartbeats.interval_s:
+        if not self._by_heartbeat:
             self._execution.resume(None, now_s)
 
     @property
@@ -202,17 +202,17 @@ class Simulation:
 
     def _end_attempt(self, attempt: Attempt, now_s: float) -> None:
         """An attempt that was on the agenda itself ends well."""
-        if self._abandoned and attempt.key in self._abandoned:
+        # An attempt that was abandoned has another end, which was reported or will be.
+        if (attempt.is_unreported or attempt.has_ended) and attempt.key in self._abandoned:
             self._abandoned.discard(attempt.key)
         elif self._by_heartbeat:
-            self._unreported.add(attempt.key)
+            attempt.is_unreported = True
             self._heartbeats.keep(attempt.node.node_id, attempt, now_s)
         else:
             self._deliver_attempt(attempt, now_s)
 
     def _deliver_attempt(self, attempt: Attempt, now_s: float) -> None:
-        if self._unreported:
-            self._unreported.discard(attempt.key)
+        attempt.is_unreported = False
         ends_at_s, fetched_at_s = attempt.ends_at_s, attempt.works_from_s
         if self._through_events:
             shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
@@ -235,23 +235,20 @@ class Simulation:
         abandoned = self._execution.abandoned
         if abandoned and end.key in abandoned:
             abandoned.discard(end.key)
-        elif self._heartbeats.interval_s:
+        elif self._by_heartbeat:
             self._report(end, now_s)
         else:
             self._deliver(end, now_s)
 
     def _report(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         """An attempt has ended; its node reports it with its next heartbeat."""
-        self._unreported.add(end.key)
-        self._heartbeats.keep(self._state.running[end.key].node.node_id, end, now_s)
+        attempt = self._state.running[end.key]
+        attempt.is_unreported = True
+        self._heartbeats.keep(attempt.node.node_id, end, now_s)
 
     def _deliver(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         key = end[1]
-        if self._unreported:
-            self._unreported.discard(key)
-        commands = self._scheduler.handle(end)
-        if commands:
-            self._carry_out(list(commands), now_s)
+        self._handle(end)
         # To look among the running attempts would hash the whole key.
         self._note_done(self._state.jobs[key[0]].phases[key[1]], now_s)
 
@@ -273,9 +270,9 @@ class Simulation:
         if reports is None or not node.is_up:
             return
         for report in reports:
-            if isinstance(report, Attempt):
+            if type(report) is Attempt:
                 self._deliver_attempt(report, now_s)
-            else:
+            elif isinstance(report, TaskFinished | TaskFailed):
                 self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
             self._report_progress(self._progress.of_node(beat.node_id, now_s), now_s)
@@ -299,10 +296,13 @@ class Simulation:
 
     # --- what the scheduler asks ------------------------------------------------------------
 
-    def _handle(self, event: JobSubmitted | NodeHeartbeat | NodeJoined | NodeLost) -> None:
-        commands = self._scheduler.handle(event)
-        if commands:
-            self._carry_out(list(commands), event.at_s)
+    def _handle(self, event: Event) -> None:
+        if self._through_events:
+            decisions: list[Decision] = list(self._scheduler.handle(event))
+        else:
+            decisions = self._scheduler.decide(event)
+        if decisions:
+            self._carry_out(decisions, event[0])
 
     def _carry_out(self, decisions: list[Decision], now_s: float) -> None:
         for command in decisions:
@@ -321,14 +321,15 @@ class Simulation:
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """Kill an attempt; its end is reported like any other."""
-        if key in self._unreported:
+        attempt = self._state.running[key]
+        if attempt.is_unreported:
             return  # it has ended already
+        attempt.is_unreported = True
         self._execution.abandon(key, now_s)
         end = TaskFailed(now_s, key, now_s, FailureKind.KILLED)
-        if self._heartbeats.interval_s:
-            self._report(end, now_s)
+        if self._by_heartbeat:
+            self._heartbeats.keep(attempt.node.node_id, end, now_s)
         else:
-            self._unreported.add(key)
             self._agenda.add(now_s, TASK_RANK, partial(self._deliver, end))
 
     # --- what faults ask --------------------------------------------------------------------
@@ -336,15 +337,15 @@ class Simulation:
     def node_dies(self, node_id: NodeId, now_s: float) -> None:
         """A node stops, with all that runs on it; the scheduler does not know it yet."""
         self._heartbeats.silence(node_id)
-        keys = self._keys_on(node_id)
+        attempts = [one for one in self._state.running.values() if one.node.node_id == node_id]
         closed = self._state.closed
         outputs = [closed.attempt(row).key for row in self._state.nodes[node_id].done]
-        self._loss_limit.node_died(self._state, keys + outputs)
-        for key in keys:
+        self._loss_limit.node_died(self._state, [one.key for one in attempts] + outputs)
+        for attempt in attempts:
             # An end that was not reported is lost with the node, and is never reported.
-            if key not in self._unreported:
-                self._execution.abandon(key, now_s)
-                self._unreported.add(key)
+            if not attempt.is_unreported:
+                self._execution.abandon(attempt.key, now_s)
+                attempt.is_unreported = True
 
     def report_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns that a node is there, or is gone."""
@@ -352,10 +353,5 @@ class Simulation:
             self._heartbeats.awaken(event.node.node_id)
             self._handle(event)
         else:
-            self._unreported.difference_update(self._keys_on(event.node_id))
             self._handle(event)
             self._execution.outputs_lost(event.at_s)
-
-    def _keys_on(self, node_id: NodeId) -> list[AttemptKey]:
-        running = self._state.running.items()
-        return [key for key, attempt in running if attempt.node.node_id == node_id]

@@ -85,6 +85,8 @@ class Efforts:
             Locality.ANY: settings.remote_factor,
         }
         self._slow_nodes: dict[NodeId, float] = {}
+        self._p_slow, self._p_hang = settings.p_slow, settings.p_hang
+        self._p_fails, self._p_slow_node = settings.task_failure, settings.p_slow_node
         self._is_fixed = not settings.jitter and settings.spread == "fixed"
         self.has_mishaps = bool(
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
@@ -111,12 +113,12 @@ class Efforts:
 
     def node_factor(self, node_id: NodeId) -> float:
         """The length factor of a node, drawn once."""
-        if not self._settings.p_slow_node:
+        if not self._p_slow_node:
             return 1.0
         factor = self._slow_nodes.get(node_id)
         if factor is None:
             chance = random.Random(f"{self._seed}/slow-node/{node_id}").random()
-            is_slow = chance < self._settings.p_slow_node
+            is_slow = chance < self._p_slow_node
             factor = self._slow_nodes[node_id] = self._settings.slow_node_factor if is_slow else 1.0
         return factor
 
@@ -125,21 +127,27 @@ class Efforts:
 
         Drawn again at each question: that is cheaper than to find it in a cache.
         """
+        job_id, phase, task, attempt = key
+        return self.mishap_in(self.phases[job_id][phase], task, attempt)
+
+    def mishap_in(self, effort: PhaseEffort, task: int, attempt: int) -> Mishap:
+        """The mishap of an attempt of a phase."""
         if not self.has_mishaps:
             return _FINE
-        settings = self._settings
-        job_id, phase, task, attempt = key
-        stream = self.phases[job_id][phase].stream
+        stream = effort.stream
         chance = drawn(stream, task, attempt, _CHANCE)
-        factor, fails_after = 1.0, None
-        if settings.p_hang <= chance < settings.p_hang + settings.p_slow:
-            low, high = settings.slow_factor
+        is_slow = self._p_hang <= chance < self._p_hang + self._p_slow
+        fails = self._p_fails > 0 and drawn(stream, task, attempt, _FAILS) < self._p_fails
+        if not (is_slow or fails) and chance >= self._p_hang:
+            return _FINE  # as most are
+        factor = 1.0
+        if is_slow:
+            low, high = self._settings.slow_factor
             factor = low + (high - low) * drawn(stream, task, attempt, _SLOWNESS)
-        if settings.task_failure and drawn(stream, task, attempt, _FAILS) < settings.task_failure:
-            fails_after = drawn(stream, task, attempt, _WHERE)
-        if chance >= settings.p_hang:
+        fails_after = drawn(stream, task, attempt, _WHERE) if fails else None
+        if chance >= self._p_hang:
             return Mishap(factor, fails_after=fails_after)
-        low, high = settings.hang_at
+        low, high = self._settings.hang_at
         hangs_at = low + (high - low) * drawn(stream, task, attempt, _STOPS)
         return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 

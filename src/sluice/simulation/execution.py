@@ -141,9 +141,13 @@ class OwnSpeed:
         self._agenda.add(at_s, TASK_RANK, attempt)
 
     def _work_with_mishap(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
-        key = attempt.key
         mishap = self._note_work(attempt, effort)
         length_s = attempt.work_s
+        if mishap.fails_after is None and not mishap.hangs:
+            at_s = attempt.ends_at_s = from_s + length_s
+            self._agenda.add(at_s, TASK_RANK, attempt)
+            return
+        key = attempt.key
         if mishap.hangs:
             if self._timeout_s is None:
                 return
@@ -151,18 +155,16 @@ class OwnSpeed:
             works_s = max(0.0, mishap.hangs_at * (effort.fetch_s + length_s) - effort.fetch_s)
             at_s = from_s + works_s + self._timeout_s
             failure = TaskFailed(at_s, key, at_s, FailureKind.TIMEOUT, "no progress")
-        elif mishap.fails_after is not None:
+        else:
+            assert mishap.fails_after is not None
             at_s = from_s + length_s * mishap.fails_after
             failure = TaskFailed(at_s, key, at_s, FailureKind.EXIT, "failed by chance")
-        else:
-            at_s = attempt.ends_at_s = from_s + length_s
-            self._agenda.add(at_s, TASK_RANK, attempt)
-            return
         self._agenda.add(at_s, TASK_RANK, failure)
 
     def progress(self, attempt: Attempt, now_s: float) -> float:
         phase = attempt.phase
-        effort = self._efforts.phases[phase.job_id][phase.index]
+        effort = self._efforts_of.get(phase.number)
+        assert effort is not None  # it has begun
         if attempt.work_s != attempt.work_s:  # not a number: it still fetches
             self._note_work(attempt, effort)
         most = attempt.progress_max
@@ -180,9 +182,11 @@ class OwnSpeed:
     def _note_work(self, attempt: Attempt, effort: PhaseEffort) -> Mishap:
         """Keep in the attempt how long its own work takes, and how far it gets."""
         efforts = self._efforts
-        mishap = efforts.mishap(attempt.key)
+        mishap = efforts.mishap_in(effort, attempt.task, attempt.number)
         attempt.progress_max = mishap.hangs_at if mishap.hangs else 1.0
-        work_s = effort.of(attempt.task) * efforts.locality_factor(attempt.locality)
+        work_s = effort.of(attempt.task)
+        if attempt.locality is not None:
+            work_s *= efforts.locality_factor(attempt.locality)
         attempt.work_s = work_s * mishap.factor * efforts.node_factor(attempt.node.node_id)
         return mishap
 

@@ -29,7 +29,10 @@ class Heartbeats:
 
     def keep(self, node_id: NodeId, report: Report, now_s: float) -> None:
         """Keep a report for the node's next heartbeat."""
-        self._reports.setdefault(node_id, []).append(report)
+        reports = self._reports.get(node_id)
+        if reports is None:
+            reports = self._reports[node_id] = []
+        reports.append(report)
         self.arm(node_id, now_s, at_once=True)
 
     def take(self, node_id: NodeId) -> list[Report] | None:

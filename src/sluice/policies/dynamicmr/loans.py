@@ -41,9 +41,6 @@ class Loans:
         """As `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; how far a borrower is plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         self._count(attempt, -attempt.tasks)

@@ -166,9 +166,6 @@ class Allocation:
         """Its units are on the node."""
         self._count(attempt.node, attempt.tasks * attempt.phase.phase.units)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """Progress plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """Its units are free again."""
         self._count(attempt.node, -attempt.tasks * attempt.phase.phase.units)

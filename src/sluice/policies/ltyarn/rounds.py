@@ -170,9 +170,6 @@ class ShareTree:
         self.quanta.started(app, attempt, now_s)
         self._follow(app)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """Progress plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """An attempt does not run any more."""
         self.advance(self._state.now_s)

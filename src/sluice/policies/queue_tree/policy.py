@@ -150,9 +150,6 @@ class CapacityQueues(TaskPolicy):
         queue = self._queue_of(attempt.phase.job.pool)
         self._running.setdefault(queue.queue.path, {})[attempt.key] = attempt
 
-    def progressed(self, attempt: Attempt) -> None:
-        """Progress plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """Keep the queues in step."""
         self._count(attempt, -attempt.tasks)

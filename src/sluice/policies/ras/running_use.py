@@ -149,9 +149,6 @@ class RunningUse:
             self._shuffles[attempt] = None
             self._count_shuffle(attempt, attempt.tasks)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; progress plays no part."""
-
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         phase, job, node = attempt.phase, attempt.phase.job, attempt.node

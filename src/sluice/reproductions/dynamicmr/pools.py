@@ -79,9 +79,6 @@ class Watched(Decorator):
         """As `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; progress does not matter."""
-
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
         self._count(attempt, -attempt.tasks)

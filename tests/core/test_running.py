@@ -1,0 +1,59 @@
+"""The running attempts against a plain dictionary by key."""
+
+from types import SimpleNamespace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.core.entries import Attempt
+from sluice.core.events import AttemptKey
+from sluice.core.free_slots import SlotSpan
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.running import RunningAttempts
+from sluice.model.job import SlotKind
+
+PHASES = [SimpleNamespace(job_id=job_id, index=index) for job_id in "ab" for index in (0, 1)]
+REASON = Reason(ReasonCode.FIRST_IN_LINE)
+places = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 2))
+
+
+def attempt(place):
+    phase, task, number = place
+    span = SlotSpan(0, 1)
+    return Attempt(
+        PHASES[phase], None, 0.0, task, number, 1, SlotKind.MAP, span, None, False, REASON
+    )
+
+
+def key_of(place):
+    phase, task, number = place
+    return AttemptKey(PHASES[phase].job_id, PHASES[phase].index, task, number)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["start", "end", "ask", "walk"]), places), max_size=120))
+def test_attempts_are_found_by_key_before_and_after_there_is_an_index(steps):
+    """Few questions search the attempts; many have an index made."""
+    running, naive = RunningAttempts(), {}
+    for step, place in steps:
+        key = key_of(place)
+        if step == "start" and key not in naive:
+            naive[key] = attempt(place)
+            running.add(naive[key])
+        elif step == "end" and key in naive:
+            running.remove(naive.pop(key))
+        elif step == "ask":
+            assert naive.get(key) is running.get(key)
+        elif step == "walk":
+            assert list(naive.values()) == running.values()
+        assert len(naive) == len(running)
+
+
+def test_many_questions_have_an_index_made():
+    running = RunningAttempts()
+    kept = [attempt((0, task, 1)) for task in range(10)]
+    for one in kept:
+        running.add(one)
+    found = [running.get(kept[-1].key) for _ in range(9)]
+
+    assert found == [kept[-1]] * 9
+    assert running._by_key is not None
