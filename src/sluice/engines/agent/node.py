@@ -75,7 +75,7 @@ class NodeAgent:
 
     def _wait_s(self) -> float | None:
         due = [attempt.next_at_s for attempt in self._attempts.values()]
-        due += [self._beat_at_s, self._workers.next_at_s]
+        due += [self._beat_at_s, self._workers.next_at_s, self._engine.due_at_s]
         due += [host.used_at_s + IDLE_S for host in self._hosts.values() if not host.waiting]
         first_at_s = min(due, default=math.inf)
         return None if first_at_s == math.inf else max(0.0, first_at_s - time.monotonic())
@@ -250,7 +250,7 @@ class NodeAgent:
         attempt.pid = pid
         attempt.started_at_s = attempt.active_at_s = at_s
         self._by_pid[pid] = attempt
-        self._engine.send(reports.started(attempt))
+        self._engine.send_soon(reports.started(attempt))
 
     def _hear(self, attempt: Running) -> None:
         """Read the reports of the attempt from its door: progress, and at last its result."""
@@ -292,7 +292,7 @@ class NodeAgent:
             attempt.shuffled_after_s = shuffled_after_s
         if is_news or attempt.active_at_s >= attempt.told_at_s + PROGRESS_EVERY_S:
             attempt.told_at_s = attempt.active_at_s
-            self._engine.send(reports.progress(attempt, message["fraction"]))
+            self._engine.send_soon(reports.progress(attempt, message["fraction"]))
 
     def _end(self, attempt: Running, why: Ending) -> None:
         """Begin to end an attempt; `_settle` reports its end when all its processes are gone."""
