@@ -1,12 +1,14 @@
 """JSON lines between processes, however they are cut on the way."""
 
+import math
 import os
 import socket
+import time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.engines.agent.channel import Channel, parsed
+from sluice.engines.agent.channel import SOON_S, Channel, parsed
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)
@@ -46,6 +48,27 @@ def test_what_a_slow_reader_does_not_take_waits_and_loses_nothing():
         sender.flush()
 
     assert arrived == list(range(2000))
+    sender.close()
+    receiver.close()
+
+
+def test_a_message_that_may_wait_travels_with_the_next_one_or_by_itself_soon():
+    read_fd, write_fd = os.pipe()
+    sender, receiver = Channel(None, write_fd), Channel(read_fd, None)
+    has_unsent = []
+    for number, send in enumerate((sender.send_soon, sender.send, sender.send_soon)):
+        send({"number": number})
+        has_unsent.append(sender.has_unsent)
+    assert has_unsent == [False, True, True]  # the last waits no longer than what it follows
+    sender.flush()
+    assert [parsed(line)["number"] for line in receiver.lines()] == [0, 1, 2]
+    assert sender.due_at_s == math.inf
+
+    sender.send_soon({"number": 3})
+    time.sleep(SOON_S)
+    assert sender.has_unsent
+    sender.flush()
+    assert [parsed(line)["number"] for line in receiver.lines()] == [3]
     sender.close()
     receiver.close()
 

@@ -375,6 +375,42 @@ def test_a_killed_worker_is_replaced(talk, prepared):
     assert text(finished) == "line 1\t1\n"
 
 
+def test_a_worker_that_is_killed_before_it_begins_is_a_fault_of_the_machine(talk, prepared):
+    job = prepared(PLAIN, 3)
+    started, _ = ran(talk, job, 0)
+    os.kill(started["pid"], signal.SIGSTOP)  # it reads no order
+    talk.say(do="launch", id="a1", work=order(job, 1), limits={}, grace_s=1.0)
+    assert heard(talk)["pid"] == started["pid"]
+    os.kill(started["pid"], signal.SIGKILL)
+    failed = heard(talk)
+    _, finished = ran(talk, job, 2)
+
+    assert (failed["report"], failed["kind"]) == ("failed", "node_fault")
+    assert "before it began the task: signal SIGKILL" in failed["detail"]
+    assert text(finished) == "line 2\t1\n"
+
+
+def test_a_worker_that_is_killed_at_work_fails_its_task(talk, prepared):
+    program = """
+        import time
+        def mapper(line):
+            if line == "line 1":
+                open("began", "x").close()
+                time.sleep(600)
+            yield line, 1
+    """
+    job = prepared(program, 2)
+    started, _ = ran(talk, job, 0)
+    talk.say(do="launch", id="a1", work=order(job, 1), limits={}, grace_s=1.0)
+    assert heard(talk)["pid"] == started["pid"]
+    while not Path(job.job.run.folder, "began").exists():
+        time.sleep(0.001)
+    os.kill(started["pid"], signal.SIGKILL)
+    failed = heard(talk)
+
+    assert (failed["report"], failed["kind"]) == ("failed", "exit")
+
+
 def test_a_task_is_killed_in_a_process_that_has_done_others(talk, prepared):
     program = """
         import time

@@ -133,7 +133,7 @@ def test_what_outgrows_memory_goes_through_runs_on_disk(folder, monkeypatch, nam
     """Tiny limits: combine at every turn, write many runs, merge them."""
     write_input(folder, TEXT)
     whole = run_job(job_in(folder, reduces=3, python=f"words.py:{name}"), folder)
-    monkeypatch.setattr(grouping, "CHUNK", 300)
+    monkeypatch.setattr(grouping, "TAKEN", 300)
     monkeypatch.setattr(grouping, "LONG", 1)
     monkeypatch.setattr(grouping, "COMBINE_BYTES", 2000)
     monkeypatch.setattr(grouping, "SPILL_BYTES", 9000)

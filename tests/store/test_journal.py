@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, St
 from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module
 from sluice.store.database import StoreUnavailable
-from sluice.store.journal import Journal, decision_digest
+from sluice.store.journal import LOG_BYTES_MAX, Journal, decision_digest
 from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end, prepared_jobs
 
 HEADER = RunHeader(
@@ -143,6 +144,26 @@ def test_added_events_are_there_for_others_at_once_and_durable_after_sync(journa
     assert not journal.has_unsynced
     journal.sync()
     assert len(names) == 2
+
+
+def test_the_log_is_copied_at_a_sync_and_at_no_other_time(journal, tmp_path):
+    """The rows of the database itself, without its log."""
+
+    def copied():
+        bare = tmp_path / "bare.db"
+        bare.write_bytes(journal.path.read_bytes())
+        with closing(sqlite3.connect(bare)) as connection:
+            return connection.execute("SELECT count(*) FROM rows").fetchone()[0]
+
+    commits = LOG_BYTES_MAX // (3 << 12)
+    before = copied()
+    for number in range(2 * commits):
+        journal.add([Tick(float(number))])
+    assert copied() == before
+    journal.sync()
+    assert copied() == before + 2 * commits
+    journal.append([Tick(1000.0)])
+    assert copied() == before + 2 * commits
 
 
 def test_appending_makes_durable_what_was_added_before(journal, monkeypatch):

@@ -15,8 +15,9 @@ Three things keep acknowledged rows, or report their loss:
 * The position of the last row is kept outside SQLite (see `head`), because SQLite drops the end of
   a damaged write-ahead log without an error. It is written after each commit and before `append`
   returns. A database behind it has lost rows; one ahead of it has rows of a crash in between.
-* The log is copied into the database after about 1 MiB, and again at a clean close, so that damage
-  in the log concerns recent rows only.
+* The log is copied into the database at the first sync after about 1 MiB, and again at a clean
+  close, so that damage in the log concerns recent rows only. SQLite would copy it amid a turn,
+  several times a second in a run of short tasks, and wait for the disk twice each time.
 
 Reading never changes a file that has a log, so damaged files stay as they were found. The
 connection that writes is opened at the first write, when the journal has been read.
@@ -62,6 +63,8 @@ from sluice.store.run_lock import RunLock
 from sluice.store.snapshots import SNAPSHOT_NAME, SnapshotWriter, recorded_events
 
 FIRST_EPOCH = 1
+LOG_BYTES_MAX = 1 << 20
+_COMMIT_BYTES = 3 << 12  # the pages that a commit of few rows writes to the log
 
 Prepared = Mapping[JobId, Mapping[str, Any]]
 
@@ -96,6 +99,7 @@ class Journal:
         self.snapshot: SnapshotWriter | None = None  # of a new run
         self._noted: list[tuple[EntryKind, str]] = []
         self.has_unsynced = False
+        self._log_bytes = 0  # written since the log was copied, about
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader, prepared: Prepared | None = None) -> Self:
@@ -204,6 +208,7 @@ class Journal:
         """The connection that writes; opened at the first write."""
         if self._writer is None:
             self._writer = connected(self.path)
+            self._writer.execute("PRAGMA wal_autocheckpoint = 0")
         return self._writer
 
     @property
@@ -234,6 +239,7 @@ class Journal:
             self._seq, self._checksum = before
             raise
         self._noted.clear()
+        self._log_bytes += _COMMIT_BYTES + sum(len(payload) for _, payload in rows)
         if is_synced or self._head is None:
             self._move_head()
         else:
@@ -271,6 +277,10 @@ class Journal:
             self._failure = error
             raise
         self.has_unsynced = False
+        if self._log_bytes >= LOG_BYTES_MAX:
+            self._log_bytes = 0
+            with suppress(sqlite3.Error):  # such as a full disk; the rows are in the log
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     # --- reading ------------------------------------------------------------------------------
 

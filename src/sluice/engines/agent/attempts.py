@@ -77,6 +77,7 @@ class Running:
         self.result: dict[str, Any] | None = None
         self.failure: dict[str, Any] | None = None
         self.stays: dict[str, Any] | None = None  # its process may do more, and took this
+        self.door: Path | None = None  # where a new process opens its pipes
         self.host: tuple[str, str | None] | None = None  # the key of the host that forks it
         self.shuffled_after_s: float | None = None
         self.told_at_s = -math.inf
@@ -100,6 +101,11 @@ class Running:
             math.inf if idle_s is None else self.active_at_s + idle_s,
             self.look_at_s if self.reports is None else math.inf,
         )
+
+    @property
+    def is_handed_on(self) -> bool:
+        """Whether a process that has done another attempt got it."""
+        return self.reports is not None and self.door is None
 
     @property
     def ended_at_s(self) -> float:
@@ -163,6 +169,9 @@ class Running:
             kind = "permanent" if self.failure.get("is_permanent") else "exit"
             kind = "node_fault" if self.failure.get("is_node_fault") else kind
             return Ending(kind, str(self.failure.get("message", "")))
+        if self.is_handed_on and self.exit.code != 0 and not self.log.exists():
+            # It opens the log first: it ended as it waited, and that is not the task's doing.
+            return Ending("node_fault", f"its process ended before it began the task: {self.exit}")
         if self.exit.code != 0:
             return Ending("exit", f"{self.exit}{self._limit_hit()}")
         if self.reports is not None and self.result is None:

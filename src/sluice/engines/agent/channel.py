@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
 CHUNK_BYTES = 1 << 16
+SOON_S = 0.02
 LINE_BYTES_MAX = 1 << 26  # one line holds all outputs of an attempt, and no more than that
 
 
@@ -16,6 +19,8 @@ class Channel:
 
     A message waits for the next `flush`, so that many travel, and wake their reader, at once; a
     poller flushes at each turn. Either descriptor may be None. They belong to the channel.
+
+    due_at_s: when messages are to be flushed, by CLOCK_MONOTONIC; infinity without any.
     """
 
     def __init__(self, read_fd: int | None, write_fd: int | None) -> None:
@@ -24,14 +29,15 @@ class Channel:
         self.is_at_end = read_fd is None
         self._arrived = bytearray()
         self._unsent = bytearray()
+        self.due_at_s = math.inf
         for descriptor in (read_fd, write_fd):
             if descriptor is not None:
                 os.set_blocking(descriptor, False)
 
     @property
     def has_unsent(self) -> bool:
-        """Whether `flush` has something to do."""
-        return bool(self._unsent)
+        """Whether `flush` has something to do now."""
+        return self.due_at_s != math.inf and time.monotonic() >= self.due_at_s
 
     def lines(self) -> list[bytes]:
         """The whole lines that have arrived; sets `is_at_end` once the other side is gone."""
@@ -46,10 +52,17 @@ class Channel:
         """Hand over a message. If the reader is gone, it is dropped."""
         self.send_line(encoded(message))
 
+    def send_soon(self, message: Mapping[str, Any]) -> None:
+        """Hand over a message that may wait for the next one, or for `SOON_S`."""
+        due_at_s = min(self.due_at_s, time.monotonic() + SOON_S)
+        self.send(message)
+        self.due_at_s = due_at_s
+
     def send_line(self, line: bytes) -> None:
         """Hand over a message that is encoded already, without its newline."""
         if self.write_fd is not None:
             self._unsent += line + b"\n"
+            self.due_at_s = 0.0
 
     def flush(self) -> None:
         """Send on as much as the other side takes now; the rest stays."""
@@ -59,9 +72,9 @@ class Channel:
             except BlockingIOError:
                 return
             except OSError:  # the reader is gone; `is_at_end` shows that
-                self._unsent.clear()
-                return
+                sent = len(self._unsent)
             del self._unsent[:sent]
+        self.due_at_s = math.inf
 
     def close(self) -> None:
         """Give both descriptors back; may be called again."""
@@ -71,6 +84,7 @@ class Channel:
         self.read_fd = self.write_fd = None
         self.is_at_end = True
         self._unsent.clear()
+        self.due_at_s = math.inf
 
     def _read_chunk(self) -> bool:
         assert self.read_fd is not None

@@ -18,7 +18,7 @@ from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, host_failure, star
 from sluice.engines.agent.orphans import owners
 from sluice.engines.agent.poller import Poller
 from sluice.engines.agent.signals import Signals
-from sluice.engines.agent.workers import Workers, open_talk, orders_of, unlink_talk
+from sluice.engines.agent.workers import Workers, open_talk, unlink_talk
 
 WORK_MODULE = "sluice.engines.mapreduce"
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
@@ -75,7 +75,7 @@ class NodeAgent:
 
     def _wait_s(self) -> float | None:
         due = [attempt.next_at_s for attempt in self._attempts.values()]
-        due += [self._beat_at_s, self._workers.next_at_s]
+        due += [self._beat_at_s, self._workers.next_at_s, self._engine.due_at_s]
         due += [host.used_at_s + IDLE_S for host in self._hosts.values() if not host.waiting]
         first_at_s = min(due, default=math.inf)
         return None if first_at_s == math.inf else max(0.0, first_at_s - time.monotonic())
@@ -132,9 +132,10 @@ class NodeAgent:
 
     def _kill(self, attempt_id: str, reason: str) -> None:
         self._reap()  # an attempt that has just ended well was not killed
-        if (attempt := self._attempts.get(attempt_id)) is not None and attempt.reports is not None:
-            self._hear(attempt)
         attempt = self._attempts.get(attempt_id)
+        if attempt is not None and attempt.reports is not None:
+            self._hear(attempt)
+            attempt = self._attempts.get(attempt_id)
         if attempt is not None and attempt.exit is None and attempt.ending is None:
             self._end(attempt, Ending("killed", reason))
 
@@ -184,20 +185,20 @@ class NodeAgent:
         work = order["work"] = {"module": WORK_MODULE} | order["work"]
         attempt.host = (work["module"], work.get("host"))
         order |= {"node_id": self._node_id, "scratch": str(self._scratch / "data")}
-        worker = self._workers.take(attempt, attempt.host) if attempt.host in self._hosts else None
+        worker = self._workers.take(attempt) if attempt.host in self._hosts else None
         host = self._host(attempt.host, work) if worker is None else None
-        door = self._door(attempt)
-        attempt.reports = open_talk(door) if worker is None else worker.talk
+        if worker is None:
+            order |= open_talk(attempt, self._scratch / "door")
+        else:
+            attempt.reports = worker.talk
+        assert attempt.reports is not None
         self._attempts[attempt.attempt_id] = attempt
         self._board.watch(attempt.reports, lambda: self._hear(attempt))
-        if host is not None:
-            host.fork_attempt(attempt, order | {"door": str(door), "orders": str(orders_of(door))})
-        elif worker is not None:
+        if worker is not None:
             worker.talk.send(order)
             self._begun(attempt, worker.pid, time.monotonic())
-
-    def _door(self, attempt: Running) -> Path:
-        return self._scratch / "door" / attempt.attempt_id
+        elif host is not None:
+            host.fork_attempt(attempt, order)
 
     def _host(self, key: HostKey, work: dict[str, Any]) -> Host:
         if key not in self._hosts:
@@ -249,7 +250,7 @@ class NodeAgent:
         attempt.pid = pid
         attempt.started_at_s = attempt.active_at_s = at_s
         self._by_pid[pid] = attempt
-        self._engine.send(reports.started(attempt))
+        self._engine.send_soon(reports.started(attempt))
 
     def _hear(self, attempt: Running) -> None:
         """Read the reports of the attempt from its door: progress, and at last its result."""
@@ -273,16 +274,15 @@ class NodeAgent:
             self._hear_hosts()  # it was announced before it began
         assert attempt.pid is not None
         assert attempt.reports is not None
-        assert attempt.host is not None
         attempt.stays = None
-        unlink_talk(self._door(attempt))
+        unlink_talk(attempt)
         if attempt.ending is not None or self._is_stopping or self._strays():
             self._board.close(attempt.reports)  # so it ends; it is reaped, and all is complete
             return
         del self._by_pid[attempt.pid]
         attempt.exit = Exit(0, took["cpu_s"], took["rss_bytes_max"], time.monotonic())
         self._board.mute(attempt.reports)
-        self._workers.add(attempt, attempt.host)
+        self._workers.add(attempt)
         self._report_end(attempt, attempt.verdict())
 
     def _report_progress(self, attempt: Running, message: dict[str, Any]) -> None:
@@ -292,7 +292,7 @@ class NodeAgent:
             attempt.shuffled_after_s = shuffled_after_s
         if is_news or attempt.active_at_s >= attempt.told_at_s + PROGRESS_EVERY_S:
             attempt.told_at_s = attempt.active_at_s
-            self._engine.send(reports.progress(attempt, message["fraction"]))
+            self._engine.send_soon(reports.progress(attempt, message["fraction"]))
 
     def _end(self, attempt: Running, why: Ending) -> None:
         """Begin to end an attempt; `_settle` reports its end when all its processes are gone."""
@@ -305,7 +305,7 @@ class NodeAgent:
 
     def _take_back(self, attempt: Running, why: Ending) -> None:
         """End an attempt that no host has announced, unless its announcement came first."""
-        self._door(attempt).unlink()
+        unlink_talk(attempt)
         self._hear_hosts()
         if attempt.pid is not None or attempt.attempt_id not in self._attempts:
             return
@@ -384,7 +384,7 @@ class NodeAgent:
     def _hear_no_more(self, attempt: Running) -> None:
         if attempt.reports is not None:
             self._board.close(attempt.reports)
-            unlink_talk(self._door(attempt))
+            unlink_talk(attempt)
 
     def _report_end(self, attempt: Running, failure: Ending | None) -> None:
         del self._attempts[attempt.attempt_id]

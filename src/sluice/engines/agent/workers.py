@@ -51,21 +51,21 @@ class Workers:
         waits = (one.idle_since_s for one in self._idle.values() if one.talk.write_fd is not None)
         return min(waits, default=math.inf) + IDLE_S
 
-    def take(self, attempt: Running, host: HostKey) -> Worker | None:
+    def take(self, attempt: Running) -> Worker | None:
         """The process that came last of those that can do this attempt; it waits no more."""
-        key = _key(attempt, host)
+        key = _key(attempt)
         for worker in reversed(self._idle.values()):
             is_free = worker.key == key and worker.talk.write_fd is not None
             if is_free and not kernel.has_ended(worker.pid):
                 return self._idle.pop(worker.pid)
         return None
 
-    def add(self, attempt: Running, host: HostKey) -> None:
+    def add(self, attempt: Running) -> None:
         """The attempt has ended, and its process waits for another."""
         assert attempt.pid is not None
         assert attempt.reports is not None
         self._idle[attempt.pid] = Worker(
-            _key(attempt, host), attempt.pid, attempt.reports, attempt.log, time.monotonic()
+            _key(attempt), attempt.pid, attempt.reports, attempt.log, time.monotonic()
         )
 
     def overdue(self, now_s: float) -> list[Worker]:
@@ -79,28 +79,35 @@ class Workers:
         return self._idle.pop(pid, None)
 
 
-def open_talk(door: Path) -> Channel:
-    """Make both pipes of a process that is yet to come: its door, and that of its orders."""
-    orders = orders_of(door)
-    for pipe in (door, orders):
+def open_talk(attempt: Running, folder: Path) -> dict[str, str]:
+    """Make both pipes of a process that is yet to come: its door, and that of its orders.
+
+    Returns what its first order says of them.
+    """
+    attempt.door = folder / attempt.attempt_id
+    orders = _orders_of(attempt.door)
+    for pipe in (attempt.door, orders):
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe, 0o600)
-    read_fd = os.open(door, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    read_fd = os.open(attempt.door, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     # For both ends, or there would have to be a reader already.
     write_fd = os.open(orders, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    return Channel(read_fd, write_fd)
+    attempt.reports = Channel(read_fd, write_fd)
+    return {"door": str(attempt.door), "orders": str(orders)}
 
 
-def unlink_talk(door: Path) -> None:
-    """Remove the names of both pipes: nobody who comes later can open them."""
-    door.unlink(missing_ok=True)
-    orders_of(door).unlink(missing_ok=True)
+def unlink_talk(attempt: Running) -> None:
+    """Remove the names of both pipes, if it has some: nobody who comes later can open them."""
+    if attempt.door is not None:
+        attempt.door.unlink(missing_ok=True)
+        _orders_of(attempt.door).unlink(missing_ok=True)
 
 
-def orders_of(door: Path) -> Path:
+def _orders_of(door: Path) -> Path:
     """The pipe of orders. No attempt id begins so."""
     return door.with_name(f"~{door.name}")
 
 
-def _key(attempt: Running, host: HostKey) -> WorkerKey:
-    return host, json.dumps(attempt.limits, sort_keys=True)
+def _key(attempt: Running) -> WorkerKey:
+    assert attempt.host is not None
+    return attempt.host, json.dumps(attempt.limits, sort_keys=True)

@@ -21,6 +21,7 @@ LEAD = 0x0B
 SHOWN_CHARACTERS_MAX = 60
 _LOW = re.compile(rb"[\x00-\x0b]")
 _LED = re.compile(rb"\x0b([\x20-\x2b])")
+_WRITTEN_PLAINLY = {str, int, float}
 _SCALARS = {str, int, float, bool, type(None)}
 _compact = json.JSONEncoder(separators=(",", ":"), check_circular=True).encode
 
@@ -56,6 +57,23 @@ def encode_values(values: Sequence[Any]) -> bytes:
 def decode(text: bytes) -> Any:  # noqa: ANN401  # any value of the user's
     """The value that `encode` made `text` of."""
     return _DECODERS[text[0]](text[1:])
+
+
+def records_of(block: bytes) -> list[tuple[bytes, Any]]:
+    r"""The values of whole lines, each with its key, which stays encoded.
+
+    >>> records_of(b"sa\ti1\n"), records_of(b"sa\ti1\tsx\nsb\tn\n")
+    ([(b'sa', 1)], [(b'sa', 1), (b'sa', 'x'), (b'sb', None)])
+    """
+    lines = block.count(b"\n")
+    if block.count(b"\t") == lines == block.count(b"\ti"):  # one integer each, as in most counts
+        parts = block.replace(b"\ti", b"\n").split(b"\n")
+        return list(zip(parts[:-1:2], map(int, parts[1::2]), strict=True))
+    return [
+        (code, decode(value))
+        for code, *values in (line.split(b"\t") for line in block.split(b"\n")[:lines])
+        for value in values
+    ]
 
 
 def _encode_str(value: str) -> bytes:
@@ -175,7 +193,14 @@ def output_lines(pairs: Sequence[tuple[Any, Any]]) -> str:
     >>> output_lines([("a", 1), ("b", 2)])
     'a\t1\nb\t2\n'
     """
-    text = "".join([output_line(key, value) for key, value in pairs])
+    text = "".join(
+        [
+            f"{key}\t{value}\n"
+            if type(key) in _WRITTEN_PLAINLY and type(value) in _WRITTEN_PLAINLY
+            else output_line(key, value)
+            for key, value in pairs
+        ]
+    )
     if text.count("\n") != len(pairs):
         _refuse_newline(pairs)
     return text

@@ -24,7 +24,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import IO, Protocol, TypeVar
 
-Line = TypeVar("Line", str, bytes)
+Line = TypeVar("Line")  # text, bytes, or what was made of them
 Cut = Callable[[bytes], Sequence[Line]]
 
 

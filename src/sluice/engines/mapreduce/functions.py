@@ -17,7 +17,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from sluice.engines.mapreduce.codec import NotOneLine, decode, output_lines
+from sluice.engines.mapreduce.codec import NotOneLine, decode, output_lines, records_of
 from sluice.engines.mapreduce.consumption import ConsumedLines
 from sluice.engines.mapreduce.errors import PermanentFailure
 from sluice.engines.mapreduce.grouping import Grouping
@@ -47,7 +47,7 @@ def run_map(context: TaskContext) -> None:
 def run_reduce(context: TaskContext) -> None:
     """One reduce task: the merged segments through the reducer, into a part file."""
     parts = _loaded(context)
-    _write_part(context, _reduced(merged_lines(context), parts))
+    _write_part(context, _reduced(merged_lines(context, records_of), parts))
 
 
 def _loaded(context: TaskContext) -> Functions:
@@ -75,12 +75,10 @@ def _texts(block: bytes) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def _reduced(lines: Iterable[bytes], parts: Functions) -> Iterator[tuple[Any, Any]]:
+def _reduced(records: Iterable[tuple[bytes, Any]], parts: Functions) -> Iterator[tuple[Any, Any]]:
     assert parts.reducer is not None
-    records = (line[:-1].split(b"\t") for line in lines)
     for code, group in groupby(records, key=itemgetter(0)):
-        values = (decode(value) for record in group for value in record[1:])
-        yield from parts.reducer(decode(code), values) or ()
+        yield from parts.reducer(decode(code), map(itemgetter(1), group)) or ()
 
 
 def _write_part(context: TaskContext, pairs: Iterator[tuple[Any, Any]]) -> None:

@@ -26,7 +26,8 @@ from sluice.engines.mapreduce.reducing import merge_files
 from sluice.engines.mapreduce.spill import Segment
 from sluice.engines.mapreduce.task_context import TaskContext
 
-CHUNK = 4096  # pairs that are taken at once, between two checks of the size
+TAKEN = 256  # pairs at once, between two checks of the size: few enough to stay in the cache
+ENCODED = 4096  # keys at once
 LONG = 64  # values of one key that are worth combining before the end
 VALUES_PER_LINE = 1000
 COMBINE_BYTES = 64 << 20
@@ -53,7 +54,7 @@ class Grouping:
         """Group all pairs."""
         groups = self._groups
         pairs = iter(pairs)
-        while chunk := list(islice(pairs, CHUNK)):
+        while chunk := list(islice(pairs, TAKEN)):
             for key, value in chunk:
                 groups[key if type(key) is str else encode(key)].append(value)
             self._value_bytes += len(chunk) * _value_bytes(chunk)
@@ -128,7 +129,7 @@ class Grouping:
 
     def _encoded(self) -> Iterator[tuple[bytes, list[Any]]]:
         keys, groups = iter(self._groups), iter(self._groups.values())
-        while some := list(islice(keys, CHUNK)):
+        while some := list(islice(keys, ENCODED)):
             texts = [key for key in some if isinstance(key, str)]
             if len(texts) == len(some):
                 yield from zip(encode_texts(texts), groups, strict=False)

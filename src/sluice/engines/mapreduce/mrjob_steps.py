@@ -32,7 +32,7 @@ def run_map(context: TaskContext) -> None:
 
 def run_reduce(context: TaskContext) -> None:
     """One reduce task of a step."""
-    lines = merged_lines(context)
+    lines = merged_lines(context, lines_of)
     with context.part_file() as part:
         _run(context, "reducer", lines, part.write)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO
 
-from sluice.engines.mapreduce.consumption import ConsumedLines, lines_of
+from sluice.engines.mapreduce.consumption import ConsumedLines, Cut, Line
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, read_index
 from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
@@ -112,15 +112,18 @@ def merged(context: TaskContext) -> Popen[bytes] | None:
     return merge_files(context, segments)
 
 
-def merged_lines(context: TaskContext) -> Iterator[bytes]:
-    """All lines of this reduce, sorted, for Python code; its progress is what it takes of them."""
+def merged_lines(context: TaskContext, cut: Cut[Line]) -> Iterator[Line]:
+    """All lines of this reduce, sorted, for Python code; its progress is what it takes of them.
+
+    cut: makes of some lines what the code takes one by one.
+    """
     process = merged(context)
     if process is None:
         return iter(())
     assert process.stdout is not None
     meter = ConsumedLines()
     context.measure_merge(meter, FETCH_SHARE)
-    return meter.lines(whole_lines(_pieces(process.stdout)), lines_of)
+    return meter.lines(whole_lines(_pieces(process.stdout)), cut)
 
 
 def _pieces(pipe: IO[bytes]) -> Iterator[bytes]:
