@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+import pytest
+
 from sluice.core import garbage_collector
 from sluice.core.garbage_collector import paused_collector
 
@@ -35,6 +37,7 @@ def test_dropped_cycles_do_not_pile_up(monkeypatch):
     # The tests themselves freeze what they have imported; then nothing is moved.
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
     monkeypatch.setattr(garbage_collector, "UNSEARCHED_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "NEW_MIN", 1)
     monkeypatch.setattr(garbage_collector, "_unsearched", 0)
     seen = []
     for _ in range(20):
@@ -44,3 +47,16 @@ def test_dropped_cycles_do_not_pile_up(monkeypatch):
         del nodes
 
     assert sum(one() is not None for one in seen) < 10
+
+
+@pytest.mark.parametrize(("objects", "asked"), [(100, 0), (20_000, 1)])
+def test_a_pause_that_made_little_does_not_count_what_is_frozen(monkeypatch, objects, asked):
+    """To count it is to walk through it: with a million objects, 12 ms for each simulation."""
+    calls = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: calls.append(1) or 1)
+    gc.collect(0)
+    with paused_collector():
+        made = [Node() for _ in range(objects)]
+
+    assert len(made) == objects
+    assert len(calls) == asked

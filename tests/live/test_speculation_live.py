@@ -1,4 +1,4 @@
-"""A task that hangs among tasks of a second is copied within seconds, wherever it hangs.
+"""A task that hangs among short tasks is copied within seconds, wherever it hangs.
 
 A rate frozen at the last report, phases that are checked only after a report, and attempts that are
 judged after a minute would each leave it hanging.
@@ -19,6 +19,9 @@ WHERE = {"before": "0-0", "amid": f"0-{LINES // 2}", "after": f"0-{LINES - 1}"}
 HANG = """\
 import os, sys, time
 
+def work():
+    time.sleep(0.06)  # a map of ten lines reports its progress once or twice
+
 def hang(phase, task):
     if (os.environ["SLUICE_PHASE"], os.environ["SLUICE_TASK"]) == (phase, str(task)):
         if "-1-e" in os.environ["SLUICE_ATTEMPT"]:
@@ -28,7 +31,7 @@ FUNCTIONS = (
     HANG
     + """
 def mapper(line):
-    time.sleep(0.1)
+    work()
     if line == {line!r}:
         hang("map", 0)
     yield line, 1
@@ -43,7 +46,7 @@ COMMAND = (
 if {place!r} == "before":
     hang("map", 0)
 for line in iter(sys.stdin.readline, ""):
-    time.sleep(0.1)
+    work()
     if {place!r} == "amid" and line.strip() == {line!r}:
         hang("map", 0)
     print(line.strip(), 1, sep="\\t", flush=True)
@@ -62,7 +65,7 @@ class Count(MRJob):
             hang("map", 0)
 
     def mapper(self, _, line):
-        time.sleep(0.1)
+        work()
         if {place!r} == "amid" and line == {line!r}:
             hang("map", 0)
         yield line, 1
@@ -82,7 +85,7 @@ def mapper(line):
     yield line, 1
 
 def reducer(key, values):
-    time.sleep(0.1)
+    work()
     if os.environ["SLUICE_TASK"] == "0":
         seen.append(key)
         if len(seen) == 3:
