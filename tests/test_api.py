@@ -267,16 +267,14 @@ def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
     [
         ([object()], "class object: the class is not derived from TaskPolicy"),
         (["fifo", b"fair"], "class bytes: the class is not derived"),
-        ("fifo", "str is not a list of schedulers"),
-        (7, "int is not a list"),
-        (None, "NoneType is not a list"),
+        ("fifo", "schedulers: 'fifo' is not a list"),
+        (7, "schedulers: 7 is not a list"),
+        (None, "schedulers: None is not a list"),
     ],
 )
 def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
-    with pytest.raises(InvalidInput, match=told) as caught:
+    with pytest.raises(InvalidInput, match=told):
         sluice.compare(path, schedulers, seeds=1)
-
-    assert "--schedulers" == caught.value.where or "derive the class" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -285,10 +283,8 @@ def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
 @pytest.mark.parametrize("source", [object(), None, 7, ["a.yaml", object()]])
 def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source):
     more = [["fifo"]] if verb == "compare" else []
-    with pytest.raises(InvalidInput, match="is not a workload") as caught:
+    with pytest.raises(InvalidInput, match=r"source: .* is not a text, a Path or a Workload"):
         getattr(sluice, verb)(source, *more)
-
-    assert "give a path" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -297,8 +293,10 @@ def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source)
         ({"tasks": object()}, "class object: the class is not derived"),
         ({"release": 7}, "class int: the class is not derived"),
         ({"admission": None}, "class NoneType: the class is not derived"),
-        ({"settings": 7}, "settings are neither"),
-        ({"settings": [7]}, "settings are neither"),
+        ({"settings": 7}, "settings: 7 is not a mapping or a list"),
+        ({"settings": [7]}, "settings: 7 is not a text"),
+        ({"seed": "1"}, "seed: '1' is not a whole number"),
+        ({"on_progress": "x"}, "on_progress: 'x' is not a function"),
     ],
 )
 def test_an_argument_of_another_type_is_refused(path, given, told):

@@ -120,6 +120,20 @@ def test_a_full_disk_behind_stdout_is_told():
     assert 1 == done.stderr.count("\n")
 
 
+@pytest.mark.parametrize(("out", "code"), [("full", 3), (None, 0)])
+def test_a_full_disk_behind_stderr_does_not_turn_the_answer_into_a_no(out, code, tmp_path):
+    """Python's own exit code is then 1, which is a true "no" here. The job is late: a note."""
+    (tmp_path / "small.yaml").write_text(SMALL)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sluice", "simulate", str(tmp_path / "small.yaml")],
+            stdout=full if out else subprocess.PIPE, stderr=full, check=False, text=True,
+        )  # fmt: skip
+
+    assert code == done.returncode
+    assert out or "makespan" in done.stdout
+
+
 def test_a_full_disk_under_a_file_names_the_file():
     """The system does not name the file of a failed write."""
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"):

@@ -1,5 +1,7 @@
 """Without a terminal, long commands print a line on stderr now and then."""
 
+import re
+
 import pytest
 from tests.cli.terminal import SMALL, sluice
 
@@ -10,7 +12,7 @@ from sluice.engines.progress import Progress
 
 @pytest.fixture
 def _often(monkeypatch):
-    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.001)
 
 
 @pytest.mark.usefixtures("_often")
@@ -42,8 +44,32 @@ def test_short_commands_print_no_progress(tmp_path):
     assert "simulating" not in sluice("compare", path, "--seeds", "2", "--json").err
 
 
+@pytest.mark.usefixtures("_often")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["simulate"], "simulating: "),
+        (["why", "words", "--file"], "explaining: "),
+        (["story", "words", "--file"], "explaining: "),
+        (["order", "--method", "search", "--evaluations", "500"], "searching for an order: "),
+        (["simulate", "--plot", "a.json"], "drawing a chart: "),
+    ],
+)
+def test_every_command_that_can_take_long_shows_that_it_goes_on(words, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.yaml").write_text(SMALL.replace("tasks: 8", "tasks: 800"))
+
+    answer = sluice(*words, "long.yaml")
+
+    assert line in answer.err
+    assert " so far" in answer.err
+    assert 0 == answer.code
+
+
 def test_a_share_of_nothing_or_all_has_no_time_left():
     shown = Steps("importing")
+    assert re.fullmatch("importing: .* so far", shown.line())
+    shown.on_fraction(0.0)
     assert shown.line() == "importing: 0 %"
     shown.on_fraction(7.0)
     assert shown.line() == "importing: 100 %"

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from tests.cli.terminal import sluice, sluice_process
+from tests.cli.terminal import PLAIN, sluice, sluice_process
 from tests.estimate.made_runs import MachineModel, draws, settings
 
 from sluice.store.profiles import Profiles
@@ -64,6 +64,15 @@ def test_names_are_whole_at_80_columns(words, workload):
     assert re.search(rf"^ *(1  )?{NAME}( |$)", answer.out, re.MULTILINE), answer.out
     assert LONG not in answer.out
     assert re.search(r"^ *(3  )?com/.*….*17( |$)", answer.out, re.MULTILINE), answer.out
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "2", "-5", "x", "40"])
+def test_no_width_is_too_small_for_a_table(columns, workload, monkeypatch):
+    monkeypatch.setitem(PLAIN, "COLUMNS", columns)
+    answer = sluice("simulate", "jobs.json")
+
+    assert 0 == answer.code, answer.err
+    assert "job" in answer.out
 
 
 @pytest.mark.slow

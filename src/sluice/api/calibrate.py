@@ -11,6 +11,7 @@ from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.name_types import LeaveOutName
@@ -21,6 +22,7 @@ from sluice.store.profiles import Profiles
 LEVEL_MAX = 0.999
 
 
+@checked_arguments
 def calibrate(
     name: str | None = None,
     *,

@@ -6,6 +6,7 @@ from sluice.api.sources import Source, workload_of
 from sluice.bootstrap.class_forecasts import class_forecasts
 from sluice.bootstrap.log_replays import log_replays
 from sluice.estimate.bounds import Bound
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import BoundName
 from sluice.model.workload import Workload
@@ -17,6 +18,7 @@ from sluice.reporting.run.outcomes import JobReplay
 _BOUNDS = {bound.value: bound for bound in Bound}
 
 
+@checked_arguments
 def capacity(
     source: Source, *, bound: BoundName | str = "up", integer: bool = False
 ) -> CapacityResult | UnreachableResult:

@@ -15,6 +15,7 @@ from sluice.ingest.logs.formats import AUTO, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.history import DEADLINE, PastPhase, PastRun
 from sluice.model.name_types import LogFormatName
@@ -29,6 +30,7 @@ _WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
 _Number = TypeVar("_Number", int, float)
 
 
+@checked_arguments
 def explain(
     subject: str,
     *,

@@ -10,11 +10,13 @@ from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.scheduler import Scheduler
 from sluice.core.story import story as story_of
 from sluice.core.why import why as why_of
+from sluice.model.arguments import checked_arguments
 from sluice.model.ids import JobId
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 
 
+@checked_arguments
 def why(
     job_id: str,
     *,
@@ -43,6 +45,7 @@ def why(
     return WhyAnswer.of(found, policy.choice(entry) if isinstance(policy, PlannedVms) else None)
 
 
+@checked_arguments
 def story(
     subject: str,
     *,

@@ -8,6 +8,7 @@ from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
+from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
@@ -20,6 +21,7 @@ PERIOD_S_MIN = 1e-3
 PERIODS_MAX = 10_000
 
 
+@checked_arguments
 def fairness(
     *,
     source: Source | None = None,

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from sluice import bootstrap
-from sluice.api.sources import Source, path_of
+from sluice.api.sources import Source
 from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
@@ -19,6 +19,7 @@ from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import ObjectiveName, OrderingMethodName
 from sluice.model.workload import Workload
@@ -34,6 +35,7 @@ OnProgress = Callable[[str], None]
 _Named = TypeVar("_Named", bound=Enum)
 
 
+@checked_arguments
 def order(
     source: Source,
     *,
@@ -128,7 +130,7 @@ def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | N
     """The plain value, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
         return None, laid_out(bootstrap.with_profiles(source), on_message)
-    text = read_text(path_of(source))
+    text = read_text(str(source))
     document = read_document(text.content, source=text.name)
     workload = WorkloadBuilder(document, text.folder).workload()
     assert isinstance(document.value, dict), "a workload was read from it"

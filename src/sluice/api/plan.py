@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from sluice import bootstrap
-from sluice.api.sources import Source, path_of
+from sluice.api.sources import Source
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import (
     ProfileForecasts,
@@ -20,6 +21,7 @@ from sluice.ingest.document import Document, read_document
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import PriceList, Rent, VmOffer
@@ -52,13 +54,14 @@ _BUFFERS = {
 TUNINGS = (*_TASKS, *_BUFFERS)
 
 
+@checked_arguments
 def plan(
     source: Source,
     *,
     search: PlanSearchName | str = "exact",
     tune: Collection[TuningName | str] = (),
     waves: bool = False,
-    prices: str | PriceList | None = None,
+    prices: str | Path | PriceList | None = None,
     rents: Sequence[RentName | str] = ("on-demand",),
     single_wave: SingleWaveName | str = "estimated",
     io_model: IoModelName | str = "paper",
@@ -216,7 +219,7 @@ def _read(
     """The document, where there is one, and the workload with all lengths that are known."""
     document, given = None, source
     if not isinstance(given, Workload):
-        text = read_text(path_of(given))
+        text = read_text(str(given))
         document = read_document(text.content, source=text.name)
         given = WorkloadBuilder(document, text.folder).workload()
     known = laid_out(bootstrap.with_profiles(given), on_message)
@@ -229,8 +232,8 @@ def _members(document: Document) -> dict[str, object]:
     return document.value
 
 
-def _price_list(prices: str | PriceList | None) -> PriceList | None:
-    return load_price_list(prices) if isinstance(prices, str) else prices
+def _price_list(prices: str | Path | PriceList | None) -> PriceList | None:
+    return load_price_list(prices) if isinstance(prices, str | Path) else prices
 
 
 def _rents(names: Sequence[str]) -> tuple[Rent, ...]:

@@ -8,6 +8,7 @@ from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.vm_grids import with_grids
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import VmPolicyName, VmServiceName
 from sluice.model.vm_pools import VmPools
@@ -38,6 +39,7 @@ POLICIES = (VM_AWARE, *_OTHERS)
 _WITHOUT_POOLS = ("per-job", "dedicated")
 
 
+@checked_arguments
 def pools(
     source: Source,
     *,
@@ -73,6 +75,7 @@ def pools(
     return PoolsResult(schedule, {str(job_id): cells for job_id, cells in made.forecasts.items()})
 
 
+@checked_arguments
 def least_servers(
     source: Source, *, tick_s: float = 1.0, on_progress: Callable[[str], None] = lambda _: None
 ) -> LeastServersResult:
@@ -86,6 +89,7 @@ def least_servers(
     return LeastServersResult(search.least_servers(problem, on_progress=on_progress), problem)
 
 
+@checked_arguments
 def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceResult:
     """Why the VM-aware scheduler gives a job its VMs, and what each other cluster would have cost.
 
@@ -101,6 +105,7 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
     return VmChoiceResult(choice, outcome, problem.types, problem.server_units)
 
 
+@checked_arguments
 def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     """The least cost with all arrivals known beforehand, next to that of the VM-aware scheduler.
 
@@ -129,6 +134,7 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     return OptimumResult(method(problem, start), online_schedule)
 
 
+@checked_arguments
 def pool_grid(source: Source, *, tick_s: float = 1.0) -> PoolsGrid:
     """Run time, margin and cost of each job on every cluster that the pools can give it.
 
@@ -143,6 +149,7 @@ def is_about_pools(workload: Workload) -> bool:
     return workload.cluster is None and bool(workload.vm_pools and workload.vm_pools.vm_types)
 
 
+@checked_arguments
 def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, float]]:
     """Least total cost of each two jobs on idle pools, by the job reserved first, then the other.
 

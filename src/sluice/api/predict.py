@@ -15,6 +15,7 @@ from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.logs.formats import AUTO
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent, VmOffer
@@ -56,6 +57,7 @@ class _Machines:
         return self.vms * self.prices.rent_usd(seconds)
 
 
+@checked_arguments
 def predict(
     source: str | Path | Workload | None = None,
     *,
@@ -63,7 +65,7 @@ def predict(
     slots: int | None = None,
     vms: int | None = None,
     vm_type: str | None = None,
-    prices: str | PriceList | None = None,
+    prices: str | Path | PriceList | None = None,
     rent: RentName | str = Rent.ON_DEMAND.value,
     input_bytes: int | None = None,
     level: float = LEVEL,
@@ -144,10 +146,10 @@ def _rent(word: str) -> str:
     return word
 
 
-def _price_list(prices: str | PriceList | None, vm_type: str | None) -> PriceList | None:
+def _price_list(prices: str | Path | PriceList | None, vm_type: str | None) -> PriceList | None:
     if prices is None and vm_type is not None:
         prices = EXAMPLE
-    return load_price_list(prices) if isinstance(prices, str) else prices
+    return load_price_list(prices) if isinstance(prices, str | Path) else prices
 
 
 # --- which jobs -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sluice.engines.progress import Watcher
 from sluice.estimate.demand import NodeCapacity, SandboxProfile, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_settings
 from sluice.estimate.run_setting import NotEnoughData
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.job import Job
@@ -23,6 +24,7 @@ from sluice.store.profiles import Profiles
 SLOTS_MAX = 1000
 
 
+@checked_arguments
 def profile_run(
     source: Source,
     *,

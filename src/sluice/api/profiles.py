@@ -12,6 +12,7 @@ from sluice.ingest.logs.digest import log_digest
 from sluice.ingest.logs.formats import AUTO, check_options, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.report import LogRead, Skipped
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LogFormatName
 from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
@@ -22,6 +23,7 @@ NAME_CHARACTERS_MAX = 200
 OnProgress = Callable[[str], None]
 
 
+@checked_arguments
 def import_logs(
     paths: Sequence[str | Path],
     *,
@@ -86,6 +88,7 @@ def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
     return ImportedLog.of(read, added, tuple(refused))
 
 
+@checked_arguments
 def profiles(name: str | None = None, *, store: str | None = None) -> StoredProfiles:
     """All stored profiles, or one.
 
@@ -97,6 +100,7 @@ def profiles(name: str | None = None, *, store: str | None = None) -> StoredProf
         return _stored(known_profile(name, opened), opened)
 
 
+@checked_arguments
 def rename_profile(name: str, new_name: str, *, store: str | None = None) -> StoredProfiles:
     """Give a profile another name. It stays known by the old one, also to later imports.
 
@@ -117,6 +121,7 @@ def rename_profile(name: str, new_name: str, *, store: str | None = None) -> Sto
         return _stored(new_name, opened)
 
 
+@checked_arguments
 def merge_profiles(name: str, others: Sequence[str], *, store: str | None = None) -> StoredProfiles:
     """Move the runs of other profiles to this one. The other names now mean this profile.
 
@@ -158,6 +163,7 @@ def _check_new_name(name: str) -> None:
         )
 
 
+@checked_arguments
 def forget(
     name: str | None = None,
     *,

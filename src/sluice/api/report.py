@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.run_options import RunOptions
 from sluice.ingest.reading import STDIN, read_source, source_name
+from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
@@ -19,6 +20,7 @@ from sluice.reporting.run.result import RunResult
 from sluice.store.runs import Runs
 
 
+@runtime_checkable
 class ReportedResult(Protocol):
     """A result with a document, and perhaps a chart."""
 
@@ -26,6 +28,7 @@ class ReportedResult(Protocol):
         """The one JSON document of the result."""
 
 
+@checked_arguments
 def report(
     source: str | Path | ReportedResult,
     *,

@@ -21,6 +21,7 @@ from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.mapreduce.layout import output_of
 from sluice.engines.progress import Watcher
 from sluice.ingest.reading import SourceText, read_text
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import RunSpec
@@ -35,6 +36,7 @@ from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
 
 
+@checked_arguments
 def run(
     source: str | Path | SourceText,
     *,

@@ -7,6 +7,7 @@ from functools import partial
 
 from sluice.bootstrap.engines import end_cluster, end_lost_clusters
 from sluice.bootstrap.recorded_runs import described, detailed
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.reporting.recorded_runs.result import CleanedRuns, RecordedRuns
 from sluice.store.leftovers import leftovers, remove_leftover, remove_run
@@ -20,6 +21,7 @@ def runs() -> RecordedRuns:
     return RecordedRuns(runs=tuple(map(described, found.listed())), leftovers=leftovers(found))
 
 
+@checked_arguments
 def show_run(run_id: str) -> RecordedRuns:
     """One recorded run with its jobs, outputs, policies and settings.
 
@@ -29,6 +31,7 @@ def show_run(run_id: str) -> RecordedRuns:
     return RecordedRuns(runs=(detailed(_found(Runs(), run_id)),))
 
 
+@checked_arguments
 def clean_runs(
     run_ids: Sequence[str] = (), *, finished: bool = False, dry_run: bool = False
 ) -> CleanedRuns:

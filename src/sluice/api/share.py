@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sluice.api.sources import Source, read_workload
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LeftoversName, SharingPolicyName
 from sluice.planning.sharing.fluid import share_out
@@ -24,6 +25,7 @@ _READ_BY = {
 }
 
 
+@checked_arguments
 def share(
     source: Source,
     *,

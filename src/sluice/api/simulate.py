@@ -16,6 +16,7 @@ from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
@@ -52,6 +53,7 @@ class Scheduling:
         )
 
 
+@checked_arguments
 def simulate(
     source: Source,
     *,
@@ -116,6 +118,7 @@ def simulated(
     return scheduler, replace(result, replays=log_replays(workload))
 
 
+@checked_arguments
 def compare(
     source: Source,
     schedulers: Sequence[TaskPolicyName | Spec],
@@ -143,7 +146,8 @@ def compare(
     Raises InvalidInput.
     """
     _check_counts(seeds, processes)
-    _check_list(schedulers)
+    if not schedulers:
+        raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     everyone = [policy for _, policies in listed for policy in policies]
     given = on_vm_nodes(read_workload(source), everyone, settings)
@@ -177,18 +181,6 @@ def _check_counts(seeds: int, processes: int | None) -> None:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
     if processes is not None and processes < 1:
         raise InvalidInput(f"processes is {processes}", where="--processes", hint="give 1 or more")
-
-
-def _check_list(schedulers: object) -> None:
-    """Raise InvalidInput for a single scheduler; a text would be taken letter by letter."""
-    if isinstance(schedulers, str) or not isinstance(schedulers, Sequence):
-        raise InvalidInput(
-            f"{type(schedulers).__name__} is not a list of schedulers",
-            where="--schedulers",
-            hint='give a list of names or policies, such as ["fifo", "mrorder+fifo"]',
-        )
-    if not schedulers:
-        raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
 
 
 def _schedulers(

@@ -23,6 +23,7 @@ from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.ingest.logs.formats import AUTO
 from sluice.ingest.settings import Settings
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, SlotKind
 from sluice.model.machines import PriceList, Rent
@@ -58,6 +59,7 @@ class _Question:
     has_plain_settings: bool
 
 
+@checked_arguments
 def size(
     source: str | Path | Workload | None = None,
     *,
@@ -66,7 +68,7 @@ def size(
     probability: float = 0.95,
     one_night: OneNightName | str = OneNight.NEWEST.value,
     vm_type: str | None = None,
-    prices: str | PriceList | None = None,
+    prices: str | Path | PriceList | None = None,
     rent: RentName | str = Rent.ON_DEMAND.value,
     reserved_vms: int | None = None,
     nodes_max: int = NODES_MAX,

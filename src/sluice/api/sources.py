@@ -10,7 +10,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
-from sluice.model.errors import InvalidInput
+from sluice.model.arguments import checked_arguments
 from sluice.model.workload import Workload
 
 Source = str | Path | Workload
@@ -30,26 +30,16 @@ def read_workload(source: Source) -> Workload:
     """The workload itself, or read from its path ("-" for standard input)."""
     if isinstance(source, Workload):
         return source
-    return load_workload(path_of(source))
+    return load_workload(source)
 
 
-def path_of(source: str | Path) -> str:
-    """The path as text. Raises InvalidInput for a value that is not a path."""
-    if isinstance(source, str | Path):
-        return str(source)
-    raise InvalidInput(
-        f"{type(source).__name__} is not a workload",
-        where="source",
-        hint='give a path, "-" for standard input, or a Workload',
-    )
-
-
-def load_workload(source: str) -> Workload:
+@checked_arguments
+def load_workload(source: str | Path) -> Workload:
     """The workload in a file, or on standard input for "-".
 
     Raises InvalidInput, which names file, line, field and id, and how to fix it.
     """
-    return workload_in(read_text(source))
+    return workload_in(read_text(str(source)))
 
 
 def workload_in(text: SourceText) -> Workload:
@@ -57,6 +47,7 @@ def workload_in(text: SourceText) -> Workload:
     return parse_workload(text.content, source=text.name, folder=text.folder)
 
 
+@checked_arguments
 def parse_workload(
     content: bytes | str, *, source: str = "workload", folder: str = "."
 ) -> Workload:
@@ -81,13 +72,4 @@ def settings_of(
 
     Raises InvalidInput.
     """
-    given: object = settings  # a caller without a type checker can pass anything
-    if not isinstance(given, Mapping) and not (
-        isinstance(given, Sequence) and all(isinstance(one, str) for one in given)
-    ):
-        raise InvalidInput(
-            "settings are neither a mapping nor a list of texts",
-            where="settings",
-            hint='give {"jitter": 0.1} or ["jitter=0.1"]',
-        )
     return bootstrap.resolved_settings(workload.settings, settings, chosen)

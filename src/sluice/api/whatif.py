@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.simulate import OnMessage
-from sluice.api.sources import GivenSettings, Source, path_of, settings_of, workload_of
+from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap import chosen_policy
 from sluice.bootstrap.queue_replay import History, capacity_notes
 from sluice.bootstrap.queue_search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.queue_tree import QueueTree
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
@@ -34,11 +35,9 @@ class QueueConfigs:
         cls, config: Config, against: Config | None = None, yarn_site: str | Path | None = None
     ) -> QueueConfigs:
         """Read the files. Raises InvalidInput that says what is wrong and where."""
-        site = read_site(None if yarn_site is None else path_of(yarn_site))
+        site = read_site(None if yarn_site is None else str(yarn_site))
         trees = [
-            one
-            if one is None or isinstance(one, QueueTree)
-            else read_queue_tree(path_of(one), site)
+            one if one is None or isinstance(one, QueueTree) else read_queue_tree(str(one), site)
             for one in (config, against)
         ]
         assert trees[0] is not None
@@ -61,6 +60,7 @@ class QueueConfigs:
         return queue_tree_diff(self.old, self.new, (self.size.mb, self.size.vcores))
 
 
+@checked_arguments
 def whatif(
     source: Source,
     config: Config | QueueConfigs,

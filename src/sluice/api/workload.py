@@ -5,9 +5,11 @@ from __future__ import annotations
 from sluice import bootstrap
 from sluice.api.sources import Source, read_workload
 from sluice.ingest.schema import json_schema
+from sluice.model.arguments import checked_arguments
 from sluice.model.workload import Workload
 
 
+@checked_arguments
 def validate(source: Source) -> Workload:
     """The workload, if everything about it is in order. Raises InvalidInput where it is not.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sluice.bootstrap.night_simulation import NodeShape
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
@@ -65,7 +66,7 @@ class RentTerms:
     """
 
     vm_type: str | None
-    prices: str | PriceList | None
+    prices: str | Path | PriceList | None
     rent: str
     reserved_vms: int | None
 

@@ -10,13 +10,16 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from sluice.reporting.formatting import visible
 from sluice.reporting.table_style import UNLIMITED
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+
+
+_WIDTH_MIN = 20  # below it nothing can be laid out, whatever COLUMNS says
 
 
 def print_document(document: Mapping[str, object]) -> None:
@@ -52,7 +55,9 @@ def console(*, stderr: bool = False) -> Console:
     # What is piped is not cut, unless COLUMNS says how wide the reader is.
     is_limited = stream.isatty() or "COLUMNS" in os.environ
     width = None if is_limited else UNLIMITED
-    return VisibleConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    made = VisibleConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    made.width = max(made.width, _WIDTH_MIN)
+    return made
 
 
 def print_views(*views: RenderableType) -> None:
@@ -63,5 +68,19 @@ def print_views(*views: RenderableType) -> None:
 
 
 def talk(sentence: str) -> None:
-    """Write a message to stderr."""
-    sys.stderr.write(f"{visible(sentence)}\n")
+    """Write a message to stderr. Where stderr is full or its reader gone, the command goes on."""
+    try:
+        sys.stderr.write(f"{visible(sentence)}\n")
+        sys.stderr.flush()
+    except OSError:
+        abandon(sys.stderr)
+
+
+def abandon(stream: TextIO) -> None:
+    """Discard all further output to a stream, also at the end of the interpreter."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return  # it is not a file: nothing will be flushed to it

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import typer
 
+from sluice.cli.answers import abandon, talk
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import Infeasible, InvalidInput, SluiceError
-from sluice.reporting.formatting import visible
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -34,13 +34,13 @@ def guarded(work: Callable[[], int]) -> int:
         # Rich exits with 1 if the reader of stdout has gone; that is not a true "no".
         return PIPE_CLOSED if ended.code == 1 else int(ended.code or 0)
     except BrokenPipeError:
-        _abandon_stdout()
+        abandon(sys.stdout)
         return PIPE_CLOSED
     except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  # the last resort: a message
         if isinstance(error, OSError):
-            _abandon_stdout()
+            abandon(sys.stdout)
         message, code = _verdict(error)
-        sys.stderr.write(f"{visible(message)}\n")
+        talk(message)
     return code
 
 
@@ -107,13 +107,3 @@ def _resume_hint() -> str:
     if sys.argv[1:2] != ["run"]:
         return ""
     return " If the run had begun, run it again with --resume to continue where it was."
-
-
-def _abandon_stdout() -> None:
-    """Discard all further output, also at the end of the interpreter."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):
-        return  # stdout is not a file: nothing will be flushed to it

@@ -96,11 +96,12 @@ class Files:
     def save(self, chart: Chart, *, digest: str | None = None) -> None:
         """Write the chart to the path of --plot. digest: of the result, for the footer."""
         assert self.plot is not None
+        from sluice.cli.progress import steps
         from sluice.cli.provenance import current_provenance
 
         provenance = current_provenance()
         footer = () if provenance is None else provenance.lines(digest)
-        with _naming(self.plot):
+        with steps("drawing a chart"), _naming(self.plot):
             replace(chart, footer=footer).save(self.plot)
         talk(f"plot: {self.plot}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.state import ClusterState
@@ -56,6 +56,7 @@ class Progress:
     left_s: float | None = None
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Receives the progress and the messages of a run."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -22,14 +23,14 @@ EXAMPLE = "example"
 _EXAMPLE_FILE = "example_prices.yaml"
 
 
-def load_price_list(source: str) -> PriceList:
+def load_price_list(source: str | Path) -> PriceList:
     """The price list in a file, or the shipped one for "example".
 
     Raises InvalidInput naming file, line, field and type.
     """
     if source == EXAMPLE:
         return parse_price_list(example_text(), source=_EXAMPLE_FILE)
-    return parse_price_list(read_source(source), source=source_name(source))
+    return parse_price_list(read_source(str(source)), source=source_name(str(source)))
 
 
 def example_text() -> bytes:

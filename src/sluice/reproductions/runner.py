@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import EvaluationName
 from sluice.reporting.charts.chart import Chart
@@ -190,6 +191,7 @@ def evaluation_of(name: str) -> Evaluation:
     return evaluation
 
 
+@checked_arguments
 def reproduce(
     name: EvaluationName | str,
     *,

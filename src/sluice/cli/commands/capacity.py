@@ -45,11 +45,13 @@ def capacity(
     Example: sluice capacity classes.yaml --integer --plot cost.html
     """
     from sluice.api import capacity as api
+    from sluice.cli.progress import steps
     from sluice.reporting.capacity.result import UnreachableResult
 
     workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, export=export)
-    result = api.capacity(workload.source, bound=bound, integer=integer)
+    with steps("planning"):
+        result = api.capacity(workload.source, bound=bound, integer=integer)
     if isinstance(result, UnreachableResult):
         return _print_no(result, as_json=as_json)
     if export is not None:

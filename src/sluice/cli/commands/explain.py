@@ -49,6 +49,7 @@ def why(
     from sluice.api import explain as api
     from sluice.api import pools
     from sluice.api.sources import read_workload
+    from sluice.cli.progress import steps
     from sluice.reporting.explain.text import why_text
 
     simulation = {
@@ -64,7 +65,8 @@ def why(
             return _print_choice(loaded, job, as_json=as_json)
         workload = replace(workload, source=loaded)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.why(job, **about.arguments, on_message=talk_note)
+    with steps("explaining"):
+        answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
@@ -128,6 +130,7 @@ def story(
     Example: sluice story etl-7/map/3 --file jobs.yaml
     """
     from sluice.api import explain as api
+    from sluice.cli.progress import steps
     from sluice.reporting.explain.text import story_view
 
     simulation = {
@@ -135,7 +138,8 @@ def story(
     }  # fmt: skip
     workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
-    answer = api.story(subject, **about.arguments, on_message=talk_note)
+    with steps("explaining"):
+        answer = api.story(subject, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:

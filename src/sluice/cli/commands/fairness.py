@@ -54,6 +54,7 @@ def fairness(
     Example: sluice fairness --file jobs.yaml --tasks ltyarn --plot ledger.html
     """
     from sluice.api import fairness as api
+    from sluice.cli.progress import steps
     from sluice.reporting.fairness import tables
 
     simulation = {
@@ -69,13 +70,14 @@ def fairness(
         )
     files = Files.checked(workload.kept if workload else "-", plot=plot)
     arguments = {name: value for name, value in about.arguments.items() if name != "at_s"}
-    result = api.fairness(
-        **arguments,
-        all_runs=all_runs,
-        period_s=period_s,
-        misreports=misreports,
-        on_message=talk_note,
-    )
+    with steps("simulating"):
+        result = api.fairness(
+            **arguments,
+            all_runs=all_runs,
+            period_s=period_s,
+            misreports=misreports,
+            on_message=talk_note,
+        )
     files.draw(result.plot)
     if as_json:
         print_document(about.noted(result.document()))

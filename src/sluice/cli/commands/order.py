@@ -97,11 +97,11 @@ def order(
     Example: sluice order jobs.yaml --objective both --seconds 5 --out out.yaml
     """
     from sluice.api import order as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
 
     workload = given_workload("order", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot, out=out)
-    with spinner("searching for an order") as on_progress:
+    with steps("searching for an order") as shown:
         result = api.order(
             workload.source,
             method=method,
@@ -112,7 +112,7 @@ def order(
             map_slots=map_slots,
             reduce_slots=reduce_slots,
             on_message=talk,
-            on_progress=on_progress or talk,
+            on_progress=shown.on_progress,
         )
     if out is not None:
         _write(result, files, workload.arguments)

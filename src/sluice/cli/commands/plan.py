@@ -112,19 +112,21 @@ def plan(
     files = Files.checked(workload.kept, plot=plot, export=export, out=out)
     _check_export(export, choose)
     from sluice.api import plan as api
+    from sluice.cli.progress import steps
 
-    result = api.plan(
-        workload.source,
-        search=search,
-        tune=_words(tune or ""),
-        waves=waves,
-        prices=prices,
-        rents=_words(rent),
-        single_wave=single_wave,
-        io_model=io_model,
-        seed=seed,
-        on_message=talk,
-    )
+    with steps("planning"):
+        result = api.plan(
+            workload.source,
+            search=search,
+            tune=_words(tune or ""),
+            waves=waves,
+            prices=prices,
+            rents=_words(rent),
+            single_wave=single_wave,
+            io_model=io_model,
+            seed=seed,
+            on_message=talk,
+        )
     document = result.document(listed) if as_json else None
     if choose is not None and len(result):
         _write_chosen(result, choose, files, workload.arguments)

@@ -68,6 +68,7 @@ def pools(
     Example: sluice pools examples/vm-pools.yaml --reconfigure
     """
     from sluice.api import pools as api
+    from sluice.cli.progress import steps
 
     views = {
         "--grid": (grid, _print_grid),
@@ -90,7 +91,10 @@ def pools(
         )
         return views[flag][1](file, tick, as_json=as_json)
     files = Files.checked(file, plot=plot)
-    result = api.pools(file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick)
+    with steps("planning"):
+        result = api.pools(
+            file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick
+        )
     files.draw(result.plot)
     if as_json:
         print_document(result.document())
@@ -110,11 +114,11 @@ def _refuse(flag: str, others: Mapping[str, bool]) -> None:
 
 def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
-    from sluice.cli.progress import spinner
+    from sluice.cli.progress import steps
     from sluice.reporting.pools.tables import least_servers_panel
 
-    with spinner("searching for the least servers") as on_progress:
-        result = api.least_servers(file, tick_s=tick_s, on_progress=on_progress or (lambda _: None))
+    with steps("searching for the least servers") as shown:
+        result = api.least_servers(file, tick_s=tick_s, on_progress=shown.on_progress)
     if as_json:
         print_document(result.document())
     else:
@@ -124,9 +128,11 @@ def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
 
 def _print_grid(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
+    from sluice.cli.progress import steps
     from sluice.reporting.pools.grid import grid_table
 
-    result = api.pool_grid(file, tick_s=tick_s)
+    with steps("planning"):
+        result = api.pool_grid(file, tick_s=tick_s)
     if as_json:
         print_document(result.document())
     else:
@@ -136,9 +142,11 @@ def _print_grid(file: str, tick_s: float, *, as_json: bool) -> int:
 
 def _print_optimum(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
+    from sluice.cli.progress import steps
     from sluice.reporting.pools.optimum import optimum_panel, optimum_table
 
-    result = api.offline_optimum(file, tick_s=tick_s)
+    with steps("searching for the optimum"):
+        result = api.offline_optimum(file, tick_s=tick_s)
     if as_json:
         print_document(result.document())
     else:
@@ -149,9 +157,11 @@ def _print_optimum(file: str, tick_s: float, *, as_json: bool) -> int:
 
 def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
+    from sluice.cli.progress import steps
     from sluice.reporting.pools.tables import pair_costs_table
 
-    costs = api.pair_costs(file, tick_s=tick_s)
+    with steps("planning"):
+        costs = api.pair_costs(file, tick_s=tick_s)
     if as_json:
         print_document({"pair_costs": costs})
     else:

@@ -73,23 +73,25 @@ def predict(
     Example: sluice predict --from-log history/ --vms 4 --vm-type medium-4
     """
     from sluice.api import predict as api
+    from sluice.cli.progress import steps
     from sluice.reporting.prediction.tables import views
 
     files = Files.checked("-" if subject is None else subject, plot=plot)
-    report = api.predict(
-        subject,
-        from_log=from_log or (),
-        slots=slots,
-        vms=vms,
-        vm_type=vm_type,
-        prices=prices,
-        rent=rent,
-        input_bytes=input_bytes,
-        level=level,
-        store=store,
-        format=from_log_format or "auto",
-        settings=from_log_set or (),
-    )
+    with steps("predicting"):
+        report = api.predict(
+            subject,
+            from_log=from_log or (),
+            slots=slots,
+            vms=vms,
+            vm_type=vm_type,
+            prices=prices,
+            rent=rent,
+            input_bytes=input_bytes,
+            level=level,
+            store=store,
+            format=from_log_format or "auto",
+            settings=from_log_set or (),
+        )
     files.draw(report.plot)
     if as_json:
         print_document(report.document())

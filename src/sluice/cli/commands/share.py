@@ -84,21 +84,23 @@ def share(
     Example: sluice share members.yaml --policy ltrf --discount-price 0.5
     """
     from sluice.api import share as api
+    from sluice.cli.progress import steps
 
     files = Files.checked(file, plot=plot)
-    result = api.share(
-        file,
-        policy=policy,
-        discount_price=discount_price,
-        leftovers=leftovers,
-        alpha=alpha,
-        initial_credits=initial_credits,
-        half_life_steps=half_life_steps,
-        par=par,
-        round_steps=round_steps,
-        whole_units=whole_units,
-        misreports=misreports,
-    )
+    with steps("sharing"):
+        result = api.share(
+            file,
+            policy=policy,
+            discount_price=discount_price,
+            leftovers=leftovers,
+            alpha=alpha,
+            initial_credits=initial_credits,
+            half_life_steps=half_life_steps,
+            par=par,
+            round_steps=round_steps,
+            whole_units=whole_units,
+            misreports=misreports,
+        )
     for note in result.notes:
         talk(f"note: {note}")
     files.draw(result.plot)

@@ -41,12 +41,12 @@ def simulate(
     Example: sluice simulate --from-log history/ --tasks fair
     """
     from sluice.api import simulate as api
-    from sluice.cli.progress import simulation_bar
+    from sluice.cli.progress import steps
 
     workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, trace=trace, plot=plot)
     notes: list[str] = []
-    with simulation_bar() as on_progress:
+    with steps("simulating") as shown:
         result = api.simulate(
             workload.source,
             tasks=tasks,
@@ -55,7 +55,7 @@ def simulate(
             settings=settings or [],
             seed=seed,
             lengths_from=lengths_from,
-            on_progress=on_progress,
+            on_progress=shown.on_simulated,
             on_message=notes.append,
         )
     for note in notes:

@@ -20,6 +20,7 @@ from sluice.ingest.logs.profile_names import RULE, ProfileRules
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LogFormatName
 from sluice.model.settings import Setting
@@ -63,6 +64,7 @@ def _log_path(path: str | Path) -> Path:
     return Path(path)
 
 
+@checked_arguments
 def read_log(
     path: str | Path,
     format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it

@@ -33,6 +33,7 @@ from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import SHARED_SLOTS, cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import SLOTS_MAX, Cluster, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
@@ -91,6 +92,7 @@ class ReplayOptions:
         return run.source in SHARED_SLOTS and not is_typed
 
 
+@checked_arguments
 def workload_from_logs(
     paths: Iterable[str | Path],
     format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it

@@ -16,6 +16,7 @@ import yaml
 
 from sluice.ingest.reading import source_folder
 from sluice.ingest.yaml_notation import plain_value
+from sluice.model.arguments import checked_arguments
 from sluice.model.workload import Workload
 from sluice.reporting.exports.workload_document import workload_document
 
@@ -91,6 +92,7 @@ def _moved_run(run: Mapping[str, Any], relative: Any) -> dict[str, Any]:  # noqa
     return document
 
 
+@checked_arguments
 def write_workload(path: str | Path, workload: Workload, *, comment: str = "") -> None:
     """Write it as YAML, or as JSON if the name ends in .json. Paths of `run` become relative to it.
 
