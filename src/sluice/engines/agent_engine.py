@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Protocol
 
 from sluice.core.events import (
@@ -31,7 +32,7 @@ from sluice.core.events import (
 )
 from sluice.engines import translation
 from sluice.engines.agent.poller import Poller
-from sluice.engines.base import Attempt, Snapshot
+from sluice.engines.base import Attempt, Limits, Snapshot
 from sluice.engines.lease import Lease
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
@@ -186,7 +187,7 @@ class AgentEngine:
                 "do": "launch",
                 "id": attempt_id,
                 "work": dict(attempt.work),
-                "limits": asdict(attempt.limits),
+                "limits": _plain_limits(attempt.limits),
                 "grace_s": attempt.kill_grace_s,
             }
             with self._launcher.lock:
@@ -377,3 +378,9 @@ class AgentEngine:
             due_s = max(0.0, self._launcher.next_at_s - time.monotonic())
             self._board.turn(min(left_s, due_s, TURN_S_MAX))
             self._keep_time()
+
+
+@cache
+def _plain_limits(limits: Limits) -> dict[str, Any]:
+    """The same for all attempts of a run."""
+    return asdict(limits)

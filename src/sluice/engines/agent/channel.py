@@ -11,6 +11,7 @@ from typing import Any
 
 CHUNK_BYTES = 1 << 16
 SOON_S = 0.02
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 LINE_BYTES_MAX = 1 << 26  # one line holds all outputs of an attempt, and no more than that
 
 
@@ -103,7 +104,7 @@ class Channel:
 
 def encoded(message: Mapping[str, Any]) -> bytes:
     """The line of a message, without its newline."""
-    return json.dumps(message, separators=(",", ":")).encode()
+    return _ENCODER.encode(message).encode()
 
 
 def parsed(line: bytes) -> dict[str, Any]:
