@@ -28,6 +28,7 @@ COMPILED = (
     "sluice/core/free_slots.py",
     "sluice/core/node_entry.py",
     "sluice/core/number_table.py",
+    "sluice/core/observers.py",
     "sluice/core/offers.py",
     "sluice/core/open_nodes.py",
     "sluice/core/pending.py",

@@ -5,7 +5,8 @@ and the node asks for work; how long until the commands are there? For every tas
 without input that lies on racks, at 100, 1,000 and 10,000 waiting jobs. Jobs have 2 to 120 maps
 and a quarter as many reduces; a node has 2 map slots and 1 reduce slot, heartbeats every 3 s.
 Where stragglers are watched, one task in ten lasts twenty turns and tells at each how far it is.
-Budget: p99 under 5 ms with 10,000 jobs; the first decision over 10,000 fresh jobs under 20 ms.
+Budget: p99 under 5 ms with 10,000 jobs; the first decision over 10,000 fresh jobs, and the worst of
+all turns, under 20 ms.
 Every turn repeats exactly from round to round, so the least of its times counts, in CPU seconds.
 The worst single decision of all rounds is printed next to it: it includes garbage collection, whose
 passes fall into different turns in each round and so disappear from the least times.
@@ -53,7 +54,7 @@ MAPS = (2, 8, 30, 120)
 TURNS = 2_000
 ROUNDS = 3
 P99_S_MAX = 0.005
-FIRST_S_MAX = 0.020
+WORST_S_MAX = 0.020  # of the first decision too
 STRAGGLER_TURNS = 20
 _DELAY = ("node_wait_s=4.5", "rack_wait_s=4.5")
 _ALL_PARTS = (
@@ -296,14 +297,15 @@ def main() -> int:
                 continue
             (cpu_s, wall_s, first_s), worst_s = measure(case, jobs, arguments.rounds)
             p99_s = quantile(cpu_s, 0.99)
-            fits = jobs < JOBS[-1] or (p99_s < P99_S_MAX and first_s < FIRST_S_MAX)
+            repeated_s = max(cpu_s)
+            fits = jobs < JOBS[-1] or (p99_s < P99_S_MAX and max(first_s, repeated_s) < WORST_S_MAX)
             ok = ok and fits
             growth = f", growth x{p99_s / before_s:.1f}" if before_s else ""
             before_s = p99_s
             print(
                 f"{case.name:31} {jobs:>6,} jobs: p50 {quantile(cpu_s, 0.5) * 1e3:6.3f} ms,"
                 f" p99 {p99_s * 1e3:6.3f} ms, worst {worst_s * 1e3:6.2f} ms (repeated"
-                f" {max(cpu_s) * 1e3:.2f}), first {first_s * 1e3:.2f} ms CPU;"
+                f" {repeated_s * 1e3:.2f}), first {first_s * 1e3:.2f} ms CPU;"
                 f" wall p50 {quantile(wall_s, 0.5) * 1e3:6.3f},"
                 f" p99 {quantile(wall_s, 0.99) * 1e3:6.3f} ms{growth}{verdict(fits=fits)}",
                 flush=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, PhaseEntry
 
@@ -24,9 +26,18 @@ class AttemptObserver(Protocol):
         """It has ended: `attempt.state` says how."""
 
 
-@runtime_checkable
-class ProgressObserver(AttemptObserver, Protocol):
-    """An observer of attempts that is also called at each report, of which there are many."""
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ProgressObserver:
+    """An observer of attempts that is also called at each report.
+
+    There are many of those, so this is a class to derive from: calls of it are direct.
+    """
+
+    def began(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
 
     def progressed(self, attempt: Attempt) -> None:
-        """It has reported its progress: `attempt.progress`."""
+        """The attempt has reported its progress: `attempt.progress`."""
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""

@@ -69,21 +69,22 @@ class RunningAttempts:
 
     def get(self, key: AttemptKey) -> Attempt | None:
         """The attempt of that key, if it runs."""
-        if self._by_key is None:
-            self._searched += self._count
-            if self._searched <= _SEARCHED_MAX * self._started:
-                return self._search(key)
+        if self._by_key is None and self._searched <= _SEARCHED_MAX * self._started:
+            return self._search(key)
         return self._index().get(key)
 
     def _search(self, key: AttemptKey) -> Attempt | None:
-        job_id, phase, task, number = key
-        attempt = self._first
-        while attempt is not None:
-            if attempt.task == task and attempt.number == number:
-                one = attempt.phase
-                if one.index == phase and one.job_id == job_id:
-                    return attempt
-            attempt = attempt.after
+        """Search from both ends: who is asked about is mostly very old or has just started."""
+        first, last = self._first, self._last
+        while first is not None and last is not None:
+            self._searched += 1
+            if _has_key(first, key):
+                return first
+            if _has_key(last, key):
+                return last
+            if first is last or first.after is last:
+                return None
+            first, last = first.after, last.before
         return None
 
     def __getitem__(self, key: AttemptKey) -> Attempt:
@@ -117,3 +118,10 @@ class RunningAttempts:
             attempts.append(attempt)
             attempt = attempt.after
         return attempts
+
+
+def _has_key(attempt: Attempt, key: AttemptKey) -> bool:
+    job_id, phase, task, number = key
+    if attempt.task != task or attempt.number != number:
+        return False
+    return attempt.phase.index == phase and attempt.phase.job_id == job_id

@@ -115,9 +115,10 @@ class ClusterState:
 
     def observe_attempts(self, observer: AttemptObserver) -> None:
         """Call the observer at the start and end of every attempt; see also `ProgressObserver`."""
-        self._attempt_observers = (*self._attempt_observers, observer)
         if isinstance(observer, ProgressObserver):
             self._progress_observers = (*self._progress_observers, observer)
+        else:
+            self._attempt_observers = (*self._attempt_observers, observer)
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
@@ -134,10 +135,7 @@ class ClusterState:
         index = known.index if known else len(self.nodes)
         entry = NodeEntry(node, index, self.units, self.open_nodes)
         self.nodes[node.node_id] = entry
-        if known is None:
-            self.node_at.append(entry)
-        else:
-            self.node_at[index] = entry
+        self.node_at[index : index + 1] = [entry]
         self.rack_of[node.node_id] = node.rack
         for kind in _KINDS:
             self.slots[kind] += node.slots(kind)
@@ -288,12 +286,14 @@ class ClusterState:
         self._notify(phase)
         for watcher in self._attempt_observers:
             watcher.began(attempt)
+        for one in self._progress_observers:
+            one.began(attempt)
 
     def record_progress(self, attempt: Attempt, progress: float, at_s: float) -> None:
         """Record the progress of an attempt, 0 to 1."""
         attempt.progress, attempt.progress_at_s = progress, at_s
-        for watcher in self._progress_observers:
-            watcher.progressed(attempt)
+        for one in self._progress_observers:
+            one.progressed(attempt)
 
     def finish(self, attempt: Attempt, finished_at_s: float) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
@@ -338,6 +338,8 @@ class ClusterState:
         self._notify(phase)
         for watcher in self._attempt_observers:
             watcher.ended(attempt)
+        for one in self._progress_observers:
+            one.ended(attempt)
         return row
 
     def run_again(self, attempt: Attempt) -> None:

@@ -28,10 +28,10 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import (
-    CAN_BE_COPIED,
     attempt_reason,
     cap_reason,
     phase_reason,
@@ -45,6 +45,8 @@ from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two checks of all phases
 
+_LAUNCHED: Final = AttemptState.LAUNCHED
+_RUNNING: Final = AttemptState.RUNNING
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _TYPED: Final = (_MAP, _REDUCE)
@@ -335,7 +337,7 @@ class Late(JobOrder):
                 break  # those that follow were launched later, and most end before they are old
             if (
                 attempt.tasks == 1
-                and attempt.state in CAN_BE_COPIED
+                and (attempt.state is _LAUNCHED or attempt.state is _RUNNING)  # no hash
                 and attempt.task not in phase.copies
             ):
                 old.append(attempt)

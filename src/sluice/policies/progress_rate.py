@@ -15,6 +15,7 @@ from collections.abc import Collection
 from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.observers import ProgressObserver
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 
@@ -237,7 +238,7 @@ class NodeScores:
         self._ordered = sorted([one.score for one in self._scores.values() if one.score])
 
 
-class ProgressRates:
+class ProgressRates(ProgressObserver):
     """The rates of all phases of a run, kept up to date attempt by attempt.
 
     copies: how many copies run.

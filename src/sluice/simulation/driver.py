@@ -25,7 +25,6 @@ from sluice.core.events import (
     NodeLost,
     TaskFailed,
     TaskFinished,
-    TaskProgress,
     Tick,
 )
 from sluice.core.garbage_collector import paused_collector
@@ -41,7 +40,7 @@ from sluice.simulation.faults import NodeFaults
 from sluice.simulation.heartbeats import Heartbeats
 from sluice.simulation.loss_limit import LossLimit
 from sluice.simulation.placement import BlockPlacement
-from sluice.simulation.progress import ProgressReports, Report
+from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
 _PROGRESS_INSTANTS = 4096
@@ -99,7 +98,9 @@ class Simulation:
         self._has_gate = gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
-            self._progress = ProgressReports(self._state, self._execution)
+            self._progress = ProgressReports(
+                scheduler, self._execution, through_events=self._through_events
+            )
         self._wakes = 0  # that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         self._by_heartbeat = settings.heartbeat_s > 0
@@ -189,7 +190,9 @@ class Simulation:
     def _happen(self, item: object, now_s: float) -> None:
         if item is None:
             self._wakes -= 1
-            self._report_all_progress(now_s)
+            # Without heartbeats, who asked to be woken gets the progress of all attempts.
+            if self._progress is not None:
+                self._progress.report_all(now_s)
         elif isinstance(item, TaskFinished | TaskFailed):
             self._end(item, now_s)
         elif isinstance(item, Job):
@@ -275,24 +278,12 @@ class Simulation:
             elif isinstance(report, TaskFinished | TaskFailed):
                 self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
-            self._report_progress(self._progress.of_node(beat.node_id, now_s), now_s)
+            self._progress.report_node(beat.node_id, now_s)
         if self._has_gate:
             self._execution.resume(beat.node_id, now_s)
         self._handle(beat)
         if self._asks_for_work:
             self._heartbeats.arm(beat.node_id, now_s)
-
-    def _report_all_progress(self, now_s: float) -> None:
-        """Without heartbeats, a policy that asked to be woken gets the progress of all attempts."""
-        if self._progress is not None:
-            self._report_progress(self._progress.of_all(now_s), now_s)
-
-    def _report_progress(self, reports: list[Report], now_s: float) -> None:
-        for attempt, fraction in reports:
-            if self._through_events:
-                self._scheduler.handle(TaskProgress(now_s, attempt.key, fraction))
-            else:
-                self._scheduler.report_progress(attempt, now_s, fraction)
 
     # --- what the scheduler asks ------------------------------------------------------------
 
