@@ -3,6 +3,7 @@ counted again the slow way.
 """
 
 import gc
+import os
 import resource
 import signal
 import zlib
@@ -10,7 +11,7 @@ import zlib
 import pytest
 from hypothesis import settings
 from tests.conservation import SAMPLED, THOROUGH, conserving
-from tests.effort import IS_THOROUGH, fewer
+from tests.effort import IS_THOROUGH, fewer, slow_first
 
 from sluice.core.scheduler import Scheduler
 from sluice.simulation.driver import Simulation
@@ -39,7 +40,10 @@ def cpu_s():
     return sum(use.ru_utime + use.ru_stime for use in uses)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
+    if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+        items[:] = slow_first(items, lambda one: one.get_closest_marker("slow"), workers)
     functions = [item for item in items if isinstance(item, pytest.Function)]
     # Where Hypothesis keeps the settings of a function, and of a state machine's test case.
     holders = {

@@ -1,4 +1,4 @@
-"""How much of the long tests a run does: a quarter, or all of it by `make thorough`.
+"""How much of the long tests a run does, and when: a quarter, or all of it by `make thorough`.
 
 Property tests draw other examples in each run, so that a few runs find what one long run finds.
 """
@@ -19,3 +19,19 @@ def share_of(count):
 def fewer(found):
     """The settings of a property test, with a share of its examples."""
     return settings(found, max_examples=share_of(found.max_examples))
+
+
+def slow_first(items, is_slow, workers):
+    """The items in equal blocks, one for each worker, and in each the slow ones first.
+
+    So that at the end, when workers share out what is left, none of it takes long. Items of one
+    file stay together, for they share what they set up.
+    """
+    slow = [item for item in items if is_slow(item)]
+    quick = [item for item in items if not is_slow(item)]
+    return [
+        item
+        for number in range(workers)
+        for part in (slow, quick)
+        for item in part[len(part) * number // workers : len(part) * (number + 1) // workers]
+    ]
