@@ -1,7 +1,9 @@
 """The verbs as functions: paths and values, settings in either form, answers about any instant."""
 
+import copy
 import io
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,27 @@ def test_the_schema_is_json_and_knows_the_file(path):
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document | {"job": []}, schema)
+
+
+# --- what a verb gives ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare", "plan", "order", "validate"])
+def test_results_go_to_another_process_and_are_copied(verb):
+    text = (
+        "{version: 1, prices: {vm_hour_usd: 1.0}, cluster: {map_slots: 2, reduce_slots: 1,"
+        " map_slots_per_vm: 2, reduce_slots_per_vm: 1}, jobs: [{id: a, maps: {tasks: 6, avg_s: 9},"
+        " reduces: {tasks: 1, avg_s: 5}}]}"
+    )
+    more: list[Any] = {"compare": [["fifo", "fair"]]}.get(verb, [])
+    made = getattr(sluice, verb)(sluice.parse_workload(text), *more)
+
+    unpickled = pickle.loads(pickle.dumps(made))  # noqa: S301  # our own bytes
+    for other in (unpickled, copy.deepcopy(made)):
+        if verb == "validate":
+            assert made == other
+        else:
+            assert made.document() == other.document()
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_short_commands_print_no_progress(tmp_path):
         (["simulate"], "simulating: "),
         (["why", "words", "--file"], "explaining: "),
         (["story", "words", "--file"], "explaining: "),
-        (["order", "--method", "search", "--evaluations", "500"], "searching for an order: "),
+        (["order", "--method", "search", "--evaluations", "5000"], "searching for an order: "),
         (["simulate", "--plot", "a.json"], "drawing a chart: "),
     ],
 )

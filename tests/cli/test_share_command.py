@@ -176,7 +176,11 @@ def test_gains_by_false_demands_are_in_tasks(resources):
         (("memory_gb: 4", "memory_gb: 19"), (), "above the capacity of 18"),
         (("memory_gb: 4", "memory_gb: -4"), (), "memory_gb is -4"),
         (("", ""), ("--policy", "karma"), "karma shares one resource"),
-        (("", ""), ("--policy", "static", "--whole-units"), "static gives parts of tasks"),
+        (
+            ("", ""),
+            ("--policy", "static", "--whole-units"),
+            "Use mlrf or ltrf",
+        ),
         (("0, 9, 9", "0, 9.5, 9"), ("--whole-units",), "demands[1] is 9.5"),
         (("capacities: {cpu: 9, memory_gb: 18}", "capacity: 9"), (), "task is given with one"),
     ],
@@ -225,3 +229,16 @@ def test_bad_input_is_refused_with_the_field(file, tmp_path, change, words, fiel
     assert (2, "") == (answer.code, answer.out)
     assert field.replace("_", "-") in answer.err.replace("_", "-")
     assert "Traceback" not in answer.err
+
+
+def test_shares_that_are_no_whole_units_name_the_capacity_that_would_do(tmp_path):
+    path = tmp_path / "members.yaml"
+    path.write_text(
+        "version: 1\ncapacity: 201\n"
+        "members: [{id: A, demands: [40]}, {id: B, weight: 3, demands: [9]}]"
+    )
+    answer = sluice("share", path, "--policy", "static", "--whole-units")
+
+    assert 2 == answer.code
+    assert "capacity: static guarantees 50.25 units to 'A'" in answer.err
+    assert "Give a multiple of 4, or leave out whole units." in answer.err

@@ -8,28 +8,31 @@ simulator, engines, Rich) inside functions: `sluice --help` is quick.
 
 Ctrl-C. While modules are imported, an interrupt ends the process at once: nothing has begun, and a
 KeyboardInterrupt in an import could be printed with a traceback or lost in a callback. Afterwards
-KeyboardInterrupt is raised as usual, and `guarded` reports it.
+KeyboardInterrupt is raised as usual, and `guarded` reports it. Before `main` nothing can catch it:
+this module imports only what the interpreter has loaded already (`signal` would import `enum`).
 """
 
 from __future__ import annotations
 
-import functools
 import io
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]  # typeshed has `signal` alone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import Any
 
 _COMPLETION = "_SLUICE_COMPLETE"
 _INTERRUPTED = 130
+_commands: list[Any] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default that of the process, and return its exit code."""
-    with _interrupt_ends_process():
+    with _InterruptEndsProcess():
         _replace_closed_streams()
         if not __debug__:
             sys.stderr.write(
@@ -42,18 +45,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded(lambda: _dispatch(sys.argv[1:] if arguments is None else list(arguments)))
 
 
-@functools.cache
 def _command() -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
-    from typer.main import get_command
+    """The command with all verbs, built once."""
+    if not _commands:
+        from typer.main import get_command
 
-    from sluice.cli.commands import app
+        from sluice.cli.commands import app
 
-    return get_command(app)
+        _commands.append(get_command(app))
+    return _commands[0]
 
 
 def _dispatch(arguments: list[str]) -> int:
     """Parse the arguments and run the verb that they name."""
-    with _interrupt_ends_process():
+    with _InterruptEndsProcess():
         command = _command()
     if _COMPLETION in os.environ:
         command.main(arguments, prog_name="sluice", complete_var=_COMPLETION)
@@ -62,21 +67,21 @@ def _dispatch(arguments: list[str]) -> int:
         return int(command.invoke(context) or 0)
 
 
-@contextmanager
-def _interrupt_ends_process() -> Iterator[None]:
+class _InterruptEndsProcess:
     """Ctrl-C ends the process within the block, unless the caller handles or ignores SIGINT."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    try:
-        signal.signal(signal.SIGINT, _stop)
-    except ValueError:  # only the main thread can set a handler, and only it is interrupted
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __enter__(self) -> None:
+        self._is_set = False
+        if getsignal(SIGINT) is default_int_handler:
+            try:
+                signal(SIGINT, _stop)
+                self._is_set = True
+            except ValueError:
+                return  # only the main thread can set a handler, and only it is interrupted
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_set:
+            signal(SIGINT, default_int_handler)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

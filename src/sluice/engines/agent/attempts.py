@@ -44,7 +44,11 @@ class Exit(NamedTuple):
         return os.waitstatus_to_exitcode(self.status)
 
     def __str__(self) -> str:
-        return f"exit code {self.code}" if self.code >= 0 else f"signal {signal_name(-self.code)}"
+        if self.code >= 0:
+            return f"exit code {self.code}"
+        name = signal_name(-self.code)
+        cause = ", as the kernel does when memory runs out" if name == "SIGKILL" else ""
+        return f"the task's process was ended by {name}{cause}"
 
 
 class Ending(NamedTuple):

@@ -86,7 +86,7 @@ def host_failure(host: Host, how: Exit) -> Ending:
     """Why the attempts that a host has not brought forth fail, when it has ended."""
     if how.code == NO_ROOM:
         return Ending("node_fault", f"the log {str(host.log)!r} cannot be opened")
-    detail = f"its interpreter could not get ready: {how}\n{tail(host.log)}"
+    detail = f"the interpreter could not get ready: {how}\n{tail(host.log)}"
     return Ending("exit", detail.rstrip())
 
 

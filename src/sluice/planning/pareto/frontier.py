@@ -55,6 +55,11 @@ class Frontier:
     def __len__(self) -> int:
         return len(self.makespans_s)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """With every plan built: what builds them cannot go to another process."""
+        plans = tuple(self.make(number) for number in range(len(self)))
+        return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__)
+
     def plan(self, number: int) -> Plan:
         """Return the plan at a position; position 0 is the fastest."""
         return self.make(number)

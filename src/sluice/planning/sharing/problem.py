@@ -266,7 +266,9 @@ def _exact(number: Number) -> Fraction:
 def _check_whole_tasks(problem: SharingProblem, members: Sequence[Member]) -> None:
     if problem.options.policy == "static":
         raise InvalidInput(
-            "static gives parts of tasks", where="policy", hint="leave out whole units"
+            "static gives each member a part of every capacity, which need not be whole tasks",
+            where="policy",
+            hint="use mlrf or ltrf, or leave out whole units",
         )
     _check_whole_demands(members)
     steps = len(problem.demands)
@@ -304,12 +306,16 @@ def _check_whole(capacity: float, members: Sequence[Member], options: SharingOpt
         return
     part = 1 - _exact(options.alpha) if options.policy == "karma" else Fraction(1)
     total = sum(_exact(member.weight) for member in members)
-    for member in members:
-        guaranteed = part * _exact(capacity) * _exact(member.weight) / total
+    shares = [_exact(member.weight) / total for member in members]
+    for member, share in zip(members, shares, strict=True):
+        guaranteed = part * _exact(capacity) * share
         if guaranteed.denominator != 1:
-            name = "alpha" if options.policy == "karma" else "capacity"
+            multiple = math.lcm(*(one.denominator for one in shares))
             raise InvalidInput(
-                f"{name} gives {member.member_id!r} {float(guaranteed):g} guaranteed units",
-                where=name,
-                hint="choose it so that every guaranteed part is a whole number",
+                f"{options.policy} guarantees {float(guaranteed):g} units to {member.member_id!r},"
+                " which is not a whole number",
+                where="alpha" if options.policy == "karma" else "capacity",
+                hint="choose alpha so that every guaranteed part is a whole number"
+                if options.policy == "karma"
+                else f"give a multiple of {multiple}, or leave out whole units",
             )
