@@ -386,6 +386,16 @@ def test_an_outlier_does_not_enter_the_lengths():
     assert 4.0 < map_.lengths.avg_s(2) <= map_.lengths.max_s(2) < 5.0
 
 
+def test_only_runs_at_the_present_level_enter_the_lengths():
+    """Since the seventh night its tasks take twice as long."""
+    before = [words(day, maps=(4.0 + day / 100,) * 2, elapsed_s=120.0) for day in range(1, 7)]
+    since = [words(day, maps=(8.0 + day / 100,) * 2, elapsed_s=240.0) for day in range(7, 12)]
+    stored(*before, *since)
+    (map_, _) = resolved(bare())[0].phases
+
+    assert 8.0 < map_.lengths.avg_s(2) <= map_.lengths.max_s(2) < 9.0
+
+
 def test_tasks_that_the_file_asks_for_stay():
     stored(words(1))
     (job_,) = resolved(bare(wanted(SlotKind.MAP, 50)))

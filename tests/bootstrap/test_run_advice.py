@@ -60,6 +60,13 @@ def test_slow_first_tasks_are_not_mistaken_for_skew():
     assert saving(advice, "first task of a slot takes 4.5 times") == pytest.approx(7.0)
 
 
+def test_one_large_task_that_starts_first_is_no_cold_slot():
+    advice = advice_of(stage(22, 2, 2, 2, 2, 2), elapsed_s=22.0)
+
+    assert not any("first task of a slot" in what for what in advice)
+    assert any("Divide" in what for what in advice)
+
+
 def test_fewer_tasks_save_their_time_to_launch():
     """Four waves of 3 s with 2 s of launch each: one wave takes 2 + 4 s."""
     costs = TaskCosts(launch_s=16.0)

@@ -17,11 +17,13 @@ from sluice.estimate.nights import (
     gaps_days,
     nights_of,
 )
+from sluice.ingest.logs.names import printable
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
+from sluice.reporting.prediction.tables import change_text
 from sluice.store.profiles import Profiles
 
 _RUNS_READ = 50  # of each profile
@@ -73,11 +75,7 @@ def usable_history(
     for run in sorted(usable, key=lambda run: run.submitted_at_s or 0.0):
         by_profile.setdefault(run.profile, []).append(run)
     current, changes = current_runs(by_profile)
-    for name, change in changes.items():
-        notes.append(
-            f"{name} takes {change.ratio:.2f} times as long since run {change.run_id}: the"
-            f" {change.runs_before} runs before are left out"
-        )
+    notes += [f"{printable(name)}: {change_text(change)}" for name, change in changes.items()]
     kept = {id(run) for each in current.values() for run in each}
     return [run for run in usable if id(run) in kept], notes
 

@@ -19,6 +19,7 @@ from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
 from sluice.estimate.forecast_record import with_forecast
 from sluice.estimate.gaps import Gaps, gaps
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.level_changes import current_runs
 from sluice.estimate.past_phases import (
     phases_from_runs,
     with_demand_from_runs,
@@ -70,12 +71,16 @@ def with_profiles(workload: Workload) -> Workload:
 
 
 def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
-    """The newest successful runs of a profile, without outliers; the newest first."""
+    """The newest successful runs of a profile at its present level, without outliers.
+
+    The newest first.
+    """
     return _usual(profiles.newest(name, RUNS_JUDGED))
 
 
 def _usual(runs: Sequence[PastRun]) -> list[PastRun]:
-    return usual_runs(runs[::-1])[: -RUNS_RECALLED - 1 : -1]
+    current, _ = current_runs({"": runs[::-1]})
+    return usual_runs(current[""])[: -RUNS_RECALLED - 1 : -1]
 
 
 def _nodes_of(workload: Workload) -> Sequence[Node]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from statistics import median
+from statistics import median, median_low
 
 from sluice.bootstrap.run_replay import Slots, scaled
 from sluice.estimate.run_anatomy import RunAnatomy, Skew
@@ -311,7 +311,8 @@ def _warmed(phase: PastPhase, slots: int) -> _Warmed | None:
     if len(later_s) < len(first_s) or not first_s or median(later_s) <= 0:
         return None
     ratio = median(first_s) / median(later_s)
-    if ratio < _WARM_RATIO_MIN:
+    # A cold slot slows each first task. Of two slots, one large task is no sign of it.
+    if median_low(first_s) / median(later_s) < _WARM_RATIO_MIN:
         return None
     return _Warmed(_with_lengths(phase, [*(one / ratio for one in first_s), *later_s]), ratio)
 

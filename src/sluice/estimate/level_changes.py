@@ -2,8 +2,9 @@
 
 The logarithms of the times, over what a predictor of all runs expects, are split at each night in
 turn. The medians before and after are compared with the spread around them. Medians are used, so
-that one slow night is no change. The most significant split counts; after a change only the runs
-since then are used for predictions, because older ones describe another job.
+that one slow night is no change. The most significant split counts, and then the last one after it;
+after a change only the runs since then are used for predictions, because older ones describe
+another job.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from sluice.estimate.prediction import comparable, predictor_of
+from sluice.estimate.redrawn_times import without_luck_s
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, timed_runs
 from sluice.model.history import PastRun
 
@@ -46,7 +48,7 @@ class LevelChange:
 def level_change(runs: Sequence[PastRun]) -> LevelChange | None:
     """The last significant change of level in the runs of a profile, oldest first; or None."""
     measured = comparable(timed_runs(runs))
-    place_and_ratio = _split(_log_ratios(measured))
+    place_and_ratio = _last_split(_log_ratios(measured))
     if place_and_ratio is None:
         return None
     place, ratio = place_and_ratio
@@ -73,13 +75,37 @@ def current_runs(
 
 
 def _log_ratios(measured: Sequence[MeasuredRun]) -> list[float]:
-    """Of each run, oldest first, the logarithm of its time over that of a model of all runs."""
+    """Of each run, oldest first, the logarithm of its time over that of a model of all runs.
+
+    Its own luck in the order and choice of tasks is taken out, because it can hide a change.
+    """
     if len(measured) < 2 * RUNS_MIN:
         return []
     model = predictor_of(measured)
     if isinstance(model, NotEnoughData):
         return []
-    return [math.log(one.elapsed_s / model.composed(one.setting).elapsed_s) for one in measured]
+    return [
+        math.log(took_s / model.composed(one.setting).elapsed_s)
+        for one, took_s in zip(measured, without_luck_s(measured), strict=True)
+    ]
+
+
+def _last_split(ratios: Sequence[float]) -> tuple[int, float] | None:
+    """The last split: after each one, and in newer and newer parts, there may be a later one.
+
+    A job that was slow for a week and is fast again has no single split of its whole history.
+
+    >>> _last_split([0.0, 0.01] * 4 + [0.7, 0.71] * 4 + [-0.01, 0.0] * 4)[0]
+    16
+    """
+    start, last = 0, None
+    while len(ratios) - start >= 2 * RUNS_MIN:
+        found = _split(ratios[start:])
+        if found is None:
+            start += -(-(len(ratios) - start) // 3)
+        else:
+            start, last = start + found[0], (start + found[0], found[1])
+    return last
 
 
 def _split(ratios: Sequence[float]) -> tuple[int, float] | None:

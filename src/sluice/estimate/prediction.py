@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
@@ -19,6 +19,7 @@ from sluice.estimate.length_curves import LengthCurve, Sample
 from sluice.estimate.list_scheduling import LengthSpread, mean_concurrency, phase_s
 from sluice.estimate.outliers import outliers
 from sluice.estimate.overhead import Overhead, UnexplainedTime
+from sluice.estimate.redrawn_times import task_pools, usual_s
 from sluice.estimate.run_setting import (
     MeasuredRun,
     NotEnoughData,
@@ -28,7 +29,6 @@ from sluice.estimate.run_setting import (
 )
 from sluice.model.history import PastRun
 
-HALF_LIFE_RUNS = 10  # a run says half as much about the next one as a run this much later
 REPETITIONS_MIN = 3  # with at least this many, the median of a setting is its usual time
 
 
@@ -83,32 +83,36 @@ class PhaseModel:
 class Predictor:
     """Model of one profile, fitted to its runs.
 
-    settings: elapsed times of the repetitions of each setting, seconds.
+    settings: the repetitions of each setting, oldest first.
     left_aside: ids of the outliers, which are not part of the fit.
     """
 
     phases: tuple[PhaseModel, ...]
     overhead: ModelFit[Overhead]
-    settings: Mapping[RunSetting, tuple[float, ...]]
+    settings: Mapping[RunSetting, tuple[MeasuredRun, ...]]
     runs: int
     left_aside: tuple[str, ...] = ()
+    _by_setting_s: dict[RunSetting, float] = field(default_factory=dict, repr=False, compare=False)
 
     def predict(self, setting: RunSetting) -> Prediction | NotEnoughData:
         """Predict the run at a setting, which must have the measured phases.
 
-        If exactly this setting was measured, the median of its runs is mixed in. Its weight,
-        n / (n + 1), grows with the number n of runs: with few runs the model knows more than their
-        median, with many runs it knows less.
+        If exactly this setting was measured, the usual time of its runs is mixed in. Its weight,
+        n / (n + 1), grows with the number n of runs: with few runs the model knows more than they,
+        with many runs it knows less.
         """
         known = tuple(phase.name for phase in self.phases)
         if setting.names != known:
             return NotEnoughData(f"no run had the phases {', '.join(setting.names)}")
         composed = self.composed(setting)
-        took_s = self.settings.get(setting)
-        if not took_s:
+        repetitions = self.settings.get(setting)
+        if not repetitions:
             return composed
-        weight = len(took_s) / (len(took_s) + 1)
-        elapsed_s = composed.elapsed_s ** (1 - weight) * recent_median(took_s) ** weight
+        if setting not in self._by_setting_s:
+            every = [one for each in self.settings.values() for one in each]
+            self._by_setting_s[setting] = usual_s(repetitions, task_pools(every, len(known)))
+        weight = len(repetitions) / (len(repetitions) + 1)
+        elapsed_s = composed.elapsed_s ** (1 - weight) * self._by_setting_s[setting] ** weight
         overhead_s = composed.overhead_s + elapsed_s - composed.elapsed_s
         return replace(composed, elapsed_s=elapsed_s, overhead_s=overhead_s)
 
@@ -138,25 +142,6 @@ class Predictor:
                 counts = [getattr(known.phases[index], what) for known in self.settings]
                 if not min(counts) <= getattr(phase, what) <= max(counts):
                     yield _outside(f"{phase.name} {what}", getattr(phase, what), counts)
-
-
-def recent_median(oldest_first: Sequence[float]) -> float:
-    """Median in which a value weighs half as much as one HALF_LIFE_RUNS later.
-
-    >>> recent_median([1.0] * 20 + [2.0] * 20)
-    2.0
-    """
-    last = len(oldest_first) - 1
-    weights = [0.5 ** ((last - place) / HALF_LIFE_RUNS) for place in range(len(oldest_first))]
-    rising = sorted(zip(oldest_first, weights, strict=True))
-    half, reached = math.fsum(weights) / 2, 0.0
-    for place, (value, weight) in enumerate(rising):
-        reached += weight
-        if reached > half * (1 + 1e-9):
-            return value
-        if reached >= half * (1 - 1e-9):  # exactly between two values
-            return (value + rising[min(place + 1, last)][0]) / 2
-    return rising[-1][0]
 
 
 def _outside(what: str, here: int, seen: Sequence[int]) -> str:
@@ -207,9 +192,9 @@ def _usual_s(model: Predictor, setting: RunSetting) -> float:
 
     If all runs at a setting are far from the curves, the curves are wrong and not the runs.
     """
-    took_s = model.settings[setting]
-    if len(took_s) >= REPETITIONS_MIN:
-        return median(took_s)
+    repetitions = model.settings[setting]
+    if len(repetitions) >= REPETITIONS_MIN:
+        return median(one.elapsed_s for one in repetitions)
     return model.composed(setting).elapsed_s
 
 
@@ -223,11 +208,11 @@ def _fitted(runs: Sequence[MeasuredRun], fits: FitMemory) -> Predictor:
     )
 
 
-def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[float, ...]]:
-    took_s: dict[RunSetting, list[float]] = defaultdict(list)
+def _repetitions(runs: Sequence[MeasuredRun]) -> dict[RunSetting, tuple[MeasuredRun, ...]]:
+    found: dict[RunSetting, list[MeasuredRun]] = defaultdict(list)
     for one in runs:
-        took_s[one.setting].append(one.elapsed_s)
-    return {setting: tuple(found) for setting, found in took_s.items()}
+        found[one.setting].append(one)
+    return {setting: tuple(each) for setting, each in found.items()}
 
 
 def _phase_model(runs: Sequence[MeasuredRun], index: int, fits: FitMemory) -> PhaseModel:
