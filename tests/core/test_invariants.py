@@ -88,7 +88,7 @@ def _lose_the_place_in_line(state):
 
 
 def _stand_in_no_line(state):
-    state.backlogs[SlotKind.MAP]._heap.clear()
+    state.backlogs[SlotKind.MAP]._line.clear()
 
 
 def _kill_a_node_only(state):
@@ -236,7 +236,7 @@ def test_what_slips_is_told(state, tamper, telling):
 
 def test_a_check_changes_nothing(state):
     """Or a run under the laws would not be the run without them."""
-    before = {kind: list(state.backlogs[kind]._heap) for kind in SlotKind}
+    before = {kind: list(state.backlogs[kind]._line) for kind in SlotKind}
     check(state)
 
-    assert before == {kind: list(state.backlogs[kind]._heap) for kind in SlotKind}
+    assert before == {kind: list(state.backlogs[kind]._line) for kind in SlotKind}

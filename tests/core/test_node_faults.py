@@ -50,7 +50,7 @@ def test_a_fault_is_not_the_failure_of_its_task():
     ((again, _),) = world.tick(2.0)
     assert again == AttemptKey(JobId("j"), 0, 0, 2)
     assert world.job.state is JobState.RUNNING
-    assert world.job.phases[0].failures == {}
+    assert world.job.phases[0].repeating().failures == {}
 
 
 def test_the_rest_doubles_with_each_fault_in_a_row():
@@ -185,4 +185,4 @@ def test_a_rare_exception_of_a_phase_that_gets_on_well_is_tried_again():
             world.finish(key, at_s)
 
     assert world.job.state is JobState.RUNNING
-    assert len(world.job.phases[0].causes[BUG]) == 3
+    assert len(world.job.phases[0].repeating().causes[BUG]) == 3

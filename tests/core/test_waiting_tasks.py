@@ -172,7 +172,7 @@ def test_a_ranking_keeps_one_entry_of_each_thing():
 
 def phase_in_line(number):
     """As much of a phase as a backlog looks at."""
-    return Mock(spec=PhaseEntry, line_key=(number, 0), is_queued=False)
+    return Mock(spec=PhaseEntry, job=Mock(release_seq=number), index=0, is_queued=False)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["join", "leave", "first", "look"]))))

@@ -384,7 +384,9 @@ def test_a_task_meets_the_rule_once():
 
     assert [(5, 2)] == [(launch.key.task, launch.key.attempt) for launch in again]
     assert [] == kills(trackers.asked("n1", 900.0))
-    assert 0 == trackers.state.jobs["j"].phases[0].failures.get(5, 0), "kills are no failures"
+    assert 0 == trackers.state.jobs["j"].phases[0].repeating().failures.get(5, 0), (
+        "kills are no failures"
+    )
 
 
 def test_a_reduce_counts_its_time_from_the_end_of_the_maps():

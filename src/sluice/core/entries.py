@@ -9,19 +9,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from heapq import heappop, heappush
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.commands import Interval, Launch, Locality
 from sluice.core.events import AttemptKey, Usage
 from sluice.core.free_slots import SlotSpan
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
-from sluice.core.ranking import in_heap_order
 from sluice.core.reasons import Reason
+from sluice.core.repeats import Repeats
 from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
@@ -160,9 +159,9 @@ class PhaseEntry:
     """One phase of one job, as it is now."""
 
     __slots__ = (
-        "after", "causes", "copies", "done", "enough", "failures", "index", "is_open", "is_queued",
-        "job", "job_id", "kind", "log_ending", "log_number", "log_reason", "log_slot_kind", "lost",
-        "needed_by", "number", "pending", "phase", "retries", "running", "siblings", "tasks",
+        "after", "done", "enough", "index", "is_open", "is_queued", "job", "job_id", "kind",
+        "log_ending", "log_number", "log_reason", "log_slot_kind", "needed_by", "number", "pending",
+        "phase", "repeats", "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(
@@ -183,14 +182,9 @@ class PhaseEntry:
         self.done = 0
         self.is_open = False  # its tasks may start
         self.is_queued = False  # it is in its backlogs
-        self.needed_by: list[PhaseEntry] = []
+        self.needed_by: tuple[PhaseEntry, ...] = ()
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
-        self.retries: dict[int, int] = {}  # last attempt number, where above 1
-        self.failures: dict[int, int] = {}
-        self.causes: dict[str, set[int]] = {}  # exceptions of first attempts, and their tasks
-        self.copies: dict[int, list[Attempt]] = {}  # tasks with more than one running attempt
-        # Rows of done attempts whose output is gone, while nothing needs it; and why it is gone.
-        self.lost: dict[int, str] = {}
+        self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
         # For the record of attempts, once one has ended: its number there, and the number of the
         # ending that an attempt started for `log_reason` in a `log_slot_kind` has, if all goes as
         # mostly.
@@ -198,6 +192,17 @@ class PhaseEntry:
         self.log_slot_kind = self.kind
         self.log_reason: Reason | None = None
         self.log_ending = 0
+
+    def repeating(self) -> Repeats[Attempt]:
+        """Its `repeats`, made if there are none yet."""
+        if self.repeats is None:
+            self.repeats = Repeats()
+        return self.repeats
+
+    @property
+    def copies(self) -> Mapping[int, list[Attempt]]:
+        """Tasks with more than one running attempt, and these attempts."""
+        return {} if self.repeats is None else self.repeats.copies
 
     @property
     def name(self) -> str:
@@ -224,71 +229,83 @@ class PhaseEntry:
     @property
     def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
-        phases = self.job.phases
-        return sum([max(0, phases[index].enough - phases[index].done) for index in self.after])
-
-
-class _Place:
-    """The place of a phase in a backlog. added: keeps two places of one phase apart."""
-
-    __slots__ = ("added", "index", "phase", "release_seq")
-
-    def __init__(self, phase: PhaseEntry, added: int) -> None:
-        self.phase = phase
-        self.added = added
-        self.release_seq, self.index = phase.line_key
-
-    def __lt__(self, other: _Place) -> bool:
-        if self.release_seq != other.release_seq:
-            return self.release_seq < other.release_seq
-        if self.index != other.index:
-            return self.index < other.index
-        return self.added < other.added
+        phases, left = self.job.phases, 0
+        for index in self.after:
+            earlier = phases[index]
+            if earlier.done < earlier.enough:
+                left += earlier.enough - earlier.done
+        return left
 
 
 class Backlog:
-    """Startable phases with waiting tasks, in the order of their release."""
+    """Startable phases with waiting tasks, in the order of their release.
 
-    __slots__ = ("_added", "_heap")
+    A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
+    in it until it comes to the front.
+    """
+
+    __slots__ = ("_gone", "_line")
 
     def __init__(self) -> None:
-        self._heap: list[_Place] = []
-        self._added = 0
+        self._line: list[PhaseEntry] = []
+        self._gone: i64 = 0  # so many at the front have left
 
     def add(self, phase: PhaseEntry) -> None:
-        self._added += 1
-        heappush(self._heap, _Place(phase, self._added))
+        line, low = self._line, self._gone
+        if low > len(line) - low:
+            del line[:low]
+            low = self._gone = 0
+        high: i64 = len(line)
+        if high > low and not _is_before(line[high - 1], phase):
+            while low < high:
+                middle: i64 = (low + high) >> 1
+                if _is_before(line[middle], phase):
+                    low = middle + 1
+                else:
+                    high = middle
+            if line[low] is phase:
+                return  # it left, and has come back
+        line.insert(high, phase)
 
     def phases(self) -> set[PhaseEntry]:
         """All of them, in no order."""
-        return {place.phase for place in self._heap if place.phase.is_queued}
+        return set(self.in_order())
 
     def first(self) -> PhaseEntry | None:
-        """The first phase; phases with nothing left are dropped on the way."""
-        heap = self._heap
-        while heap:
-            phase = heap[0].phase
+        """The first phase."""
+        line, gone = self._line, self._gone
+        while gone < len(line):
+            phase = line[gone]
             if phase.is_queued:
+                self._gone = gone
                 return phase
-            heappop(heap)
+            gone += 1
+        self._gone = gone
         return None
 
     def in_order(self) -> Iterator[PhaseEntry]:
         """All of them in order; costs only what is consumed. Change nothing meanwhile."""
-        first = self.first()
-        if first is None:
-            return iter(())
-        # Usually there is one alone, if each job has its own pool.
-        return self._walk() if len(self._heap) > 1 else iter((first,))
-
-    def _walk(self) -> Iterator[PhaseEntry]:
-        last: PhaseEntry | None = None
-        for place in in_heap_order(self._heap):
-            phase = place.phase
-            # A phase that left and came back is in the heap twice.
-            if phase.is_queued and phase is not last:
-                last = phase
+        for at in range(self._gone, len(self._line)):
+            phase = self._line[at]
+            if phase.is_queued:
                 yield phase
+
+
+def _is_before(one: PhaseEntry, other: PhaseEntry) -> bool:
+    """Whether a phase is before another in the queue of released work."""
+    seq, other_seq = one.job.release_seq, other.job.release_seq
+    return one.index < other.index if seq == other_seq else seq < other_seq
+
+
+def link(phases: list[PhaseEntry]) -> None:
+    """Let the phases of a job know each other: who is of the same kind, and who reads from whom."""
+    for phase in phases:
+        if not phase.siblings:  # not yet set with those of an earlier phase
+            siblings = tuple([one for one in phases if one.kind is phase.kind])
+            for one in siblings:
+                one.siblings = siblings
+        for index in phase.after:
+            phases[index].needed_by += (phase,)
 
 
 class JobEntry:
@@ -319,7 +336,7 @@ class JobEntry:
         self.reason = ""
         self.promised = 0  # containers reserved for it until it ends
         self.verdict: Reason | None = None  # why it was deferred or refused
-        self.decisions: list[tuple[float, str, Reason]] = []  # of admission; see `decided`
+        self.decisions: tuple[tuple[float, str, Reason], ...] = ()  # of admission; see `decided`
 
     @property
     def has_ended(self) -> bool:
@@ -344,7 +361,7 @@ class JobEntry:
             return
         last = self.decisions[-1] if self.decisions else None
         if last is None or last[1] != what or last[2].code is not reason.code:
-            self.decisions.append((at_s, what, reason))
+            self.decisions = (*self.decisions, (at_s, what, reason))
 
 
 class PoolEntry:

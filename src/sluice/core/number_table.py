@@ -34,10 +34,13 @@ class NumberTable(Generic[V]):
 
     def put(self, number: int, value: V) -> None:
         """Set the value of a number."""
-        missing = number + 1 - len(self._values)
-        if missing > 0:
+        missing = number - len(self._values)
+        if missing < 0:
+            self._values[number] = value
+            return
+        if missing:
             self._values.extend([None] * missing)
-        self._values[number] = value
+        self._values.append(value)
 
     def discard(self, number: int) -> None:
         """The number has no value from now on."""

@@ -70,7 +70,7 @@ class Offer:
             task, locality = pending.take_nearest(node.node_id, node.rack)
         else:
             task = pending.take_one()
-        number = _number_of(phase, task, copy_of) if phase.retries or copy_of is not None else 1
+        number = _number_of(phase, task, copy_of) if phase.repeats or copy_of is not None else 1
         is_divided = state.units is not WHOLE_SLOTS and slot_kind is not _CONTAINER
         span = node.take_slots(slot_kind, state.units[phase.kind] if is_divided else tasks)
         attempt = Attempt(
@@ -84,13 +84,14 @@ class Offer:
         if reserve is not None:
             state.reserve(attempt, reserve)
         if copy_of is not None:
-            phase.copies.setdefault(task, [copy_of]).append(attempt)
+            phase.repeating().copies.setdefault(task, [copy_of]).append(attempt)
         self._decisions.append(attempt)
 
 
 def _number_of(phase: PhaseEntry, task: int, copy_of: Attempt | None) -> int:
     """The number of a task's next attempt, which is noted for the one after it."""
-    number = 1 + phase.retries.get(task, 0 if copy_of is None else 1)
+    retries = phase.repeating().retries
+    number = 1 + retries.get(task, 0 if copy_of is None else 1)
     if number > 1:
-        phase.retries[task] = number
+        retries[task] = number
     return number

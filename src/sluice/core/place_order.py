@@ -13,8 +13,9 @@ from typing import Final, Generic, TypeVar, cast, final
 
 from mypy_extensions import i64, mypyc_attr
 
-_PREFIX_BYTES: Final = 8
-_PREFIX_SHIFT: Final = 1 << 63  # so that the first bytes of a name fit a signed number
+_PREFIX_SIZE: Final = 8  # characters
+_CODE_BITS: Final = 7  # of each: those of ASCII but the last fit
+_CODE_MAX: Final = 127
 
 
 @final
@@ -41,8 +42,16 @@ class _Place:
 
 def _start_of(name: str) -> int:
     """The start of a name as a number. Where two differ, the names have the same order."""
-    start = name[:_PREFIX_BYTES].encode("utf-8", "surrogatepass")[:_PREFIX_BYTES]
-    return int.from_bytes(start.ljust(_PREFIX_BYTES, b"\0")) - _PREFIX_SHIFT
+    start: i64 = 0
+    left: i64 = _PREFIX_SIZE
+    for character in name[:_PREFIX_SIZE]:
+        code: i64 = ord(character)
+        left -= 1
+        if code >= _CODE_MAX:  # what follows it is not compared here
+            start = (start << _CODE_BITS) | _CODE_MAX
+            break
+        start = (start << _CODE_BITS) | code
+    return start << (left * _CODE_BITS)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -126,8 +126,8 @@ class Scheduler:
         """Count an event; returns the list to which its decisions are added."""
         self.events += 1
         decisions = self._decisions
-        if decisions:  # the driver has carried them out
-            decisions.clear()
+        while decisions:  # the driver has carried them out; they are few, and `clear` takes longer
+            decisions.pop()
         self.pass_time(at_s)
         return decisions
 
@@ -140,11 +140,12 @@ class Scheduler:
     # --- facts ------------------------------------------------------------------------------
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
-        self.state.is_closed = event.is_last
-        if event.job.job_id in self.state.jobs:
+        _, job, locations, alike, is_last = event
+        self.state.is_closed = is_last
+        if job.job_id in self.state.jobs:
             self.state.ignored["job already known"] += 1
             return
-        entry = self.state.add_job(event.job, event.locations, alike=event.alike)
+        entry = self.state.add_job(job, locations, alike=alike)
         if self.policies.admission.round_at_s(self.state.now_s) is None:
             self._ask_admission(entry)
         else:
@@ -222,8 +223,8 @@ class Scheduler:
         if attempt.node.faults and not attempt.node.is_set_aside:
             recover(attempt.node)
         phase = attempt.phase
-        if phase.copies and not attempt.is_moot:
-            self._settle_copies(attempt)
+        if phase.repeats is not None and not attempt.is_moot:
+            self._settle_copies(attempt, phase.repeats.copies)
         if phase.done == phase.tasks and not (phase.job.phases_left or phase.job.has_ended):
             self._end_job(phase.job, _ALL_DONE)
 
@@ -261,9 +262,9 @@ class Scheduler:
             self.state.ignore(key)
         return attempt
 
-    def _settle_copies(self, winner: Attempt) -> None:
+    def _settle_copies(self, winner: Attempt, copies: dict[int, list[Attempt]]) -> None:
         """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
-        for twin in winner.phase.copies.pop(winner.task, ()):
+        for twin in copies.pop(winner.task, ()):
             if twin is not winner:
                 twin.is_moot = True
                 self._ask_kill(twin, _TWIN_FINISHED)

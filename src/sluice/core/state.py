@@ -21,6 +21,7 @@ from sluice.core.entries import (
     PhaseEntry,
     PoolEntry,
     SlotUnits,
+    link,
 )
 from sluice.core.events import AttemptKey
 from sluice.core.observers import AttemptObserver, Observer, ProgressObserver
@@ -47,12 +48,14 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
+_JOB_TRANSITIONS: Final = JOB_TRANSITIONS  # imported names are looked up at each use
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
 _LAUNCHED: Final = AttemptState.LAUNCHED
 _DONE: Final = AttemptState.DONE
 _ADMITTED: Final = JobInput.ADMITTED
 _RELEASED: Final = JobInput.RELEASED
 _TASK_STARTED: Final = JobInput.TASK_STARTED
+_ALL_DONE: Final = JobInput.ALL_DONE
 _KINDS: Final = tuple(SlotKind)
 _STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
@@ -153,7 +156,7 @@ class ClusterState:
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
         entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
         for index, phase in enumerate(job.phases):
-            places = locations.get(index)
+            places = locations.get(index) if locations else None
             pending = (
                 PendingTasks(phase.tasks)
                 if places is None
@@ -162,16 +165,13 @@ class ClusterState:
             number = self._phases + index
             entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart, number))
         self._phases += len(entry.phases)
-        for phase_entry in entry.phases:
-            phase_entry.siblings = tuple(p for p in entry.phases if p.kind is phase_entry.kind)
-            for earlier in phase_entry.phase.after:
-                entry.phases[earlier].needed_by.append(phase_entry)
+        link(entry.phases)
         self.jobs[job.job_id] = self.deferred[job.job_id] = entry
         return entry
 
     def move_job(self, entry: JobEntry, was: JobInput) -> None:
         """Change the state by the transition table; KeyError if the table has no such row."""
-        entry.state = JOB_TRANSITIONS[was][entry.state]
+        entry.state = _JOB_TRANSITIONS[was][entry.state]
 
     def admit(self, entry: JobEntry, containers: int = 0) -> None:
         """Admit the job. containers: reserved for it until it ends."""
@@ -213,12 +213,12 @@ class ClusterState:
         """The job has ended, with whatever outcome: none of its tasks starts any more."""
         self.move_job(entry, was)
         # A job is finished when its last task ended, not when a heartbeat reported it.
-        is_done = was is JobInput.ALL_DONE and entry.phases
+        is_done = was is _ALL_DONE and entry.phases
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
-        if entry.job_id in self.active:
-            self.told_apart -= not entry.alike
-        for group in (self.deferred, self.waiting, self.active, self.promises, entry.pool.jobs):
-            group.pop(entry.job_id, None)
+        self.told_apart -= entry.job_id in self.active and not entry.alike
+        for group in (self.active, entry.pool.jobs, self.promises, self.waiting, self.deferred):
+            if entry.job_id in group:
+                del group[entry.job_id]
         self._in_line = None
         for phase in entry.phases:
             if phase.is_open or phase.pending.count:
@@ -253,7 +253,7 @@ class ClusterState:
             observer.touch(phase)
 
     def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
-        phase.retries[task] = max(attempt, phase.retries.get(task, 0))
+        phase.repeating().retries[task] = max(attempt, phase.repeating().retries.get(task, 0))
         phase.pending.put_back(task)
         if phase.is_open:
             self.startable += 1
@@ -347,11 +347,12 @@ class ClusterState:
         if attempt.is_moot:
             return
         phase, first = attempt.phase, attempt.task
-        twins = phase.copies.get(first)
+        copies = phase.repeating().copies
+        twins = copies.get(first)
         if twins is not None:
             twins.remove(attempt)
             if len(twins) == 1:
-                del phase.copies[first]
+                del copies[first]
             return
         for task in range(first, first + attempt.tasks):
             self._wait_again(phase, task, attempt.number)
@@ -367,7 +368,7 @@ class ClusterState:
         if attempt.is_undone or phase.job.has_ended:
             return
         if all(later.is_done for later in phase.needed_by):
-            phase.lost[row] = why
+            phase.repeating().lost[row] = why
             return
         self.closed.undo(row, why)
         if phase.is_done:
@@ -379,7 +380,7 @@ class ClusterState:
         for later in phase.needed_by:
             self.refresh(later)
         for index in phase.phase.after:
-            earlier = phase.job.phases[index]
+            earlier = phase.job.phases[index].repeating()
             missed, earlier.lost = earlier.lost, {}
             for gone, gone_why in missed.items():
                 self.undo(gone, gone_why)
@@ -390,7 +391,7 @@ class ClusterState:
         phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
         if phase is None or not 0 <= key.task < phase.tasks:
             self.ignored["task unknown"] += 1
-        elif key.attempt < phase.retries.get(key.task, 1):
+        elif key.attempt < phase.repeating().retries.get(key.task, 1):
             self.ignored["attempt stale"] += 1
         else:
             self.ignored["attempt late or unknown"] += 1

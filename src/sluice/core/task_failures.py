@@ -31,8 +31,8 @@ def gives_up(state: ClusterState, rules: Rules, attempt: Attempt, event: TaskFai
 
 def failed_too_often(phase: PhaseEntry, task: int, detail: str, most: int) -> str:
     """Count a failure of a task; returns why it fails the job, or "" if it does not."""
-    failures = phase.failures.get(task, 0) + 1
-    phase.failures[task] = failures
+    of_tasks = phase.repeating().failures
+    failures = of_tasks[task] = of_tasks.get(task, 0) + 1
     if failures < most:
         return ""
     reason = f"{phase.name} task {task} failed {failures} times"
@@ -47,11 +47,12 @@ def failed_alike(phase: PhaseEntry, event: TaskFailed, most: int | None) -> str:
     """
     if not event.cause or event.key.attempt > 1 or most is None:
         return ""
-    tasks = phase.causes.setdefault(event.cause, set())
+    repeats = phase.repeating()
+    tasks = repeats.causes.setdefault(event.cause, set())
     tasks.add(event.key.task)
     if len(tasks) < most or phase.done > len(tasks):
         return ""
-    phase.failures[event.key.task] = phase.failures.get(event.key.task, 0) + 1
+    repeats.failures[event.key.task] = repeats.failures.get(event.key.task, 0) + 1
     return (
         f"{len(tasks)} {phase.name} tasks failed with the same exception at their first attempt,"
         f" last: {event.detail}"

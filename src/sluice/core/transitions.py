@@ -20,7 +20,7 @@ class AttemptState(Enum):
     KILLED = "killed"
     LOST = "lost"
 
-    __hash__ = object.__hash__  # members are singletons; see SlotKind
+    __hash__ = object.__hash__  # see SlotKind
 
 
 class AttemptInput(Enum):
@@ -32,6 +32,8 @@ class AttemptInput(Enum):
     KILL_ASKED = "kill asked"
     KILL_CONFIRMED = "killed"
     NODE_LOST = "node lost"
+
+    __hash__ = object.__hash__  # see SlotKind
 
 
 class JobState(Enum):
@@ -59,6 +61,8 @@ class JobInput(Enum):
     ALL_DONE = "all tasks done"
     TASK_GAVE_UP = "a task failed too often"
     KILLED = "killed"
+
+    __hash__ = object.__hash__  # see SlotKind
 
 
 _A, _I = AttemptState, AttemptInput

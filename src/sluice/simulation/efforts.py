@@ -98,7 +98,10 @@ class Efforts:
 
     def are_alike(self, job: Job) -> bool:
         """Whether all tasks of each phase have equal lengths."""
-        return all(effort.each_s is None for effort in self.phases[job.job_id])
+        for effort in self.phases[job.job_id]:  # noqa: SIM110  # a generator takes longer
+            if effort.each_s is not None:
+                return False
+        return True
 
     def locality_factor(self, locality: Locality | None) -> float:
         """The length factor of a task at that distance from its input."""
@@ -152,20 +155,20 @@ class Efforts:
         return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 
     def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
-        if phase.lengths is None:
+        lengths, tasks, fetch = phase.lengths, phase.tasks, phase.fetch
+        if lengths is None:
             raise InvalidInput(
                 f"phase {phase.name!r} has no task lengths",
                 where=f"job {job.job_id!r}",
                 hint="give avg_s, durations_s, fixed_s and work_s, or rows",
             )
-        tasks = phase.tasks
-        fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(tasks)
+        fetch_s = 0.0 if fetch is None else fetch.avg_s(tasks)
         each_s: Sequence[float] | None = None
         mean_s = math.nan  # without need: it takes as long as to copy them
-        if isinstance(phase.lengths, ListedLengths):
-            each_s = phase.lengths.durations_s
+        if isinstance(lengths, ListedLengths):
+            each_s = lengths.durations_s
         else:
-            mean_s = phase.lengths.avg_s(tasks)
+            mean_s = lengths.avg_s(tasks)
         spread = self._spread(job, phase)
         if spread is not None:
             base = each_s or [mean_s] * tasks

@@ -49,7 +49,7 @@ class JobFailure:
             phase=phase.name,
             task=key.task,
             attempt=key.attempt,
-            attempts=max(1, phase.failures.get(key.task, 0)),
+            attempts=max(1, phase.repeating().failures.get(key.task, 0)),
             node=attempt.node.node_id,
             reason=_without(phase.job.reason, attempt.detail),
             message=message,
