@@ -83,12 +83,7 @@ CASES = (
     Case(name="fair, 10 pools", policy="fair"),
     Case(name="fair, a pool each", policy="fair", pools=None),
     Case(name="fair, racks", policy="fair", is_placed=True),
-    Case(
-        name="fair, racks, delay",
-        policy="fair",
-        is_placed=True,
-        settings=_DELAY,
-    ),
+    Case(name="fair, racks, delay", policy="fair", is_placed=True, settings=_DELAY),
     Case(
         name="fair, a pool each, racks, delay",
         policy="fair",

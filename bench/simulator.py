@@ -73,10 +73,7 @@ def sluice_run(policy: str, jobs: list[Job]) -> tuple[float, float, int]:
     scheduler = scheduler_for(tasks=policy, settings=resolved_settings({}))
     node = Node(node_id=NodeId("node-1"), map_slots=MAP_SLOTS, reduce_slots=REDUCE_SLOTS)
     simulation = Simulation(
-        scheduler,
-        Cluster(nodes=(node,), is_totals=True),
-        jobs,
-        settings=SimulationSettings(),
+        scheduler, Cluster(nodes=(node,), is_totals=True), jobs, settings=SimulationSettings()
     )
     start_s = time.perf_counter()
     simulation.run()

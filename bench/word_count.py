@@ -68,9 +68,7 @@ class Way:
 
 
 def sluice(
-    run: dict[str, object],
-    cluster: Mapping[str, object] = SLOTS_ONLY,
-    options: Sequence[str] = (),
+    run: dict[str, object], cluster: Mapping[str, object] = SLOTS_ONLY, options: Sequence[str] = ()
 ) -> Callable[[list[Path], Path], Spent]:
     """Through the command line, as a user would."""
 
@@ -125,10 +123,7 @@ def mrjob(texts: list[Path], place: Path) -> Spent:
 
 
 def java(
-    program: str,
-    *options: str,
-    python: str = sys.executable,
-    env: Mapping[str, str] = {},
+    program: str, *options: str, python: str = sys.executable, env: Mapping[str, str] = {}
 ) -> Callable[[list[Path], Path], Spent]:
     """One of the programs that drive a JVM; it reads the folder of the text."""
 
@@ -199,12 +194,7 @@ WAYS = (
         counts=counted_first,
         needs="mawk",
     ),
-    Way(
-        name=FUNCTIONS,
-        run=sluice({"python": "functions.py"}),
-        counts=tabbed,
-        rounds=3,
-    ),
+    Way(name=FUNCTIONS, run=sluice({"python": "functions.py"}), counts=tabbed, rounds=3),
     Way(
         name="sluice commands",
         run=sluice({"mapper": WORDS_TO_LINES, "reducer": "uniq -c"}),

@@ -143,8 +143,7 @@ def test_one_of_several_jobs_is_chosen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("subject", "said"),
-    [("sparkshell", "Spark shell"), ("nothing-like-it", "Spark shell")],
+    ("subject", "said"), [("sparkshell", "Spark shell"), ("nothing-like-it", "Spark shell")]
 )
 def test_an_unknown_subject_names_what_is_near(subject, said, tmp_path):
     store = str(tmp_path / "store.db")

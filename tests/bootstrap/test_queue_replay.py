@@ -11,13 +11,7 @@ import sluice
 from sluice.bootstrap.queue_replay import in_queues, resampled
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.queue_tree import (
-    AmountKind,
-    ConfiguredQueue,
-    LeafOrder,
-    QueueAmount,
-    QueueTree,
-)
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree
 from sluice.model.workload import Workload
 
 

@@ -14,11 +14,7 @@ JOB_A = {
     "maps": {"tasks": 5, "avg_s": 600, "max_s": 900},
     "reduces": {"tasks": 4, "avg_s": 1200, "max_s": 1500},
 }
-JOB_B = {
-    "id": "B",
-    "maps": {"tasks": 3, "avg_s": 900},
-    "reduces": {"tasks": 1, "avg_s": 600},
-}
+JOB_B = {"id": "B", "maps": {"tasks": 3, "avg_s": 900}, "reduces": {"tasks": 1, "avg_s": 600}}
 BASE = {
     "version": 1,
     "cluster": {"map_slots_per_vm": 2, "reduce_slots_per_vm": 2},

@@ -62,10 +62,7 @@ def test_a_file_asks_for_several_jobs_on_its_own_cluster(history, tmp_path):
         jobs["first"]["deadline_s"],
         jobs["first"]["deadline_probability"] > 0.9,
     )
-    assert (1, True) == (
-        jobs["second"]["deadline_s"],
-        jobs["second"]["deadline_probability"] < 0.1,
-    )
+    assert (1, True) == (jobs["second"]["deadline_s"], jobs["second"]["deadline_probability"] < 0.1)
     for name in ("third", "fourth"):
         assert jobs[name]["why_not"]
         assert {None} == {jobs[name][field] for field in ("predicted_s", "low_s", "high_s")}

@@ -119,8 +119,7 @@ def test_story_lists_how_slots_and_utility_change(workload):
 
 
 @pytest.mark.parametrize(
-    ("plot", "file"),
-    [("utility,slots", "jobs-utility-slots.html"), ("utility=u.json", "u.json")],
+    ("plot", "file"), [("utility,slots", "jobs-utility-slots.html"), ("utility=u.json", "u.json")]
 )
 def test_the_charts_are_written(workload, tmp_path, plot, file):
     answer = sluice("simulate", workload(GOOD), "--tasks", "ras", "--plot", plot)

@@ -176,11 +176,7 @@ def test_gains_by_false_demands_are_in_tasks(resources):
         (("memory_gb: 4", "memory_gb: 19"), (), "above the capacity of 18"),
         (("memory_gb: 4", "memory_gb: -4"), (), "memory_gb is -4"),
         (("", ""), ("--policy", "karma"), "karma shares one resource"),
-        (
-            ("", ""),
-            ("--policy", "static", "--whole-units"),
-            "Use mlrf or ltrf",
-        ),
+        (("", ""), ("--policy", "static", "--whole-units"), "Use mlrf or ltrf"),
         (("0, 9, 9", "0, 9.5, 9"), ("--whole-units",), "demands[1] is 9.5"),
         (("capacities: {cpu: 9, memory_gb: 18}", "capacity: 9"), (), "task is given with one"),
     ],

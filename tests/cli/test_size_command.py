@@ -144,10 +144,7 @@ def test_gaps_are_cut_on_request():
         (["FILE", "--deadline-s", "9", "--rent", "stolen"], "--rent"),
         (["FILE", "--deadline-s", "9", "--reserved-vms", "2"], "on_demand_vm_usd is missing"),
         (["FILE", "--deadline-s", "9", "--reserved-vms", "-2"], "--reserved-vms"),
-        (
-            ["--from-log", LOGS, "--deadline-s", "9", "--reserved-vms", "2"],
-            "there are no prices",
-        ),
+        (["--from-log", LOGS, "--deadline-s", "9", "--reserved-vms", "2"], "there are no prices"),
         (
             ["FILE", "--deadline-s", "9", "--reserved-vms", "2", "--rent", "spot"],
             "leave out --rent",

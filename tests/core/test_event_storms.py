@@ -40,12 +40,7 @@ from sluice.core import events as ev
 from sluice.core.commands import Kill, Launch
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.core.transitions import (
-    ATTEMPT_TRANSITIONS,
-    JOB_TRANSITIONS,
-    AttemptState,
-    JobState,
-)
+from sluice.core.transitions import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, AttemptState, JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase, SlotKind

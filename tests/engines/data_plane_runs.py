@@ -79,10 +79,7 @@ def jobs(folder, *, pause_s=0.0, split_bytes=6_000, output="{}"):
         "inverted-index": {"python": "inverted_index.py"},
         "grep": {"mapper": ("grep", "word1")},
         "sort": {"mapper": ("cat",), "reducer": ("cat",)},
-        "scripts": {
-            "mapper": (sys.executable, "map.py"),
-            "reducer": (str(folder / "count.sh"),),
-        },
+        "scripts": {"mapper": (sys.executable, "map.py"), "reducer": (str(folder / "count.sh"),)},
     }
     reduces = Phase(name="reduce", kind=SlotKind.REDUCE, tasks=3, after=())
     return [

@@ -55,10 +55,7 @@ def test_a_long_wait_says_for_which_nodes_and_how_long():
     assert (
         9.0,
         ["n-1"],
-        [
-            "Waiting for nodes 'n-1', 'n-2', at most 9 s.",
-            "Going on without node 'n-2'.",
-        ],
+        ["Waiting for nodes 'n-1', 'n-2', at most 9 s.", "Going on without node 'n-2'."],
     ) == waited(Slow(6.0), "n-1", "n-2", patience_s=9.0)
 
 

@@ -39,12 +39,7 @@ def greedy_s(lengths_s, slots):
 
 @pytest.mark.parametrize(
     ("tasks", "slots", "avg_s", "max_s", "low_s", "up_s"),
-    [
-        (10, 3, 5, 5, 20, 20),
-        (10, 3, 5, 9, 20, 24),
-        (5, 4, 10, 12, 20, 22),
-        (1, 4, 7, 7, 7, 7),
-    ],
+    [(10, 3, 5, 5, 20, 20), (10, 3, 5, 9, 20, 24), (5, 4, 10, 12, 20, 22), (1, 4, 7, 7, 7, 7)],
 )
 def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
     """Pareto spec, section 6, G1."""

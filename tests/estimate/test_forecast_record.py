@@ -5,11 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of
 
-from sluice.estimate.forecast_record import (
-    forecast_history,
-    recorded_forecasts,
-    with_forecast,
-)
+from sluice.estimate.forecast_record import forecast_history, recorded_forecasts, with_forecast
 from sluice.estimate.job_forecasts import JobForecast
 
 RUN = nights_of(nightly_jobs(0, jobs=1), nights=1)["nightly-00"][0]

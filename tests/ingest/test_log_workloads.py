@@ -77,10 +77,7 @@ def test_a_log_with_text_in_columns_that_are_not_read_is_recognised(tmp_path):
 
 @pytest.mark.parametrize(
     "record",
-    [
-        f"{swf(2, 0, 0, 5, 4).strip()} 7 extra\n",
-        "2 0 0 5 4 -1 -1 4 5 -1 1 1 1 1 1 1 x x\n",
-    ],
+    [f"{swf(2, 0, 0, 5, 4).strip()} 7 extra\n", "2 0 0 5 4 -1 -1 4 5 -1 1 1 1 1 1 1 x x\n"],
     ids=["more than 18 columns", "text in columns that are not read"],
 )
 def test_columns_that_are_not_read_do_not_cost_the_job(record, tmp_path):

@@ -63,12 +63,7 @@ FAILING = (
         told=("holds its output open", LONG_S),
     ),
     commands("refuses to read", "sh -c 'exec <&-; exit 3'", told=("exited with 3",)),
-    commands(
-        "removes itself",
-        "./self.sh",
-        told=("self.sh", "it is gone"),
-        files=6,
-    ),
+    commands("removes itself", "./self.sh", told=("self.sh", "it is gone"), files=6),
     commands(
         "removes its input",
         "sh -c 'rm -f in/removes*/file-5; cat'",

@@ -7,15 +7,7 @@ import json
 
 import pytest
 from tests.live.command_line import Place, all_pids, words_of
-from tests.live.hostile_jobs import (
-    FAILING,
-    GOOD,
-    LIMITS,
-    LONG_S,
-    SUCCEEDING,
-    UNLIMITED,
-    write_jobs,
-)
+from tests.live.hostile_jobs import FAILING, GOOD, LIMITS, LONG_S, SUCCEEDING, UNLIMITED, write_jobs
 
 from sluice.api import explain
 

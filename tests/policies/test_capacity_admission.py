@@ -187,11 +187,7 @@ def test_a_promise_shrinks_with_the_tasks_that_are_left():
     """Ten containers for a last wave of one reduce would keep nine from everybody else."""
     first = asking("a", maps=10, reduces=1, deadline_s=30.0)
     second = asking("b", at_s=15.0, deadline_s=60.0)
-    state = simulated(
-        cluster_of(10),
-        [first, second],
-        capacity(interval_s=0.0),
-    )
+    state = simulated(cluster_of(10), [first, second], capacity(interval_s=0.0))
 
     assert (10, 8) == (state.jobs["a"].promised, state.jobs["b"].promised)
     assert 15.0 == state.jobs["b"].released_at_s
@@ -225,11 +221,7 @@ def test_what_is_taken_is_worth_at_most_one_job_less_than_the_linear_program():
         asking(f"j{number}", penalty_usd=5.0 + (7 * number) % 11, deadline_s=70.0 + number)
         for number in range(9)
     ]
-    state = simulated(
-        cluster_of(16),
-        jobs,
-        capacity(reserved_vm_usd=1e-6, vm_containers=1),
-    )
+    state = simulated(cluster_of(16), jobs, capacity(reserved_vm_usd=1e-6, vm_containers=1))
     needs = [container_needs(job, "up", 0.0).containers(job.deadline_at_s) for job in jobs]
     problem = problem_of(16, *[(n, j.penalty_usd, 0, 1) for n, j in zip(needs, jobs, strict=True)])
     rent = replace(problem.rent, reserved_usd=1e-6, on_demand_usd=1e6)
@@ -309,9 +301,7 @@ def test_a_job_whose_tasks_all_fit_side_by_side_needs_no_bound():
 def test_jobs_without_a_deadline_are_taken_or_refused_as_told(takes, state):
     job = asking("free", deadline_s=None)
     ended = simulated(
-        cluster_of(4),
-        [job],
-        capacity(without_deadline="take" if takes else "refuse"),
+        cluster_of(4), [job], capacity(without_deadline="take" if takes else "refuse")
     )
 
     assert state is ended.jobs["free"].state

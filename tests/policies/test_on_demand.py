@@ -66,10 +66,7 @@ def test_a_job_without_maps_waits_for_a_reduce_slot_alone():
 def test_reduces_do_not_pile_up_for_total_completion_time():
     """Each job's reduces last ten times as long as its maps."""
     jobs = [map_reduce(f"j{index}", 2, 1.0, 4, 20.0, at_s=0.1 * index) for index in range(6)]
-    held, free = (
-        run(on_demand("tct"), jobs),
-        run(on_demand("makespan"), jobs),
-    )
+    held, free = (run(on_demand("tct"), jobs), run(on_demand("makespan"), jobs))
 
     last = "j5"
     assert held.jobs[last].released_at_s > free.jobs[last].released_at_s

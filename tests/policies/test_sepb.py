@@ -22,12 +22,7 @@ from sluice.policies.fair import Fair
 from sluice.policies.fifo import Fifo
 from sluice.policies.late import Late
 from sluice.policies.sepb import PendingFirst
-from sluice.reproductions.dynamicmr.workload import (
-    SETTINGS,
-    batch,
-    simulated,
-    worker_cluster,
-)
+from sluice.reproductions.dynamicmr.workload import SETTINGS, batch, simulated, worker_cluster
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from sluice.model.job import SlotKind
 from sluice.reproductions.dynamicmr import together
 from sluice.reproductions.dynamicmr.evaluation import EVALUATION
-from sluice.reproductions.dynamicmr.pools import (
-    SLOTS,
-    is_first,
-    is_second,
-    plateau,
-    watched,
-)
+from sluice.reproductions.dynamicmr.pools import SLOTS, is_first, is_second, plateau, watched
 from sluice.reproductions.dynamicmr.runs import CONFIGURATIONS, Way, estimate
 from sluice.reproductions.dynamicmr.shuffles import shuffle_bytes_per_s
 from sluice.reproductions.dynamicmr.workload import BY_NAME, SETTINGS, WORKERS, batch

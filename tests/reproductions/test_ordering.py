@@ -76,10 +76,7 @@ def test_gains_are_over_the_same_arrivals_seed_by_seed():
     def stream(draw):
         return arriving(benchmarks(6), 2.0, draw)
 
-    ways = {
-        "arrival": ReleaseOnArrival,
-        "on demand": lambda: on_demand("tct"),
-    }
+    ways = {"arrival": ReleaseOnArrival, "on demand": lambda: on_demand("tct")}
     found = gains(ways, stream, seeds=3)
 
     assert [(1.0, 1.0, 1.0)] * 3 == found["arrival"]

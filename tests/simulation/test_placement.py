@@ -89,11 +89,7 @@ def test_blocks_lie_where_the_seed_and_the_job_say():
     assert blocks(cluster) != blocks(cluster, job=replace(JOB, job_id="k"))
 
 
-FACTORS = {
-    Locality.NODE: 1.0,
-    Locality.RACK: 1.25,
-    Locality.ANY: 2.0,
-}
+FACTORS = {Locality.NODE: 1.0, Locality.RACK: 1.25, Locality.ANY: 2.0}
 
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, 1.0])

@@ -112,11 +112,7 @@ def copies():
     ],
 )
 @settings(max_examples=25, deadline=None)
-@given(
-    cluster=clusters(racks_max=2),
-    jobs=job_lists(),
-    world=st.sampled_from(WORLDS),
-)
+@given(cluster=clusters(racks_max=2), jobs=job_lists(), world=st.sampled_from(WORLDS))
 def test_a_policy_starts_by_itself_what_it_would_have_assigned(
     policy, arguments, cluster, jobs, world
 ):

@@ -27,11 +27,7 @@ HEADER = RunHeader(
     policies={"tasks": "fifo"},
     settings={"slowstart": 0.5, "probe_s": [1, 2]},
 )
-EVENTS: list[Event] = [
-    Tick(0.0),
-    NodeLost(1.0, NodeId("n1"), "wörd \udc80"),
-    Tick(1.0),
-]
+EVENTS: list[Event] = [Tick(0.0), NodeLost(1.0, NodeId("n1"), "wörd \udc80"), Tick(1.0)]
 
 
 @pytest.fixture

@@ -65,8 +65,7 @@ def test_the_migrations_make_the_tables_that_are_used(engine):
     with writing(engine) as connection:
         migrate(connection, VERSIONS[-1])
         context = MigrationContext.configure(
-            connection,
-            opts={"compare_type": True, "version_table": VERSION_TABLE},
+            connection, opts={"compare_type": True, "version_table": VERSION_TABLE}
         )
         assert [] == compare_metadata(context, METADATA)
 

@@ -77,11 +77,7 @@ def _check_lengths(job: Job, source: str) -> None:
     elif job.run is not None:
         because = ", and `run` does not contain task lengths"
         hint = f"run it once with `sluice run`, which measures them, or {hint}"
-    raise InvalidInput(
-        f"{what}{because}",
-        where=f"{source}, job {job.job_id!r}",
-        hint=hint,
-    )
+    raise InvalidInput(f"{what}{because}", where=f"{source}, job {job.job_id!r}", hint=hint)
 
 
 def _check_size(workload: Workload, cluster: Cluster, *, is_apart: bool) -> None:

@@ -67,12 +67,7 @@ class _Search:
     """The search for the containers of one class."""
 
     def __init__(
-        self,
-        one: JobClass,
-        name: str,
-        forecasts: JobForecasts,
-        bound: Bound,
-        workload: Workload,
+        self, one: JobClass, name: str, forecasts: JobForecasts, bound: Bound, workload: Workload
     ) -> None:
         assert one.deadline_s is not None, "a class with a profile has a deadline"
         self._class, self._deadline_s = one, one.deadline_s

@@ -240,10 +240,7 @@ class _Work:
             raise errors[0]
 
     def _take(
-        self,
-        task: Task,
-        child: SimulationProcess | None,
-        stopping: threading.Event | None = None,
+        self, task: Task, child: SimulationProcess | None, stopping: threading.Event | None = None
     ) -> None:
         """Run a simulation, in a child or here, and keep its result or why it is refused."""
         if task.scheduler and self.on_run is not None:

@@ -29,12 +29,7 @@ from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.run_options import (
-    RunOptions,
-    check_policy_files,
-    live_scheduler,
-    settings_of,
-)
+from sluice.bootstrap.run_options import RunOptions, check_policy_files, live_scheduler, settings_of
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import settings_notes

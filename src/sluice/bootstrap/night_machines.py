@@ -159,9 +159,7 @@ def _billed(billing_s: float | None) -> Prices:
 
 def _of_one_kind(hour_usd: float, *, is_reserved: bool = False) -> RentalPrices:
     return RentalPrices(
-        on_demand_usd=hour_usd,
-        reserved_usd=hour_usd,
-        reserved_vms=math.inf if is_reserved else 0.0,
+        on_demand_usd=hour_usd, reserved_usd=hour_usd, reserved_vms=math.inf if is_reserved else 0.0
     )
 
 

@@ -181,7 +181,5 @@ def _last_error(job: Job, profiles: Profiles) -> LastPredictionError | None:
     if isinstance(found, NotEnoughData):
         return None  # its runs had other phases
     return LastPredictionError(
-        job_id=str(job.job_id),
-        predicted_s=found.elapsed_s,
-        measured_s=measured[0].elapsed_s,
+        job_id=str(job.job_id), predicted_s=found.elapsed_s, measured_s=measured[0].elapsed_s
     )

@@ -104,10 +104,7 @@ def _in_containers(workload: Workload, containers: int | None) -> Workload:
         node = Node(node_id=NodeId("node-1"), containers=containers)
         cluster = Cluster(nodes=(node,), is_totals=True)
     jobs = tuple(
-        replace(
-            job,
-            phases=tuple(replace(phase, kind=SlotKind.CONTAINER) for phase in job.phases),
-        )
+        replace(job, phases=tuple(replace(phase, kind=SlotKind.CONTAINER) for phase in job.phases))
         for job in workload.jobs
     )
     return replace(workload, cluster=cluster, jobs=jobs, pools=())

@@ -254,10 +254,7 @@ def _of_stage(replay: RunReplay, phase: PastPhase, skew: Skew | None) -> Iterato
 
 
 def _of_skew(
-    replay: RunReplay,
-    phase: PastPhase,
-    skew: Skew,
-    changed: Callable[[PastPhase], list[PastPhase]],
+    replay: RunReplay, phase: PastPhase, skew: Skew, changed: Callable[[PastPhase], list[PastPhase]]
 ) -> Iterator[Advice]:
     is_data = skew.by_bytes or skew.by_records
     yield replay.advice(

@@ -103,9 +103,7 @@ class RunOptions:
         return Cluster(
             nodes=tuple(
                 Node(
-                    node_id=NodeId(f"node-{number}"),
-                    map_slots=map_slots,
-                    reduce_slots=reduce_slots,
+                    node_id=NodeId(f"node-{number}"), map_slots=map_slots, reduce_slots=reduce_slots
                 )
                 for number in range(1, nodes + 1)
             )

@@ -67,10 +67,7 @@ class EstimatingWatcher:
         fraction = _ratio(done, self._total)
         self._inner.on_progress(
             replace(
-                progress,
-                jobs=jobs,
-                fraction=fraction,
-                left_s=self._left_s(progress.at_s, fraction),
+                progress, jobs=jobs, fraction=fraction, left_s=self._left_s(progress.at_s, fraction)
             )
         )
 

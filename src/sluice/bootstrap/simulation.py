@@ -44,11 +44,7 @@ def simulated_run(
     tasks, release, admission = chosen
     cluster = workload.required_cluster()
     scheduler = scheduler_for(
-        settings=resolved,
-        tasks=tasks,
-        release=release,
-        admission=admission,
-        pools=workload.pools,
+        settings=resolved, tasks=tasks, release=release, admission=admission, pools=workload.pools
     )
     on_start(scheduler)
     world = resolved.of(SimulationSettings, tasks.name)

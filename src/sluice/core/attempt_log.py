@@ -224,11 +224,7 @@ class AttemptLog:
     @property
     def busy_s(self) -> dict[SlotKind, float]:
         """Seconds that slots were held, by their kind."""
-        return {
-            _MAP: self._map_s,
-            _REDUCE: self._reduce_s,
-            SlotKind.CONTAINER: self._container_s,
-        }
+        return {_MAP: self._map_s, _REDUCE: self._reduce_s, SlotKind.CONTAINER: self._container_s}
 
     # --- reading ----------------------------------------------------------------------------
 

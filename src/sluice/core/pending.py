@@ -112,10 +112,7 @@ class LocatedTasks(PendingTasks):
     __slots__ = ("_around", "_is_fresh", "_locations", "_node_ids", "_placeless", "_racks")
 
     def __init__(
-        self,
-        tasks: int,
-        locations: Sequence[tuple[NodeId, ...]],
-        around: Surroundings,
+        self, tasks: int, locations: Sequence[tuple[NodeId, ...]], around: Surroundings
     ) -> None:
         super().__init__(tasks)
         self._locations = locations

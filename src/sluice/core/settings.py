@@ -33,9 +33,7 @@ class ShuffleSettings(SettingsGroup):
     """What a shuffling reduce uses. Source: RAS spec, sections 3 and 6 (E11, E12)."""
 
     parallel_copies: int = whole(
-        5,
-        "the most maps that one reduce fetches from at once (ras, or contention=shared)",
-        low=1,
+        5, "the most maps that one reduce fetches from at once (ras, or contention=shared)", low=1
     )
     shuffle_memory: str = word(
         "profile",

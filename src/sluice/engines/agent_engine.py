@@ -22,14 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from sluice.core.events import (
-    AttemptKey,
-    Event,
-    FailureKind,
-    NodeJoined,
-    NodeLost,
-    TaskFailed,
-)
+from sluice.core.events import AttemptKey, Event, FailureKind, NodeJoined, NodeLost, TaskFailed
 from sluice.engines import translation
 from sluice.engines.agent.poller import Poller
 from sluice.engines.base import Attempt, Limits, Snapshot

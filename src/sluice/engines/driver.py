@@ -25,14 +25,7 @@ from dataclasses import dataclass, field
 
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
-from sluice.core.events import (
-    Event,
-    JobSubmitted,
-    NodeLost,
-    TaskProgress,
-    TaskStarted,
-    Tick,
-)
+from sluice.core.events import Event, JobSubmitted, NodeLost, TaskProgress, TaskStarted, Tick
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState

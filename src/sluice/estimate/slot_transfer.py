@@ -123,9 +123,7 @@ def _by_slots(runs: Sequence[MeasuredRun]) -> list[list[MeasuredRun]]:
     return list(most.values())
 
 
-def _pairs(
-    runs: Sequence[MeasuredRun],
-) -> Iterator[tuple[list[MeasuredRun], list[MeasuredRun]]]:
+def _pairs(runs: Sequence[MeasuredRun]) -> Iterator[tuple[list[MeasuredRun], list[MeasuredRun]]]:
     """Runs to predict from, and runs to predict, with other slots."""
     pairs = list(permutations(_by_slots(runs), 2))
     step = max(1, -(-len(pairs) // PAIRS_MAX))

@@ -126,11 +126,7 @@ def prediction_interval(
         )
     low, high = _equal_tailed(units, level)
     return PredictionInterval(
-        low_s=math.exp(low),
-        high_s=math.exp(high),
-        level=level,
-        units=len(units),
-        pooled=pooled,
+        low_s=math.exp(low), high_s=math.exp(high), level=level, units=len(units), pooled=pooled
     )
 
 

@@ -8,13 +8,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry
-from sluice.core.protocols import (
-    AdmissionPolicy,
-    Admit,
-    PoolPolicy,
-    ReleaseOrder,
-    ReleasePolicy,
-)
+from sluice.core.protocols import AdmissionPolicy, Admit, PoolPolicy, ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.model.job import Job
 
@@ -39,10 +33,7 @@ class ReleaseOnArrival(ReleasePolicy):
     is_on_arrival: ClassVar[bool] = True
 
     def release(
-        self,
-        waiting: Sequence[JobEntry],
-        state: ClusterState,
-        now_s: float,
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
         return ReleaseOrder(order=waiting)
 

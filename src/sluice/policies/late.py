@@ -31,12 +31,7 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.copy_limits import CopyLimits
-from sluice.policies.copy_reasons import (
-    attempt_reason,
-    cap_reason,
-    phase_reason,
-    rate_reason,
-)
+from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.progress_rate import left_s, rate_at
@@ -364,11 +359,7 @@ class Late(JobOrder):
         left = "unlimited time" if math.isinf(to_go_s) else f"{max(0.0, to_go_s):.0f} s"
         return Reason(
             ReasonCode.SPECULATED,
-            (
-                ("case", self._gate.number),
-                ("left", left),
-                ("percentile", self._settings.slow_task),
-            ),
+            (("case", self._gate.number), ("left", left), ("percentile", self._settings.slow_task)),
         )
 
 

@@ -149,12 +149,7 @@ class SharedNode:
         return stint
 
     def stay(
-        self,
-        load: Load,
-        tasks: int,
-        length_s: float,
-        now_s: float,
-        then: Then | None = None,
+        self, load: Load, tasks: int, length_s: float, now_s: float, then: Then | None = None
     ) -> Stint:
         """Take part in the node's load for `length_s` seconds by the clock (inf: until leaving)."""
         stint = Stint(load, tasks, length_s, then, is_paced=False)

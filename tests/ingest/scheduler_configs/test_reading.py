@@ -7,13 +7,7 @@ from tests.ingest.scheduler_configs.configs import CAPACITY, FAIR, KUEUE, YUNIKO
 
 from sluice.ingest.scheduler_configs.reading import container_size, queue_tree_of
 from sluice.model.errors import InvalidInput
-from sluice.model.queue_tree import (
-    AmountKind,
-    ConfiguredQueue,
-    LeafOrder,
-    QueueAmount,
-    QueueTree,
-)
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
 
 

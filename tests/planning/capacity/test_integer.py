@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.planning.capacity_problems import (
-    drawn_problem,
-    is_feasible,
-    problem_of,
-    solved_by_highs,
-)
+from tests.planning.capacity_problems import drawn_problem, is_feasible, problem_of, solved_by_highs
 
 from sluice.planning.capacity.integer import CORE_MAX, solve_integer
 from sluice.planning.capacity.relaxation import solve_relaxation

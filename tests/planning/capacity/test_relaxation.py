@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from tests.effort import share_of
-from tests.planning.capacity_problems import (
-    drawn_problem,
-    is_feasible,
-    problem_of,
-    solved_by_highs,
-)
+from tests.planning.capacity_problems import drawn_problem, is_feasible, problem_of, solved_by_highs
 
 from sluice.estimate.bounds import Bound
 from sluice.estimate.vm_need import containers_per_job, deadline_for_s, vms_per_job
@@ -99,10 +94,7 @@ def test_the_six_properties_of_theorem_3(seed):
     problem = drawn_problem(seed)
     answer, rent = solve_relaxation(problem), problem.rent
     used, slop = problem.needed_vms(answer.jobs), 1e-9 * problem.needed_vms(problem.jobs_max)
-    at_least, at_most = (
-        problem.needed_vms(problem.jobs_min),
-        problem.needed_vms(problem.jobs_max),
-    )
+    at_least, at_most = (problem.needed_vms(problem.jobs_min), problem.needed_vms(problem.jobs_max))
 
     if rent.reserved_vms > 0 and used > 0:
         assert answer.reserved_vms > 0

@@ -163,10 +163,7 @@ def test_recursive_random_search_is_better_on_a_smooth_cost():
 def test_io_is_priced_with_the_setting_of_the_plan(tuning):
     """Equation (13), for every kind of tuning."""
     job = PlannedJob(
-        job_id="A",
-        maps=JOB_A.maps,
-        reduces=JOB_A.reduces,
-        output=MapOutput(bytes=3e8, records=3e6),
+        job_id="A", maps=JOB_A.maps, reduces=JOB_A.reduces, output=MapOutput(bytes=3e8, records=3e6)
     )
     problem = problem_of(job, options=PlanOptions(buffers=tuning))
     pricing = JobPricing(problem, 0)

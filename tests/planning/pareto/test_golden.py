@@ -106,12 +106,7 @@ def test_g3_limits_and_their_status(limits, status, plans, below):
 
 @pytest.mark.parametrize(
     ("vms_max", "wanted"),
-    [
-        (1, []),
-        (2, [(5100.0, 3.0)]),
-        (3, [(3300.0, 3.0)]),
-        (4, [(3000.0, 4.0), (3300.0, 3.0)]),
-    ],
+    [(1, []), (2, [(5100.0, 3.0)]), (3, [(3300.0, 3.0)]), (4, [(3000.0, 4.0), (3300.0, 3.0)])],
 )
 def test_g3_a_cap_on_vms(vms_max, wanted):
     answer = solve_plans(problem_of(JOB_A, JOB_B, vms_max=vms_max), PlanSearch.EXACT)

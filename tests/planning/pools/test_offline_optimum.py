@@ -5,13 +5,7 @@ import math
 
 import pytest
 from hypothesis import assume, event, given, settings
-from tests.planning.pool_problems import (
-    CORRECTED,
-    LARGE_SIZES,
-    example,
-    over_capacity,
-    problems,
-)
+from tests.planning.pool_problems import CORRECTED, LARGE_SIZES, example, over_capacity, problems
 
 from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.offline_optimum import branch_and_bound, usable_options
@@ -110,8 +104,7 @@ def test_of_two_clusters_in_a_pool_the_dearer_and_slower_one_is_never_needed():
 
 
 @pytest.mark.parametrize(
-    ("types", "cost"),
-    [({}, None), (CORRECTED, 25_829.40), ({**CORRECTED, 15: 1}, 27_522.01)],
+    ("types", "cost"), [({}, None), (CORRECTED, 25_829.40), ({**CORRECTED, 15: 1}, 27_522.01)]
 )
 def test_the_optima_of_the_worked_example(types, cost):
     """Proven by CP-SAT in the spec, section 7, and by the branch and bound here."""

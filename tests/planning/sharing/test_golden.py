@@ -48,11 +48,7 @@ def test_under_reporting_gains_a_quarter_unit():
     assert ["3/2", "1/2", "1"] == texts(useful_units(given, 0, (2, 3, 2)))
     assert ["0", "3/2", "7/4"] == texts(useful_units(given, 0, (0, 2, 2)))
     found = best_misreport(given, 0)
-    assert (True, Fraction(3), Fraction(13, 4)) == (
-        found.is_exhaustive,
-        found.honest,
-        found.best,
-    )
+    assert (True, Fraction(3), Fraction(13, 4)) == (found.is_exhaustive, found.honest, found.best)
 
 
 @pytest.mark.parametrize(("users", "bunched"), [(2, 40), (3, 45), (4, 48)])

@@ -6,13 +6,7 @@ import random
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from tests.policies.ras.worlds import (
-    capacities,
-    held,
-    need,
-    needs_of_jobs,
-    trackers,
-)
+from tests.policies.ras.worlds import capacities, held, need, needs_of_jobs, trackers
 
 from sluice.model.errors import InvalidInput
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
@@ -268,8 +262,7 @@ def test_a_node_above_capacity_after_the_switch_of_a_profile_loses_maps():
 @given(nodes=capacities(nodes_max=2), jobs=needs_of_jobs(jobs_max=3))
 def test_jobs_that_have_ended_and_nodes_that_are_lost_leave_no_slots(nodes, jobs):
     state = CycleState(
-        map_slots={"gone": {"n0": 3}, jobs[0].job_id: {"lost": 2}},
-        reduce_slots={"gone": {"n0": 1}},
+        map_slots={"gone": {"n0": 3}, jobs[0].job_id: {"lost": 2}}, reduce_slots={"gone": {"n0": 1}}
     )
     placement = run_cycle(nodes, jobs, state).placement
     fresh = run_cycle(nodes, jobs).placement

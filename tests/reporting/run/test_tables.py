@@ -9,12 +9,7 @@ from tests.strategies import clusters, job_lists
 
 from sluice.reporting.run.idleness import idleness
 from sluice.reporting.run.slots_gantt import slots_of
-from sluice.reporting.run.tables import (
-    idle_table,
-    job_table,
-    measured_table,
-    summary_panel,
-)
+from sluice.reporting.run.tables import idle_table, job_table, measured_table, summary_panel
 
 
 def late_result():

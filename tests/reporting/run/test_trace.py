@@ -20,13 +20,7 @@ from sluice.core.transitions import ATTEMPT_ENDS
 from sluice.model.cluster import Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
-from sluice.reporting.run.trace import (
-    FIELDS,
-    digest,
-    lines,
-    records,
-    write_trace,
-)
+from sluice.reporting.run.trace import FIELDS, digest, lines, records, write_trace
 
 ids = st.text(min_size=1, max_size=12)
 instants_s = st.one_of(

@@ -19,14 +19,7 @@ from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 from zlib import crc32
 
-from sluice.engines.data_plane.access import (
-    DIGEST,
-    RANGE,
-    SIGNATURE,
-    Address,
-    Place,
-    signature,
-)
+from sluice.engines.data_plane.access import DIGEST, RANGE, SIGNATURE, Address, Place, signature
 from sluice.engines.data_plane.compression import decompressor
 from sluice.engines.data_plane.server import CRC, LENGTH, NODE, RECORDS, VERSION
 from sluice.engines.data_plane.stores import FoundVersion

@@ -44,10 +44,7 @@ def with_own_code(spec: TaskSpec) -> TaskSpec:
     here = {file.path: str(folder) + file.path for file in plane.code}
     versions = (_version(file, here[file.path]) for file in plane.code)
     return replace(
-        spec,
-        folder=str(folder) + spec.folder,
-        step=_moved(spec.step, here),
-        code=tuple(versions),
+        spec, folder=str(folder) + spec.folder, step=_moved(spec.step, here), code=tuple(versions)
     )
 
 
@@ -63,10 +60,7 @@ def _moved(step: Step, here: dict[str, str]) -> Step:
         return argv and tuple(_moved_word(word, here) for word in argv)
 
     return replace(
-        step,
-        mapper=moved(step.mapper),
-        combiner=moved(step.combiner),
-        reducer=moved(step.reducer),
+        step, mapper=moved(step.mapper), combiner=moved(step.combiner), reducer=moved(step.reducer)
     )
 
 

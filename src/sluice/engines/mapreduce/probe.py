@@ -40,12 +40,7 @@ class Inspected(NamedTuple):
 
 
 def inspect_python(
-    folder: str,
-    reference: str,
-    env: Mapping[str, str],
-    *,
-    where: str,
-    inherits_env: bool = True,
+    folder: str, reference: str, env: Mapping[str, str], *, where: str, inherits_env: bool = True
 ) -> Inspected:
     """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used.
 

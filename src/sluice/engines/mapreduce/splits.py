@@ -21,11 +21,7 @@ from typing import Any, Protocol
 
 from sluice.engines.data_plane.ranged_file import RangedFile
 from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
-from sluice.engines.mapreduce.fingerprints import (
-    FileChanged,
-    InputVersion,
-    check_input,
-)
+from sluice.engines.mapreduce.fingerprints import FileChanged, InputVersion, check_input
 
 BLOCK_BYTES = 1 << 20
 SCAN_BYTES = 1 << 16

@@ -37,11 +37,7 @@ class CaseStart:
     """What a case starts: a task of a phase in a kind of slot, or a copy of an attempt."""
 
     def __init__(
-        self,
-        phase: PhaseEntry,
-        slot_kind: SlotKind,
-        reason: Reason,
-        copy_of: Attempt | None = None,
+        self, phase: PhaseEntry, slot_kind: SlotKind, reason: Reason, copy_of: Attempt | None = None
     ) -> None:
         self.phase = phase
         self.slot_kind = slot_kind

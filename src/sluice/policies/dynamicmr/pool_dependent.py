@@ -38,11 +38,7 @@ class _Turn(NodeOffer):
         # A copy is a task too; one at a time, of whichever kind.
         copies = max(lender.line.copies_wanted(_MAP), lender.line.copies_wanted(_REDUCE))
         super().__init__(
-            node,
-            lender.units,
-            lender.loans,
-            load(maps, slots[_MAP]),
-            load(reduces, slots[_REDUCE]),
+            node, lender.units, lender.loans, load(maps, slots[_MAP]), load(reduces, slots[_REDUCE])
         )
         self._slots = slots
         self._fractions = lender.fractions

@@ -17,11 +17,7 @@ from sluice.model.cluster import Node
 from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
 from sluice.model.settings import SettingsGroup, number, numbers, setting, word
-from sluice.policies.ltyarn.accounts import (
-    accounts_document,
-    probe,
-    wait_reason,
-)
+from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reason
 from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rounds import ShareRules, ShareTree
 
@@ -78,10 +74,7 @@ class QueueTreePolicy(TaskPolicy):
         is_dominant = self.settings.shared == "dominant"
         self.tree = ShareTree(self.rules(), state)
         self._allocation = Allocation(
-            self.tree,
-            state,
-            waits=self.settings.head_of_line == "wait",
-            is_dominant=is_dominant,
+            self.tree, state, waits=self.settings.head_of_line == "wait", is_dominant=is_dominant
         )
         self._is_dominant = is_dominant
         self._to_probe = sorted(set(self.settings.probe_s), reverse=True)

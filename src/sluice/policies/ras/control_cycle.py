@@ -10,13 +10,7 @@ from dataclasses import dataclass, field
 
 from sluice.policies.ras.checks import check_counts
 from sluice.policies.ras.map_exchange import ExchangeLoop, MapExchange
-from sluice.policies.ras.placement import (
-    JobNeed,
-    NodeCapacity,
-    Placement,
-    Slots,
-    UtilityOf,
-)
+from sluice.policies.ras.placement import JobNeed, NodeCapacity, Placement, Slots, UtilityOf
 from sluice.policies.ras.printed_exchange import PrintedExchange
 from sluice.policies.ras.reducer_spread import ReducerSpread
 from sluice.policies.ras.utility import job_utility
@@ -76,11 +70,7 @@ def run_cycle(
     """The placement until the next cycle."""
     state, rules = state or CycleState(), rules or CycleRules()
     placement = Placement(
-        nodes,
-        jobs,
-        rules.utility_of,
-        parallel_copies=rules.parallel_copies,
-        working=state.working,
+        nodes, jobs, rules.utility_of, parallel_copies=rules.parallel_copies, working=state.working
     )
     maps = _kept(state.map_slots, state.running_maps, placement, "maps_left")
     reduces = _kept(state.reduce_slots, state.running_reduces, placement, "reduces_left")

@@ -29,10 +29,7 @@ class JobSlots:
         self.yielding: dict[JobEntry, None] = {}
 
     def publish(
-        self,
-        placement: Placement,
-        nodes: Mapping[str, NodeEntry],
-        jobs: Mapping[str, JobEntry],
+        self, placement: Placement, nodes: Mapping[str, NodeEntry], jobs: Mapping[str, JobEntry]
     ) -> None:
         """Replace all slots by those of a new placement."""
         entries = [jobs[need.job_id] for need in placement.jobs]

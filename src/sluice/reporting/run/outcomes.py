@@ -14,14 +14,7 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
-from sluice.reporting.formatting import (
-    NOTHING,
-    counted,
-    duration_tight,
-    share,
-    shortened,
-    signed,
-)
+from sluice.reporting.formatting import NOTHING, counted, duration_tight, share, shortened, signed
 from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
 
