@@ -229,9 +229,8 @@ class PhaseEntry:
     @property
     def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
-        phases, left = self.job.phases, 0
-        for index in self.after:
-            earlier = phases[index]
+        left = 0
+        for earlier in [self.job.phases[index] for index in self.after]:
             if earlier.done < earlier.enough:
                 left += earlier.enough - earlier.done
         return left

@@ -108,9 +108,8 @@ class ClusterState:
         self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
 
     def touched_phases(self, settle: Callable[[], None] | None = None) -> TouchedPhases:
-        """Where each phase that changes is entered; it costs less than an observer.
-
-        settle: updates an index that waits for a use.
+        """Where each phase that changes is entered, cheaper than an observer. settle: updates an
+        index that waits for a use.
         """
         self._touched = (*self._touched, TouchedPhases())
         self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
