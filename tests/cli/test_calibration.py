@@ -152,7 +152,7 @@ def test_a_long_calibration_prints_lines_of_progress(history, monkeypatch):
         (["lnog"], "there is no profile 'lnog'. Did you mean long?"),
         (["--leave-out", "settings"], "Did you mean setting?"),
         (["--level", "1"], "level is 1.0"),
-        (["--level", "nan"], "level is nan"),
+        (["--level", "nan"], "--level: nan is not a number"),
         (["--store", "missing.db"], "there is no such store"),
         (["--plot", "chart.gif"], "chart.gif"),
     ],

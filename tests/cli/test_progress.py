@@ -51,13 +51,17 @@ def test_short_commands_print_no_progress(tmp_path):
         (["simulate"], "simulating: "),
         (["why", "words", "--file"], "explaining: "),
         (["story", "words", "--file"], "explaining: "),
-        (["order", "--method", "search", "--evaluations", "5000"], "searching for an order: "),
+        (["order", "--method", "search", "--evaluations", "500"], "searching for an order: "),
         (["simulate", "--plot", "a.json"], "drawing a chart: "),
     ],
 )
 def test_every_command_that_can_take_long_shows_that_it_goes_on(words, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "long.yaml").write_text(SMALL.replace("tasks: 8", "tasks: 800"))
+    more = [
+        f"  - {{id: j{n}, maps: {{tasks: {n}, avg_s: 3}}, reduces: {{tasks: 1, avg_s: {n}}}}}\n"
+        for n in range(1, 31)
+    ]
+    (tmp_path / "long.yaml").write_text(SMALL.replace("tasks: 8", "tasks: 800") + "".join(more))
 
     answer = sluice(*words, "long.yaml")
 

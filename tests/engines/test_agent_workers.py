@@ -386,7 +386,8 @@ def test_a_worker_that_is_killed_before_it_begins_is_a_fault_of_the_machine(talk
     _, finished = ran(talk, job, 2)
 
     assert (failed["report"], failed["kind"]) == ("failed", "node_fault")
-    assert "before it began the task: signal SIGKILL" in failed["detail"]
+    assert "ended by SIGKILL" in failed["detail"]
+    assert failed["detail"].endswith(", before it began the task")
     assert text(finished) == "line 2\t1\n"
 
 

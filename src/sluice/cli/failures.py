@@ -46,6 +46,11 @@ def guarded(work: Callable[[], int]) -> int:
 
 def _verdict(error: BaseException) -> tuple[str, int]:
     """The message and the exit code."""
+    if isinstance(error, InvalidInput):
+        from sluice.cli.provenance import flag_of
+
+        flag = flag_of(error.where)  # a function of the API names its parameter
+        error = InvalidInput(error.what, where=flag, hint=error.hint) if flag else error
     if isinstance(error, SluiceError):
         return str(error), code_of(error)
     if isinstance(error, _USAGE_ERROR):

@@ -54,6 +54,14 @@ def note_command(command: RunningCommand) -> None:
     _running.set(command)
 
 
+def flag_of(parameter: str) -> str | None:
+    """The option of the running command that gives the parameter, such as `--deadline-s`."""
+    running = _running.get()
+    known = running.command.params if running is not None else ()
+    flags = [one.opts[0] for one in known if one.name == parameter]
+    return flags[0] if flags and flags[0].startswith("--") else None
+
+
 def current_provenance() -> Provenance | None:
     """The provenance of what the running command answers; None outside of a command."""
     running = _running.get()

@@ -175,7 +175,7 @@ class Running:
             return Ending(kind, str(self.failure.get("message", "")))
         if self.is_handed_on and self.exit.code != 0 and not self.log.exists():
             # It opens the log first: it ended as it waited, and that is not the task's doing.
-            return Ending("node_fault", f"its process ended before it began the task: {self.exit}")
+            return Ending("node_fault", f"{self.exit}, before it began the task")
         if self.exit.code != 0:
             return Ending("exit", f"{self.exit}{self._limit_hit()}")
         if self.reports is not None and self.result is None:
