@@ -1,8 +1,9 @@
-"""A store of objects on this machine, and a certificate for it."""
+"""Stores of this machine, and a certificate."""
 
 import subprocess
 
 import pytest
+from tests.engines.webhdfs_server import WebHdfsServer
 from tests.skips import skip
 
 
@@ -40,6 +41,16 @@ def bucket(s3_server, monkeypatch):
     for one in client.list_objects_v2(Bucket="box").get("Contents", ()):
         client.delete_object(Bucket="box", Key=one["Key"])
     client.close()
+
+
+@pytest.fixture
+def webhdfs(tmp_path):
+    """A WebHDFS server; its folder is empty."""
+    folder = tmp_path / "hdfs"
+    folder.mkdir()
+    server = WebHdfsServer(folder)
+    yield server
+    server.close()
 
 
 @pytest.fixture

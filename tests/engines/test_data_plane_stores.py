@@ -1,10 +1,13 @@
-"""Inputs at URLs: a real S3 server and a web server on this machine."""
+"""Inputs at URLs: S3, WebHDFS and web servers on this machine."""
 
 import http.server
+import os
 import socket
+import sys
 import threading
 
 import pytest
+from fsspec.registry import _registry, known_implementations
 from tests.engines.work_runs import SPLIT_WORDS, SUM, counted, job_in, run_job, write_input
 
 from sluice.engines.data_plane.stores import Store, is_url
@@ -59,6 +62,61 @@ def test_an_object_that_changes_is_found_before_and_while_it_is_read(bucket, tmp
     assert [message for message in prepared.changes() if "s3://box/in" in message]
     with pytest.raises(Exception, match="has changed since the run started"):
         list(blocks(prepared.splits[0]))
+
+
+def test_a_folder_of_hdfs_gives_the_words_of_a_folder_here(webhdfs, tmp_path):
+    (tmp_path / "here").mkdir()
+    for folder in (tmp_path / "here", webhdfs.folder):
+        write_input(folder, LINES, LINES[:1234], "a last line")
+    wanted = run_job(words(tmp_path / "here", "in"), tmp_path / "here")
+    url = webhdfs.url.replace("://", "://ann@")
+
+    there = run_job(words(tmp_path, f"{url}/in"), tmp_path)
+    assert there == wanted
+    assert webhdfs.users == {"ann"}
+
+
+def test_urls_of_files_of_hdfs_name_their_server(webhdfs, tmp_path):
+    write_input(webhdfs.folder, LINES, LINES)
+    (webhdfs.folder / "in" / "_SUCCESS").touch()
+    prepared = prepare(words(tmp_path, f"{webhdfs.url}/in"))
+
+    for pattern in ("in/file-*", "in/file-[01]"):
+        assert prepare(words(tmp_path, f"{webhdfs.url}/{pattern}")).inputs == prepared.inputs
+    assert [one.path for one in prepared.inputs] == [f"{webhdfs.url}/in/file-{n}" for n in (0, 1)]
+    assert prepared.changes() == []
+    os.utime(webhdfs.folder / "in" / "file-1", (1.0, 1.0))  # the same size
+    assert [message for message in prepared.changes() if "file-1" in message]
+
+
+def test_an_error_of_a_data_node_is_not_read_as_data(webhdfs, tmp_path):
+    write_input(webhdfs.folder, LINES)
+    (split,) = prepare(words(tmp_path, f"{webhdfs.url}/in")).splits[:1]
+    webhdfs.is_broken = True
+
+    with pytest.raises(OSError, match=r"38 of \d+ bytes arrived"):
+        list(blocks(split))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "extra"),
+    [("s3", "s3"), ("gs", "gcs"), ("hdfs", "hdfs"), ("webhdfs", "hdfs"), ("http", "http")],
+)
+def test_a_package_that_a_store_needs_is_named_by_its_extra(tmp_path, monkeypatch, scheme, extra):
+    module = known_implementations[scheme]["class"].rpartition(".")[0]
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(_registry, scheme, raising=False)
+
+    write_input(tmp_path, LINES)
+    jobs = [words(tmp_path, f"{scheme}://h/in")]
+    if scheme != "http":  # it is never written
+        jobs.append(words(tmp_path, "in", output=f"{scheme}://h/a/out"))
+
+    for job in jobs:
+        with pytest.raises(InvalidInput) as refused:
+            prepare(job)
+        assert f"{scheme}:// needs a package that is not installed" in str(refused.value)
+        assert f'Run: pip install "sluice[{extra}]"' in str(refused.value)
 
 
 def refusal(tmp_path, url):

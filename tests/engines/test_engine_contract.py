@@ -246,7 +246,11 @@ def test_the_same_attempt_runs_once(bench, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "kind"),
-    [({"node": "elsewhere"}, FailureKind.NODE_FAULT), ({"epoch": 999}, FailureKind.REJECTED)],
+    [
+        ({"node": "elsewhere"}, FailureKind.NODE_FAULT),
+        ({"epoch": 0}, FailureKind.REJECTED),  # of a former life
+        ({"epoch": 999}, FailureKind.REJECTED),
+    ],
 )
 def test_what_cannot_be_launched_is_rejected_at_once(bench, options, kind):
     key = bench.launch(shell("true"), **options)

@@ -17,9 +17,11 @@ TEXT = "to be or not to be\n" * 5
 CHANGES = ("write", "copy", "rename", "remove", "put")
 
 
-@pytest.fixture(params=["copies", "renames"])
+@pytest.fixture(params=["copies", "renames", pytest.param("webhdfs", marks=pytest.mark.slow)])
 def base(request, tmp_path, monkeypatch):
     """The URL of an empty folder: of a store that copies, as one of objects, or that renames."""
+    if request.param == "webhdfs":
+        return f"{request.getfixturevalue('webhdfs').url}/store"
     if request.param == "copies":
         monkeypatch.setattr(StoreFolder, "_make_parent", with_folders)
         monkeypatch.setattr(stores, "RENAMING", ())
@@ -79,9 +81,10 @@ def interrupt_at(monkeypatch, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["s3", "local"])
-def test_words_are_counted_into_a_store_as_into_a_folder(scheme, bucket, tmp_path):
-    base = "s3://box/store" if scheme == "s3" else f"local://{tmp_path}/store"
+@pytest.mark.parametrize("scheme", ["s3", "local", "webhdfs"])
+def test_words_are_counted_into_a_store_as_into_a_folder(scheme, bucket, webhdfs, tmp_path):
+    urls = {"s3": "s3://box", "local": f"local://{tmp_path}", "webhdfs": webhdfs.url}
+    base = f"{urls[scheme]}/store"
     write_input(tmp_path, TEXT, TEXT)
     job = job_in(tmp_path, reduces=2, output="here", mapper=SPLIT_WORDS, reducer=SUM)
     wanted = run_job(job, tmp_path)
@@ -102,6 +105,7 @@ def test_words_are_counted_into_a_store_as_into_a_folder(scheme, bucket, tmp_pat
     assert parts_in(base) == wanted
 
 
+@pytest.mark.parametrize("base", ["copies", "renames"], indirect=True)
 @pytest.mark.parametrize("has_old", [False, True])
 def test_a_commit_that_is_interrupted_anywhere_is_no_output_and_can_be_repeated(
     base, monkeypatch, has_old
@@ -137,9 +141,19 @@ def test_an_output_that_appeared_meanwhile_is_not_touched(base):
     assert parts_in(base) == [b"theirs\n"]
 
 
+def test_an_output_may_be_a_folder_that_is_empty(base):
+    staging, winners = staged(base, "ours", [b"ours\n"])
+    StoreFolder(base).write("out/data", b"theirs\n")
+    StoreFolder(base).remove_folder("out/data")
+    staging.commit(winners, phase=1)
+
+    assert StoreFolder(base).sizes("out").keys() >= {"part-00000", "_SUCCESS"}
+    assert parts_in(base) == [b"ours\n"]
+
+
 def test_part_files_that_are_lost_blame_their_tasks(base):
     staging, winners = staged(base, "ours", [b"a\n", b"b\n"])
-    StoreFolder(base).remove([winners[1].removeprefix(f"{base}/")])
+    StoreFolder(base).remove_folder(winners[1].removeprefix(f"{base}/"))
 
     with pytest.raises(WorkFailed) as failed:
         staging.commit(winners, phase=1)

@@ -18,7 +18,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http"}
+EXTRAS = {
+    "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http",
+    "hdfs": "hdfs", "webhdfs": "hdfs",
+}  # fmt: skip
 RENAMING = {"hdfs", "webhdfs", "local"}  # a folder gets another name at once
 READ_ONLY = {"http", "https"}
 HIDDEN = (".", "_")  # as in Hadoop: the `_SUCCESS` of an earlier job is not data
@@ -77,10 +80,13 @@ class Store:
         size_bytes = self._size_bytes if self._size_bytes is not None else self.version().st_size
         if start >= size_bytes:
             return b""  # a range that is not there is an error for some stores
+        wanted_bytes = min(end, size_bytes) - start
         with _as_os_errors(self.url):
-            data: bytes = self._files.cat_file(self._path, start=start, end=min(end, size_bytes))
-            if len(data) > end - start:
+            data: bytes = self._files.cat_file(self._path, start=start, end=start + wanted_bytes)
+            if len(data) > wanted_bytes:
                 raise _no_ranges(self.url)
+            if len(data) < wanted_bytes:  # or what a DataNode says instead, read as data by fsspec
+                raise StoreFailed(f"{self.url!r}: {len(data)} of {wanted_bytes} bytes arrived")
         return data
 
     def _version(self, path: str) -> FoundVersion:
@@ -114,6 +120,8 @@ class Store:
         return sorted(path for path in paths if not path.rpartition("/")[2].startswith(HIDDEN))
 
     def _url(self, path: str) -> str:
+        if self.url.endswith(self._path):  # before it is the host, which no path of HDFS has
+            return self.url.removesuffix(self._path) + path
         return str(self._files.unstrip_protocol(path))
 
 
@@ -170,6 +178,7 @@ class StoreFolder:
     def rename(self, name: str, new_name: str) -> None:
         """Give a file or folder another name. Only stores that rename do so at once."""
         with _as_os_errors(self._url):
+            self._files.info(self._at(name))  # WebHDFS renames what is not there without a word
             self._make_parent(new_name)
             self._files.mv(self._at(name), self._at(new_name), recursive=True)
 
@@ -212,7 +221,7 @@ def _as_os_errors(url: str) -> Iterator[None]:
         raise
     except ImportError as error:
         extra = EXTRAS.get(scheme)
-        hint = f"pip install 'sluice[{extra}]'" if extra else f"install what {scheme} needs"
+        hint = f'run: pip install "sluice[{extra}]"' if extra else f"install what {scheme} needs"
         raise StoreFailed(f"{scheme}:// needs a package that is not installed", hint) from error
     except FileNotFoundError as error:
         if "Connect" in type(error.__cause__).__name__:
@@ -222,13 +231,14 @@ def _as_os_errors(url: str) -> Iterator[None]:
         why = f"{url!r} may not be used: {_one_line(error)}"
         raise StoreFailed(why, _CREDENTIALS) from error
     except OSError as error:
-        raise StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}") from error
+        hint = _LIBHDFS if scheme == "hdfs" and "Unable to load" in str(error) else ""
+        raise StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}", hint) from error
     except Exception as error:  # the libraries have classes of their own, for each fault another
         name = type(error).__name__
         if "Credentials" in name:
             raise StoreFailed(f"{url!r}: no credentials were found", _CREDENTIALS) from error
         if isinstance(error, ValueError) and "rotocol not known" in str(error):
-            known = "use a path, or s3://, gs://, hdfs://, http://"
+            known = "use a path, or s3://, gs://, hdfs://, webhdfs://, http://"
             raise StoreFailed(f"{scheme}:// is not a known kind of store", known) from error
         raise StoreFailed(f"{url!r}: {name}: {_one_line(error)}") from error
 
@@ -241,6 +251,7 @@ def _no_ranges(url: str) -> StoreFailed:
     return StoreFailed(f"the server of {url!r} does not serve parts of it", "download it first")
 
 
+_LIBHDFS = "set JAVA_HOME, HADOOP_HOME and CLASSPATH, or use webhdfs://HOST:9870/, without libhdfs"
 _CREDENTIALS = "give credentials as the store's own tools take them, such as AWS_ACCESS_KEY_ID"
 
 
@@ -252,7 +263,7 @@ def _mtime_ns(about: dict[str, Any]) -> int:
             return int(value.timestamp() * 1e9)
         if isinstance(value, int | float):
             return int(value * 1e9)
-    return 0
+    return int(about.get("modificationTime", 0)) * 1_000_000  # of WebHDFS, in milliseconds
 
 
 def _etag_number(about: dict[str, Any]) -> int:

@@ -115,11 +115,13 @@ class StoreStaging:
         _refuse_lost(lost)
         found = store.sizes(gathered)
         store.write(f"{gathered}/{SUCCESS}", self._manifest(names, found))
-        if store.sizes(self._name):
-            if not self._may_replace(store):
-                raise output_appeared(self.output)
+        if store.sizes(self._name) and not self._may_replace(store):
+            raise output_appeared(self.output)
+        with suppress(FileNotFoundError):  # a folder without files: HDFS would rename into it
             store.rename(self._name, f"{self._hidden}/replaced")
         store.rename(gathered, self._name)
+        if not self._is_own(store.read(f"{self._name}/{SUCCESS}")):
+            raise OSError(None, f"{self.output!r} was not made: the store did not rename a folder")
 
     # --- a store that does not --------------------------------------------------------------------
 

@@ -237,16 +237,19 @@ class Bridge:
         return Served(actor, actor.address.remote(), actor.wait.remote())
 
     def _hear_actors(self) -> None:
+        waiting = [served.said_end for served in self._served.values()]
+        waiting += [one.said_address for one in self._served.values() if one.address is None]
+        if not waiting:
+            return
+        # One question for all nodes: it is asked at every turn.
+        answered = set(self._ray.wait(waiting, num_returns=len(waiting), timeout=0)[0])
         for node_id, served in list(self._served.items()):
-            if served.address is None and self._is_ready(served.said_address):
+            if served.address is None and served.said_address in answered:
                 with contextlib.suppress(self._ray.exceptions.RayError):  # `wait` fails as well
                     served.address = tuple(self._ray.get(served.said_address))
                     self._report("serving", id=node_id, address=served.address)
-            if self._is_ready(served.said_end):
+            if served.said_end in answered:
                 self._actor_ended(node_id, served)
-
-    def _is_ready(self, reference: object) -> bool:
-        return bool(self._ray.wait([reference], timeout=0)[0])
 
     def _actor_ended(self, node_id: str, served: Served) -> None:
         try:
