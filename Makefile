@@ -92,7 +92,7 @@ clean:                    ## remove everything that the other targets made
 		$(PIP) install --require-hashes --no-build-isolation -r $<
 	@touch $@
 
-# What users get: a wheel, its hot modules compiled (half a minute, after each change of a source).
+# What users get: a wheel, its hot modules compiled (two minutes, after each change of a source).
 # Gates and tests put the sources before it, so that they never speak about yesterday's build.
 .venv/.sluice: $(shell find src -name '*.py' -o -name '*.c') $(wildcard examples/jobs/*.py examples/swim/*) \
 		examples/standard_library.yaml hatch_build.py pyproject.toml README.md | .venv/.python
