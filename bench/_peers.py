@@ -51,13 +51,3 @@ def simpy_fifo(lengths: Lengths, map_slots: int, reduce_slots: int) -> tuple[flo
     start_s = time.perf_counter()
     env.run()
     return time.perf_counter() - start_s, env.now
-
-
-def calibration_s() -> float:
-    """Seconds that a fixed loop takes here and now: the machine's speed, for what has no peer."""
-    start_s = time.perf_counter()
-    total = 0
-    for number in range(2_000_000):
-        total += number * number % 7
-    assert total == 5_999_997
-    return time.perf_counter() - start_s

@@ -17,7 +17,6 @@ from sluice.estimate.bounds import (
     phase_estimate,
     phase_low_s,
     phase_up_s,
-    planned_job,
     planned_phase,
     waves,
 )
@@ -64,7 +63,7 @@ def test_pareto_g2(map_slots, reduce_slots, low_s, up_s, mean_s):
     reduces = Phase(
         name="reduce", kind=SlotKind.REDUCE, tasks=4, lengths=ConstantLengths(1200, 1500)
     )
-    job = planned_job([(maps, map_slots), (reduces, reduce_slots)])
+    job = planned_phase(maps, map_slots) + planned_phase(reduces, reduce_slots)
 
     assert (low_s, up_s, mean_s) == (job.low_s, job.up_s, job.mean_s)
 

@@ -6,13 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.estimate.made_runs import MB, MachineModel, draws
 
-from sluice.estimate.demand import (
-    NodeCapacity,
-    SandboxRun,
-    demand_of_best_slots,
-    profile_from_runs,
-    sandbox_run,
-)
+from sluice.estimate.demand import NodeCapacity, SandboxRun, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_from_runs, demand_settings
 from sluice.estimate.past_phases import phases_from_runs, with_demand_from_runs
 from sluice.estimate.run_setting import NotEnoughData
@@ -49,10 +43,6 @@ def test_four_maps_at_full_processors_demand_a_quarter_each():
 
 def test_of_equally_fast_runs_the_one_with_fewer_slots_is_kept():
     assert 2 == profile_from_runs([run(4, 50.0), run(2, 50.0)]).best.slots
-
-
-def test_a_known_best_slot_count_alone_gives_a_share_of_the_bottleneck():
-    assert Resources(io=20.0) == demand_of_best_slots(5, "io")
 
 
 def test_no_run_gives_not_enough_data():

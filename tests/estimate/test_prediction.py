@@ -9,14 +9,13 @@ from tests.estimate.made_runs import MB, MachineModel, draws, settings, without_
 
 from sluice.estimate.past_phases import phases_from_runs
 from sluice.estimate.prediction import Prediction, comparable, predictor
-from sluice.estimate.run_setting import (
-    NotEnoughData,
-    PhaseSetting,
-    RunSetting,
-    timed_runs,
-    with_slots,
-)
+from sluice.estimate.run_setting import NotEnoughData, PhaseSetting, RunSetting, timed_runs
 from sluice.model.history import PastPhase, PastRun
+
+
+def with_slots(setting, slots):
+    """The same setting with this many slots for each phase."""
+    return replace(setting, phases=tuple(phase._replace(slots=slots) for phase in setting.phases))
 
 
 def errors(runs):

@@ -14,7 +14,6 @@ call these functions millions of times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -133,13 +132,6 @@ def planned_phase(
         for part in parts
     )
     return sum(spans, NO_TIME)
-
-
-def planned_job(
-    phases: Iterable[tuple[Phase, int]], single_wave: SingleWave = SingleWave.ESTIMATED
-) -> DurationEstimate:
-    """Low and high estimate of a job. phases: (phase, slots) in order. Source: pareto (7), (8)."""
-    return sum((planned_phase(phase, slots, single_wave) for phase, slots in phases), NO_TIME)
 
 
 def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tuple[float, float]:

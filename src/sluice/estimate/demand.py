@@ -78,15 +78,6 @@ def profile_from_runs(runs: Iterable[SandboxRun]) -> SandboxProfile | NotEnoughD
     return SandboxProfile(best=best, runs=every, demand=demand)
 
 
-def demand_of_best_slots(slots: int, bottleneck: str = "cpu") -> Resources:
-    """Fallback if only the best slot count is known: an equal share of the bottleneck.
-
-    >>> demand_of_best_slots(4)
-    Resources(cpu=25.0, io=0.0, memory=0.0, network=0.0, other=())
-    """
-    return Resources.named({bottleneck: FULL / slots})
-
-
 def sandbox_run(run: PastRun, capacity: NodeCapacity) -> SandboxRun | NotEnoughData:
     """Return a past run on one node as a sandbox run."""
     took_s = elapsed_s(run)

@@ -146,8 +146,3 @@ def _as_one_task(run: PastRun, took_s: float) -> MeasuredRun:
     )
     setting = RunSetting(run.input_bytes, (PhaseSetting(WHOLE, 1, 1),))
     return MeasuredRun(run, setting, took_s, (phase,))
-
-
-def with_slots(setting: RunSetting, slots: int) -> RunSetting:
-    """The same setting with `slots` slots for each phase."""
-    return replace(setting, phases=tuple(phase._replace(slots=slots) for phase in setting.phases))

@@ -102,19 +102,6 @@ def stages_law(phases: Sequence[Phase], driver_s: float, bound: Bound) -> TimeLa
     )
 
 
-def deadline_for_s(law: TimeLaw, vms: float, maps_per_vm: float, reduces_per_vm: float) -> float:
-    """The least deadline that `vms` VMs for each job can meet, seconds.
-
-    Source: capacity spec, section 3.2, Theorem 1 solved for the deadline.
-
-    >>> law = TimeLaw(xi_map_s=3900, xi_reduce_s=3900, xi_fixed_s=380)
-    >>> round(deadline_for_s(law, 4.531223, 2, 3), 3)
-    1800.0
-    """
-    slack_vms_s = vms_per_job(law.xi_map_s, law.xi_reduce_s, 1.0, maps_per_vm, reduces_per_vm)
-    return law.xi_fixed_s + slack_vms_s / vms
-
-
 def shared_job(profile: ClassProfile) -> SharedJob:
     """Convert a class profile for the time laws in `bounds`.
 

@@ -11,7 +11,7 @@ from tests.effort import share_of
 from tests.planning.capacity_problems import drawn_problem, is_feasible, problem_of, solved_by_highs
 
 from sluice.estimate.bounds import Bound
-from sluice.estimate.vm_need import containers_per_job, deadline_for_s, vms_per_job
+from sluice.estimate.vm_need import containers_per_job, vms_per_job
 from sluice.planning.capacity.instances import InstanceKind, draw_classes, draw_rent
 from sluice.planning.capacity.relaxation import certificate_gap_usd, solve_relaxation
 from sluice.planning.capacity.two_classes import two_class_solution
@@ -135,7 +135,9 @@ def test_a_deadline_gives_its_vms_and_the_vms_give_the_deadline(bound):
     gammas = classes.needs(bound)
     for number, gamma in enumerate(gammas):
         fit = classes.maps_per_vm[number], classes.reduces_per_vm[number]
-        deadline_s = deadline_for_s(classes.law(number, bound), gamma, *fit)
+        law = classes.law(number, bound)
+        slack_s = vms_per_job(law.xi_map_s, law.xi_reduce_s, 1.0, *fit) / gamma
+        deadline_s = law.xi_fixed_s + slack_s
         assert deadline_s == pytest.approx(classes.deadline_s[number])
 
 
