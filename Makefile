@@ -16,6 +16,9 @@ ifeq ($(strip $(HOME)),)
 export HOME := $(CURDIR)/.venv/home
 endif
 
+# The folders that start no process and keep no file.
+DECIDES := model core policies estimate planning simulation
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -48,8 +51,9 @@ lint: .venv/.dev          ## check format, style and the layers of imports
 types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
 	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
 
-fast: .venv/.dev | .venv/.sluice  ## run the quick tests and the doctests
-	$(PYTEST) -m "not slow" --doctest-modules src/sluice tests
+fast: .venv/.dev | .venv/.sluice  ## run the quick tests of what decides, under a minute
+	SLUICE_TEST_FAST=1 $(PYTEST) -m "not slow" --doctest-modules \
+		$(foreach floor,$(DECIDES),src/sluice/$(floor) tests/$(floor)) tests/test_tidy.py
 
 # One that fails does not hide what the others have to say.
 bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its budget

@@ -1,4 +1,4 @@
-"""How much of the long tests a run does, and when: a quarter, or all of it by `make thorough`.
+"""How much of the long tests a run does, and when: `make fast` little, `make thorough` all of it.
 
 Property tests draw other examples in each run, so that a few runs find what one long run finds.
 """
@@ -8,12 +8,13 @@ import os
 from hypothesis import settings
 
 IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
+_ONE_IN = 16 if os.environ.get("SLUICE_TEST_FAST") else 4
 _EXAMPLES_MIN = 10
 
 
 def share_of(count):
     """How many of `count` cases to try."""
-    return count if IS_THOROUGH else min(count, max(_EXAMPLES_MIN, count // 4))
+    return count if IS_THOROUGH else min(count, max(_EXAMPLES_MIN, count // _ONE_IN))
 
 
 def fewer(found):

@@ -422,6 +422,7 @@ def random_storm(seed, steps):
     return seen
 
 
+@pytest.mark.slow
 def test_random_storms_break_nothing_and_stir_everything():
     """Each of the things that can happen did happen, or the storm proves little."""
     seen: Counter[str] = Counter()

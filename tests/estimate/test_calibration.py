@@ -109,6 +109,7 @@ def test_one_setting_cannot_be_left_out():
     assert "all runs have one setting" in one.prediction.why
 
 
+@pytest.mark.slow
 def test_forty_profiles_of_ten_runs_take_seconds():
     """Measured in CPU time, at a quarter of the size; quiet machines need a third of this."""
     here, rng = settings(slots=(1, 2, 4), sizes_mb=(40, 80, 160, 200))[:10], draws(1)

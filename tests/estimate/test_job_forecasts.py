@@ -25,6 +25,7 @@ def eleventh_night(seed):
         )
 
 
+@pytest.mark.slow
 def test_intervals_of_90_percent_hold_for_that_many_jobs_of_an_eleventh_night():
     """Over four histories, because the jobs of one night share its luck."""
     nights = [one for seed in range(4) for one in eleventh_night(seed)]

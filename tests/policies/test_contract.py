@@ -137,6 +137,7 @@ def eventful_traces():
     return runs, [trace(run(*how)) for how in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.no_invariants  # tests/simulation/test_two_ways_in.py recounts such runs
 @pytest.mark.parametrize("hash_seed", "012")
 def test_no_run_depends_on_the_hash_seed(hash_seed):

@@ -85,6 +85,7 @@ def run(cluster, jobs, policy, world, of_pools=()):
     return watched
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     cluster=racked,

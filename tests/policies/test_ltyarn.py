@@ -16,6 +16,7 @@ TREE = [
 POLICIES = ("ltyarn", "mlrf", "ltrf", "karma", "decay")
 
 
+@pytest.mark.slow
 def test_a_tree_of_three_levels_shares_at_each_level():
     """Org and guest share evenly, and so do a and b inside org."""
     apps = [("x", "a", 0, [1] * 400), ("y", "b", 0, [1] * 400), ("z", "guest", 0, [1] * 400)]
@@ -25,6 +26,7 @@ def test_a_tree_of_three_levels_shares_at_each_level():
     assert {"a": 2.0, "b": 2.0, "guest": 4.0} == running_at(result, 20.5)
 
 
+@pytest.mark.slow
 def test_weights_divide_containers_and_use():
     queues = [{"id": "a", "weight": 3}, {"id": "b", "weight": 1}]
     apps = [("x", "a", 0, [1] * 200), ("y", "b", 0, [1] * 200)]
@@ -42,6 +44,7 @@ def test_fifo_inside_a_queue_keeps_the_order_of_arrival():
     assert {"early": [0, 2, 4], "late": [6, 8]} == found
 
 
+@pytest.mark.slow
 def test_lenders_are_paid_back_by_the_long_term_rules_only():
     """A is idle for 50 s; then it runs alone until it has caught up, but not under mlrf."""
     apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
@@ -55,6 +58,7 @@ def test_lenders_are_paid_back_by_the_long_term_rules_only():
     assert {"a": 2.0, "b": 2.0} == running_at(sluice.simulate(load, tasks="mlrf"), 75.5)
 
 
+@pytest.mark.slow
 def test_a_short_half_life_forgets_the_loan():
     apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
     load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
@@ -64,6 +68,7 @@ def test_a_short_half_life_forgets_the_loan():
     assert {"a": 2.0, "b": 2.0} == running_at(result, 60.5)
 
 
+@pytest.mark.slow
 def test_a_round_forgets_the_loan():
     apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
     load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
@@ -74,6 +79,7 @@ def test_a_round_forgets_the_loan():
     assert {"a": 2.0, "b": 2.0} == running_at(result, 65.5)
 
 
+@pytest.mark.slow
 def test_karma_without_a_shared_part_never_takes_the_guaranteed_part():
     """With alpha = 0 the late queue gets its own part at once, and not more."""
     apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]
@@ -84,6 +90,7 @@ def test_karma_without_a_shared_part_never_takes_the_guaranteed_part():
     assert {"a": 2.0, "b": 2.0} == running_at(result, 75.5)
 
 
+@pytest.mark.slow
 def test_minimum_shares_come_before_debts_and_maximum_shares_hold():
     queues = [{"id": "a", "share_min": 3}, {"id": "b"}, {"id": "c", "share_max": 1}]
     apps = [("x", "a", 0, [1] * 300), ("y", "b", 0, [1] * 300), ("z", "c", 0, [1] * 300)]

@@ -64,6 +64,7 @@ def test_a_charge_that_was_not_frozen_would_starve_the_late_application():
     assert starts(result)["B"][0] <= 15
 
 
+@pytest.mark.slow
 def test_an_idle_registered_queue_is_not_charged():
     """Erratum E7: lending gives credit; with `queue_par` the credit is lost (spec 8.3)."""
     apps = [("busy", "b", 0, [1] * 200), ("late", "a", 50, [1] * 200)]

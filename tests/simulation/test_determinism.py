@@ -32,6 +32,7 @@ def test_the_eventful_run_is_eventful():
     assert len(near) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_kills_on_a_node_that_died_unnoticed_are_no_news_later(seed):
     """A failing job's attempts are asked to end also where nobody is left to ask: the node is dead,

@@ -122,6 +122,7 @@ def test_distance_lengthens_each_map_and_stands_in_the_trace(heartbeat_s):
     assert {Locality.NODE, Locality.RACK, Locality.ANY} == seen
 
 
+@pytest.mark.slow
 def test_more_replicas_make_more_maps_local():
     def local(replicas):
         cluster = even_nodes(9, 1, 1, racks=3)

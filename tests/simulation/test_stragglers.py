@@ -32,6 +32,7 @@ def test_a_slow_attempt_takes_a_factor_out_of_the_range(low, width, seed):
         assert 10 * low - 1e-6 <= took_s <= 10 * (low + width) + 1e-6
 
 
+@pytest.mark.slow
 def test_the_whole_range_is_used():
     state = simulate(
         even_nodes(1, 400, 0), [map_reduce("j", 400, 10.0)], p_slow=1.0, slow_factor=(3.0, 6.0)
