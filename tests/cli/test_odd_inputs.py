@@ -173,6 +173,44 @@ def test_a_folder_of_folders_is_not_read_as_an_empty_one(folder):
     assert (folder / "out" / "part-00000").read_text() == "a\nb\n"
 
 
+MODULE = (
+    "def mapper(line):\n    {}\n    yield line, 1\ndef reducer(key, values):\n    yield key, 1\n"
+)
+
+
+def python_job(folder, text):
+    (folder / "words.py").write_text(text)
+    return workload(python="words.py", mapper=None, reducer=None)
+
+
+def test_a_module_that_ends_its_interpreter_is_refused(folder):
+    answer = sluice("run", python_job(folder, "import os\nos._exit(0)\n"))
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "its import ended with exit code 0" in answer.err
+
+
+def test_a_module_may_start_a_program_that_prints(folder):
+    answer = sluice("run", python_job(folder, f"import os\nos.system('echo {{}}')\n{MODULE}"))
+
+    assert 0 == answer.code, answer.err
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("raise KeyboardInterrupt", "map raised KeyboardInterrupt (words.py:2)"),
+        ("raise type('E', (Exception,), {'__str__': 3})", "map raised E: its text cannot be made"),
+    ],
+)
+def test_any_exception_of_the_users_code_is_reported_without_ours(raised, said, folder):
+    answer = sluice("run", python_job(folder, MODULE.format(raised)))
+
+    assert 1 == answer.code
+    assert said in answer.err
+    assert "sluice/engines" not in answer.err
+
+
 @pytest.mark.parametrize(
     ("names", "said"), [(["x.log"], "x.log has"), (["x.log", "y.log"], "x.log, y.log have")]
 )
