@@ -325,7 +325,7 @@ def test_a_store_that_cannot_be_read_is_told_and_runs_go_on(home):
 
     assert NOTHING == known(on_message=told.append)
     assert 1 == len(told)
-    assert "nothing is predicted" in told[0]
+    assert "past runs are not used" in told[0]
 
 
 # --- profiles by name -----------------------------------------------------------------------------

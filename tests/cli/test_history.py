@@ -378,7 +378,7 @@ def test_a_run_goes_well_without_a_store(tmp_path, monkeypatch, home):
 
     assert 0 == answer.code
     assert "done" == json.loads(answer.out)["jobs"]["words"]["state"]
-    assert "nothing is predicted" in answer.err
+    assert "past runs are not used" in answer.err
     assert "was not kept in the profile store" in answer.err
 
 

@@ -91,7 +91,7 @@ WRONG_WORDS = [
     # files that are read
     (["simulate", "missing.yaml"], ["missing.yaml", "No such file"]),
     (["validate", "."], [".: ", "directory"]),
-    (["validate", ""], ["cannot be read"]),
+    (["validate", ""], ["FILE", "the path is empty"]),
     (["validate", "nul\0.yaml"], ["nul\\x00.yaml", "cannot be read"]),
     (["validate", "x" * 5000], ["xxx", "File name too long"]),
     (["validate", "small.yaml/w.yaml"], ["small.yaml/w.yaml", "cannot be read"]),

@@ -30,7 +30,7 @@ def test_a_spot_vm_is_as_much_slower_as_it_is_taken_back():
     ("text", "fragments"),
     [
         ("[]", ["a list", "version: 1"]),
-        (f"{HEAD}vm_types: []", ["vm_types", "at least 1"]),
+        (f"{HEAD}vm_types: []", ["vm_types", "is empty"]),
         (f"{HEAD}vm_types: [{{{TYPE}}}]", ['type "a"', "no price", "on_demand_hour_usd"]),
         (f"{HEAD}vm_types: [{{{TYPE}, spot_hour_usd: -1}}]", ['type "a"', "spot_hour_usd is -1"]),
         (f"{HEAD}vm_types: [{{{TYPE}, spot_hour_usd: .nan}}]", ["spot_hour_usd", "number"]),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.reporting.formatting import duration, shortened, size
+from sluice.reporting.formatting import columns, duration, shortened, size
 
 
 @given(st.floats(0, 1e8) | st.floats(0, 100) | st.floats(0.9, 1.1))
@@ -21,9 +21,13 @@ def test_sizes_never_overflow_their_unit(count):
     assert not size(count).startswith("1024")
 
 
-@given(st.text(max_size=50), st.integers(3, 30))
-def test_a_shortened_text_has_the_width_and_both_ends(text, width):
+@given(st.text(max_size=50) | st.text("ab名前\N{COMBINING ACUTE ACCENT}"), st.integers(5, 30))
+def test_a_shortened_text_fits_the_columns_and_keeps_both_ends(text, width):
     short = shortened(text, width)
 
-    assert len(short) == min(len(text), width)
-    assert short == text or (short[0] == text[0] and short[-1] == text[-1])
+    assert columns(short) <= width
+    assert short == text if columns(text) <= width else columns(short) >= width - 2  # a wide sign
+    assert short == text or any(
+        sign == "…" and text.startswith(short[:place]) and text.endswith(short[place + 1 :])
+        for place, sign in enumerate(short)
+    )

@@ -19,7 +19,7 @@ from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.mapreduce.layout import output_of
-from sluice.engines.progress import Watcher
+from sluice.engines.progress import Unwatched, Watcher
 from sluice.ingest.reading import SourceText, read_text
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
@@ -92,6 +92,10 @@ def run(
             replaced.has_begun = True
             done = assembly.run()
     else:
+        for option in plan.without_effect_on(RunOptions.of(left.header)):
+            (watcher or Unwatched()).on_message(
+                f"Note: {option} has no effect: a resumed run keeps the options that started it."
+            )
         with live_run.explained_damage(left):
             assembly = live_run.resume(workload, left, watcher)
             done = assembly.run()

@@ -14,6 +14,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
+from sluice.reporting.formatting import counted
 from sluice.simulation.settings import SimulationSettings
 
 ENTRIES_MAX = 2 * 10**7  # what a simulation keeps of attempts; each takes half a kilobyte
@@ -53,7 +54,8 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
             shortage = shortages[phase.kind]
             if shortage is not None:
                 raise InvalidInput(
-                    f"job {job.job_id!r} has {phase.tasks} {phase.name} tasks, and {shortage.what}",
+                    f"job {job.job_id!r} has {counted(phase.tasks, f'{phase.name} task')}, and"
+                    f" {shortage.what}",
                     where=source,
                     hint=_hint(shortage, phase),
                 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluice.bootstrap.profiles import unreadable_note
 from sluice.estimate.forecast import RUNS_JUDGED
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.ingest.logs.formats import AUTO, read_logs
@@ -100,7 +101,7 @@ def live_forecasts(
             names = {job.job_id: _profile_of(job, profiles) for job in jobs}
             forecasts = stored_forecasts(names.values(), profiles)
     except SluiceError as error:
-        on_message(f"jobs have no forecasts, for the profile store cannot be read: {error}")
+        on_message(unreadable_note(error))
         return {}
     slots = cluster_slots(cluster)
     found = {job_id: forecasts.of(name, slots=slots) for job_id, name in names.items()}

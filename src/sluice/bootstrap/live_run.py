@@ -195,7 +195,7 @@ def begin(
     overwrite: whether outputs at URLs are replaced; those on a disk have stepped aside by now.
     """
     check_engine(options)
-    on_message = _on_message(watcher)
+    on_message = _each_once(_on_message(watcher))
     workload = on_ray_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
@@ -214,6 +214,7 @@ def begin(
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
         workload, scheduler = carried, live_scheduler(carried, settings, options)
+    runs.make_folder()  # one that cannot be made is reported before the store in it
     jobs = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
     check_slots(jobs, cluster, scheduler, workload.source)
     # Policies that rank jobs by their work see the prediction, also after a resume.
@@ -302,6 +303,18 @@ def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage)
 
 def _on_message(watcher: Watcher | None) -> OnMessage:
     return (watcher or Unwatched()).on_message
+
+
+def _each_once(on_message: OnMessage) -> OnMessage:
+    """Several parts of a run may meet one fault, such as a store that cannot be read."""
+    seen: set[str] = set()
+
+    def once(message: str) -> None:
+        if message not in seen:
+            seen.add(message)
+            on_message(message)
+
+    return once
 
 
 def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:

@@ -207,8 +207,13 @@ def with_past_lengths(
         with Profiles.open() as profiles:
             return [_recalled(job, profiles, nodes) for job in wanted]
     except SluiceError as error:
-        on_message(f"nothing is predicted, for the profile store cannot be read: {error}")
+        on_message(unreadable_note(error))
         return wanted
+
+
+def unreadable_note(error: SluiceError) -> str:
+    """The note for a command that goes on without past runs."""
+    return f"past runs are not used, because the profile store cannot be read: {error}"
 
 
 def _recalled(job: Job, profiles: Profiles, nodes: Sequence[Node]) -> Job:
@@ -262,7 +267,7 @@ def past_gaps(jobs: Iterable[Job], on_message: OnMessage) -> Gaps:
                 for run in same_work(job, profiles.newest(profile_name(job), RUNS_RECALLED))
             )
     except SluiceError as error:
-        on_message(f"the prediction leaves out the time between tasks: {error}")
+        on_message(unreadable_note(error))
         return Gaps()
 
 

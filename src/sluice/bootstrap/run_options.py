@@ -87,6 +87,16 @@ class RunOptions:
         recorded.pop(_POLICY_FILES, None)
         return cls(**recorded, settings=tuple(overrides))
 
+    def without_effect_on(self, recorded: RunOptions) -> list[str]:
+        """Options that were given, and that a run with the recorded options does not have."""
+        default, given = asdict(RunOptions()), asdict(self)
+        given |= {kind: absolute_spec(given[kind]) for kind in KINDS}
+        return [
+            "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+            for name, value in asdict(recorded).items()
+            if given[name] not in (default[name], value)
+        ]
+
     def cluster(self, workload: Workload) -> Cluster:
         """The virtual nodes of the run; by default one, with a slot of each kind per processor."""
         given = (self.nodes, self.map_slots, self.reduce_slots)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _WIDTH_MIN = 20  # below it nothing can be laid out, whatever COLUMNS says
+# Signs of our tables for a terminal that has no others; what else it lacks is shown as "?".
+_PLAIN_SIGNS = str.maketrans("·▒█…–−±", ".=#~--~")  # the signs as tables have them
 
 
 def print_document(document: Mapping[str, object]) -> None:
@@ -47,9 +49,11 @@ def console(*, stderr: bool = False) -> Console:
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterator[Segment]:
+            has_signs = self.encoding.lower().startswith("utf")
             for segment in super().render(renderable, options):
                 text, style, control = segment
-                yield segment if control else Segment(visible(text), style)
+                shown = visible(text) if has_signs else visible(text).translate(_PLAIN_SIGNS)
+                yield segment if control else Segment(shown, style)
 
     stream = sys.stderr if stderr else sys.stdout
     # What is piped is not cut, unless COLUMNS says how wide the reader is.

@@ -76,6 +76,8 @@ def digests_read() -> Mapping[str, str]:
 def _read(source: str) -> bytes:
     if source == STDIN:
         return _bounded(sys.stdin.buffer, source_name(source))
+    if not source:
+        raise InvalidInput("the path is empty", where="FILE", hint="name a workload file")
     try:
         with Path(source).open("rb") as stream:
             return _bounded(stream, source)

@@ -154,7 +154,7 @@ def _overrides(
 ) -> Iterator[tuple[str, object, str]]:
     """Key, raw value and place of each."""
     if isinstance(overrides, Mapping):
-        yield from ((key, raw, "settings") for key, raw in overrides.items())
+        yield from ((str(key), raw, "settings") for key, raw in overrides.items())
         return
     for override in overrides:
         key, equals, text = override.partition("=")

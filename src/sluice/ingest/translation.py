@@ -46,6 +46,8 @@ _BOUNDS = {
     "less_than_equal": ", above {le:g}",
 }
 
+_TOO_SHORT = ("string_too_short", "too_short")
+
 
 def complaints(
     error: ValidationError, shape: type[BaseModel], settings: Collection[str] = ()
@@ -84,6 +86,8 @@ def _what(kind: str, value: object, context: Mapping[str, Any], message: str) ->
         return f"is {shown(value)}, not {_WANTED[kind]}"
     if kind in _BOUNDS:
         return f"is {shown(value)}{_BOUNDS[kind].format(**context)}"
+    if kind in _TOO_SHORT and context["min_length"] == 1:
+        return "is empty"
     return f"is refused: {message[:1].lower()}{message[1:]}"
 
 

@@ -92,7 +92,7 @@ class Setting:
         0.1
         """
         word = text.strip()
-        if self.may_be_none and word.lower() == "none":
+        if self.may_be_none and word.lower() in ("none", ""):
             return None
         if self.kind is SettingKind.FLAG:
             return self.checked(_FLAGS.get(word.lower(), word))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
+from itertools import accumulate, takewhile
+from unicodedata import combining, east_asian_width
 
 NOTHING = "–"
 # Control characters, except tab and newline, and characters that are invisible or turn the text.
@@ -229,12 +231,33 @@ def _shared_tail(names: Collection[str]) -> str:
 
 
 def shortened(text: str, width_max: int) -> str:
-    """The text, without its middle if it is too long: ids differ at both ends.
+    """The text, without its middle if it takes too many columns: ids differ at both ends.
 
-    >>> shortened("wordcount-2024-05-17", 12)
-    'wordco…05-17'
+    >>> shortened("wordcount-2024-05-17", 12), shortened("名前が長い仕事", 9)
+    ('wordco…05-17', '名前…仕事')
     """
-    if len(text) <= width_max:
+    if columns(text) <= width_max:
         return text
     tail = (width_max - 1) // 2
-    return f"{text[: width_max - 1 - tail]}…{text[len(text) - tail :]}"
+    head = _first_columns(text, width_max - 1 - tail)
+    return f"{head}…{_first_columns(text[::-1], tail)[::-1]}"
+
+
+def columns(text: str) -> int:
+    """Columns of a terminal that a text takes.
+
+    >>> columns("ab"), columns("名前"), columns("e\N{COMBINING ACUTE ACCENT}")
+    (2, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_sign_columns, text))
+
+
+def _sign_columns(sign: str) -> int:
+    return 0 if combining(sign) else 1 + (east_asian_width(sign) in "WF")
+
+
+def _first_columns(text: str, width_max: int) -> str:
+    if text.isascii():
+        return text[:width_max]
+    ends = accumulate(map(_sign_columns, text))
+    return text[: sum(1 for _ in takewhile(lambda end: end <= width_max, ends))]

@@ -127,6 +127,11 @@ def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> Re
     from rich.text import Text
 
     first, *others = table.columns
+    header, names = str(first.header), list(first.cells)
+    if not header and isinstance(names[0], Text):  # a number in front of the name
+        named, *others = others
+        header = str(named.header)
+        names = [_on_one_line(pair) for pair in zip(names, named.cells, strict=True)]
     rest = Table(
         box=table.box, header_style=table.header_style, show_edge=False, pad_edge=False,
         padding=(0, 1), collapse_padding=True,
@@ -139,14 +144,22 @@ def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> Re
     room = options.update(width=options.max_width - _INDENT)
     head, rule, *rows = console.render_lines(rest, room, pad=False)
     yield ""
-    yield Text.assemble((str(first.header), "dim"))
-    for line, name in [(head, None), (rule, None), *zip(rows, first.cells, strict=True)]:
+    yield Text.assemble((header, "dim"))
+    for line, name in [(head, None), (rule, None), *zip(rows, names, strict=True)]:
         if name is not None and str(name):  # a further row of the same name has none
             yield name
         yield from [Segment(" " * _INDENT), *line, Segment.line()]
     yield ""
     if table.caption:
         yield Text(str(table.caption), style="dim italic")
+
+
+def _on_one_line(cells: Iterable[RenderableType]) -> Text:
+    from rich.text import Text
+
+    line = Text("  ").join(cell for cell in cells if isinstance(cell, Text))
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
 
 
 def plain_text(text: str, style: str = "") -> Text:

@@ -7,6 +7,7 @@ release made folders that others could read; such a folder is made private once,
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import stat
@@ -61,11 +62,13 @@ def check_state_folder(folder: Path) -> None:
     """Refuse a state folder that is unsafe, and make one private that others can read.
 
     A folder that does not exist yet is fine. Raises InvalidInput if the folder, or its folder of
-    runs, belongs to another user or is writable by others.
+    runs, belongs to another user or is writable by others, and StoreUnavailable if it is no folder.
     """
     with store_errors(folder):
         if folder.is_dir():
             _check(folder)
+        elif os.path.lexists(folder):  # a file, or a link to nowhere
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
 
 
 def _check(folder: Path) -> None:

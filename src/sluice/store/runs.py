@@ -45,7 +45,7 @@ class Runs:
 
     def new_id(self) -> str:
         """An id for a run that needs to know it before its journal is made."""
-        self._make_folder()
+        self.make_folder()
         with next_number(self.folder) as (number, _):
             return run_id(number)
 
@@ -63,7 +63,7 @@ class Runs:
         reserved_id: of `new_id`; by default the run gets its id now.
         """
         self._drop_old()
-        self._make_folder()
+        self.make_folder()
         with self._numbered(reserved_id) as (name, home):
             folder = self.folder / name
             record = RunRecord(
@@ -78,7 +78,8 @@ class Runs:
                 record.write(folder)
             return Journal.create(folder, header, prepared)
 
-    def _make_folder(self) -> None:
+    def make_folder(self) -> None:
+        """Make the state folder, and in it the folder of runs. Raises StoreUnavailable."""
         with store_errors(self.folder):
             make_state_folder(self._home)
             make_private_folder(self.folder)

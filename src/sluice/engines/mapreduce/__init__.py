@@ -87,7 +87,7 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
                 raise WorkFailed("a process stopped reading too early") from error
     except WorkFailed:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also sys.exit(), and KeyboardInterrupt by the user's code
         raise _failure(error, context) from error
     return context.result()
 

@@ -35,7 +35,7 @@ def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[Inp
                 hint=f"give files, folders or globs, relative to {folder!r}",
             )
         for path in paths:
-            for file in _files_in(path) if path.is_dir() else [str(path)]:
+            for file in _files_in(path, where) if path.is_dir() else [str(path)]:
                 found[file] = _version(file, where)
     return list(found.values())
 
@@ -60,12 +60,24 @@ def _matches(pattern: str) -> Iterator[Path]:
         yield from map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207  # a text
 
 
-def _files_in(folder: Path) -> list[str]:
-    with os.scandir(folder) as entries:
-        inside = [
-            entry.path for entry in entries if not entry.name.startswith(HIDDEN) and entry.is_file()
-        ]
-    return sorted(inside, key=os.fsencode)
+def _files_in(folder: Path, where: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            inside = [entry for entry in entries if not entry.name.startswith(HIDDEN)]
+    except OSError as error:
+        raise InvalidInput(
+            f"input {str(folder)!r} cannot be read: {error.strerror}",
+            where=where,
+            hint="grant permission to read it",
+        ) from error
+    files = [entry.path for entry in inside if entry.is_file()]
+    if not files and any(entry.is_dir() for entry in inside):
+        raise InvalidInput(
+            f"input {str(folder)!r} has folders in it, and no file",
+            where=where,
+            hint=f"give {str(folder / '*')!r} for the files of its folders",
+        )
+    return sorted(files, key=os.fsencode)
 
 
 def _version(path: str, where: str) -> InputVersion:

@@ -43,6 +43,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
 
 NAME_CHARACTERS_MAX = 60
+_NAME_BYTES_MAX = 255  # of a file, on all usual file systems
 
 Locations = Mapping[tuple[int, int], Sequence[str]]
 
@@ -244,7 +245,24 @@ def _staging(run: RunSpec, name: str, where: str, *, replaces: bool) -> Staging 
         )
     if os.path.lexists(output):
         raise output_exists(output, where=where)
+    _check_place(Path(output), where)
     return Staging.beside(Path(output), name)
+
+
+def _check_place(output: Path, where: str) -> None:
+    """Raise InvalidInput if no folder can be made there, now rather than after all tasks."""
+    above = next(folder for folder in output.parents if os.path.lexists(folder))
+    if max(len(os.fsencode(name)) for name in output.parts) > _NAME_BYTES_MAX:
+        problem = f"a name in it has more than {_NAME_BYTES_MAX} bytes"
+    elif not above.is_dir():
+        problem = f"{str(above)!r} is not a folder"
+    elif not os.access(above, os.W_OK | os.X_OK):
+        problem = f"you may not write to {str(above)!r}"
+    else:
+        return
+    raise InvalidInput(
+        f"output {str(output)!r} cannot be made: {problem}", where=where, hint="name another folder"
+    )
 
 
 def _recorded_staging(record: Mapping[str, Any]) -> Staging | StoreStaging:

@@ -74,12 +74,12 @@ def inspect_python(
 
 def _answer(child: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     """The document that the child printed; a problem in its place if it died before."""
-    if child.returncode == 0:
+    if child.stdout:  # written at once, as the last act
         answer: dict[str, Any] = json.loads(child.stdout)
         return answer
     lines = child.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
     code = child.returncode
-    how = f"exit code {code}" if code > 0 else f"signal {-code}"
+    how = f"exit code {code}" if code >= 0 else f"signal {-code}"
     return {"problem": f"its import ended with {how}: {lines[-1]}", "hint": _FIX_FILE}
 
 
@@ -152,8 +152,10 @@ def own_files(folder: str, reference: str) -> list[str]:
 def main() -> None:
     """Load what the arguments name; print its steps, or the problem."""
     folder, reference = sys.argv[1:]
-    answer, sys.stdout = sys.stdout, sys.stderr  # the user's module may print
-    answer.write(json.dumps(_inspected(folder, reference)))
+    # The user's module may print, and so may the programs that it starts.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answer:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        answer.write(json.dumps(_inspected(folder, reference)))
 
 
 def _inspected(folder: str, reference: str) -> dict[str, Any]:

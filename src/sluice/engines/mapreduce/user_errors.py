@@ -19,7 +19,7 @@ def summary(error: BaseException, folder: str) -> str:
     folder: where the user's files are; other frames, such as of a library, name the place only if
     there is none of these.
     """
-    text = one_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+    text = one_line(f"{type(error).__name__}: {_text(error)}".removesuffix(": "))
     if isinstance(error, SyntaxError) and error.filename:
         return f"{text} ({_relative(error.filename, folder)}:{error.lineno})"
     frame = user_frame(error, folder)
@@ -45,12 +45,19 @@ def user_traceback(error: BaseException) -> str:
     return "".join(trace.format())
 
 
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  # code of the user
+        return "its text cannot be made"
+
+
 def load_problem(error: BaseException, folder: str) -> str:
     """Why the user's file could not be imported: file, line, text of the line, and the exception.
 
     A SyntaxError names the place itself; any other exception has the place in its traceback.
     """
-    text = one_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+    text = one_line(f"{type(error).__name__}: {_text(error)}".removesuffix(": "))
     if isinstance(error, SyntaxError) and error.filename:
         text = one_line(f"{type(error).__name__}: {error.msg}")
         place, code = f"{_relative(error.filename, folder)} line {error.lineno}", error.text

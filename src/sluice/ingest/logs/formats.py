@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.options import options_of, rules_in, settings_in, without_rules
@@ -132,7 +132,8 @@ def _read_folder(
     if not found:
         shown = ", ".join(others[:_NAMES_MAX])
         more = f" and {len(others) - _NAMES_MAX} more" if len(others) > _NAMES_MAX else ""
-        files = f": {shown}{more} have no known format" if others else ""
+        verb = "has" if len(others) == 1 else "have"
+        files = f": {shown}{more} {verb} no known format" if others else ""
         raise InvalidInput(
             f"no log found in this folder{files}", where=str(folder), hint=_known_formats()
         )
@@ -238,7 +239,10 @@ def _recognised(log: Path) -> Importer | None:
 
 def _folder_importer(folder: Path) -> Importer | None:
     importers = (importer_of(name) for name in FORMATS)
-    return next((one for one in importers if one.recognises(folder, b"")), None)
+    try:
+        return next((one for one in importers if one.recognises(folder, b"")), None)
+    except OSError as error:
+        _refuse(error)
 
 
 def _logs_in(folder: Path) -> Iterator[Path]:
@@ -258,7 +262,7 @@ def _logs_in(folder: Path) -> Iterator[Path]:
                 yield Path(parent, name)
 
 
-def _refuse(error: OSError) -> None:
+def _refuse(error: OSError) -> NoReturn:
     raise InvalidInput(
         f"it cannot be read: {error.strerror}", where=str(error.filename), hint="check the path"
     ) from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.ordering.flow_arrays import OrderOutcome
 from sluice.planning.ordering.objectives import Objective
-from sluice.reporting.formatting import count, duration, duration_tight, shortened
+from sluice.reporting.formatting import columns, count, duration, duration_tight, shortened
 from sluice.reporting.table_style import (
     NAME_LETTERS_MAX,
     UNLIMITED,
@@ -40,13 +40,14 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     width: of the terminal.
     """
     shown = result.answer.best.order[:JOBS_MAX]
-    longest = max(len(result.problem.jobs[job].name) for job in shown)
+    longest = max(columns(result.problem.jobs[job].name) for job in shown)
     # Bars shrink before names do.
     room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
     times = {job: _times(result, job) for job in shown}
     headings = _HEADINGS if result.forecasts else _HEADINGS[:2]
-    columns = zip(headings, *times.values(), strict=True)
-    taken = _TAKEN + sum(_GAP + max(map(len, column)) for column in columns)
+    taken = _TAKEN + sum(
+        _GAP + max(map(len, column)) for column in zip(headings, *times.values(), strict=True)
+    )
     bar = max(_BAR_MIN, min(_BAR_MAX, (width - taken - room) // 2))
     span_s = max(result.before.makespan_s, result.makespan_s)
     table = plain_table(_caption(span_s, len(result.order) - len(shown)))
