@@ -3,10 +3,14 @@
 import importlib.util
 import signal
 import subprocess
+import sys
 import tempfile
+import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.engines.fakes import HEADER, FakeSource
+from tests.live.command_line import awaited
 
 from sluice.bootstrap.engines import check_engine, end_lost_clusters
 from sluice.bootstrap.run_options import RunOptions
@@ -18,6 +22,7 @@ from sluice.engines.dispatch import Dispatcher
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.engines.ray.agent_actor import remove_left_folders
 from sluice.engines.ray.bridge_process import BridgeRecord, check_ray, end_remnants
+from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
@@ -143,3 +148,35 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
     assert not root.exists()
     assert other.exists()
     assert not end_remnants(tmp_path / "none")
+
+
+class HandCluster:
+    """As Ray's `Cluster`; raylets start when they are let, and number 2 does not."""
+
+    address = "here"
+
+    def __init__(self, **_):
+        self.head_node, self.worker_nodes = None, set()
+        self.given, self.may_start = [], threading.Event()
+
+    def add_node(self, **given):
+        self.given.append(given)
+        assert self.may_start.wait(10.0)
+        if given["labels"] == {"sluice-node": "2"}:
+            raise RuntimeError("no room for a raylet")
+
+
+def test_raylets_start_together_and_one_that_cannot_ends_the_cluster(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray.cluster_utils", SimpleNamespace(Cluster=HandCluster))
+    cluster = EmbeddedCluster(tmp_path)
+    cluster.add_nodes(3)
+    given = cluster._cluster.given
+
+    awaited(lambda: len(given) == 3, "three raylets")
+    for name in ("raylet_socket_name", "plasma_store_socket_name", "labels"):
+        assert len({str(one[name]) for one in given}) == 3
+    cluster.check()
+    cluster._cluster.may_start.set()
+    cluster.end()
+    with pytest.raises(RuntimeError, match="no room"):
+        cluster.check()
