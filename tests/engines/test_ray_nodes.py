@@ -2,6 +2,7 @@
 
 import importlib.util
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,19 @@ from sluice.engines.cluster.handshake import new_token
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.engines.ray.agent_actor import remove_left_folders
-from sluice.engines.ray.bridge_process import BridgeRecord, check_ray, end_remnants
+from sluice.engines.ray.bridge_process import (
+    BridgeProcess,
+    BridgeRecord,
+    RayPlace,
+    check_ray,
+    end_remnants,
+    listed_nodes,
+)
 from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.runs import Runs
 
 FOUND = {
@@ -64,6 +72,10 @@ def test_a_node_of_an_embedded_cluster_is_the_one_it_was_started_for():
         ({"engine": "rey"}, "--engine", "did you mean ray?"),
         ({"address": "auto"}, "--address", "use --engine ray"),
         ({"engine": "ray", "address": "auto", "nodes": 2}, "--nodes", "leave it out"),
+        *(
+            ({"engine": "ray", "address": address}, "--address", "give HOST:PORT")
+            for address in ("local", "ray://127.0.0.1:10001", "head", "head:", ":6379", "h:99999")
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_explained(options, where, words):
@@ -72,6 +84,17 @@ def test_options_that_do_not_fit_are_explained(options, where, words):
 
     assert refused.value.where == where
     assert words in refused.value.hint
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    refused = f"{address}: Connection refused. Start it"
+
+    with pytest.raises(EngineUnavailable, match=refused):
+        listed_nodes(address)
+    with pytest.raises(EngineUnavailable, match=refused):
+        BridgeProcess(tmp_path / "ray", RayPlace(address=address))
 
 
 def test_a_missing_extra_is_one_clear_message(monkeypatch):
