@@ -74,7 +74,10 @@ def judged(whole: dict[str, Spent], starts: dict[str, Spent]) -> bool:
     work_s = {name: spent.wall_s - starts[name].wall_s for name, spent in whole.items()}
     ratio = work_s[RAYLETS] / work_s[LOCAL]
     fits = ratio <= LOCAL_TIMES_MAX
+    raylets_s, local_s = whole[RAYLETS].wall_s, whole[LOCAL].wall_s
     print(
+        f"with the starts: raylets {raylets_s:.1f} s, local {local_s:.1f} s,"
+        f" {raylets_s / local_s:.2f} times\n"
         f"without the starts: raylets {work_s[RAYLETS]:.1f} s, local {work_s[LOCAL]:.1f} s,"
         f" {ratio:.2f} times; budget {LOCAL_TIMES_MAX:g}{verdict(fits=fits)}"
     )

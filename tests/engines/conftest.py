@@ -3,8 +3,9 @@
 import subprocess
 
 import pytest
+from tests.engines.gcs_server import GcsServer
 from tests.engines.webhdfs_server import WebHdfsServer
-from tests.skips import skip
+from tests.skips import required, skip
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,17 @@ def bucket(s3_server, monkeypatch):
     for one in client.list_objects_v2(Bucket="box").get("Contents", ()):
         client.delete_object(Bucket="box", Key=one["Key"])
     client.close()
+
+
+@pytest.fixture
+def gcs(monkeypatch):
+    """A server of Google's objects, which `gcsfs` uses; its bucket is empty."""
+    monkeypatch.setenv("NO_GCE_CHECK", "true")  # or it asks for credentials in the network
+    required("gcsfs")
+    server = GcsServer()
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 import heapq
 import itertools
+import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sluice.core.events import (
     FailureKind,
@@ -55,9 +58,16 @@ class Faults:
 
 
 class FakeEngine:
-    """Tasks take (task % 3 + 1) seconds, or what `lengths_s` says, of time that only it passes."""
+    """Tasks take (task % 3 + 1) seconds, or what `length_s` says, of time that only it passes.
 
-    def __init__(self, nodes=NODES, faults=None, length_s=lambda key: key.task % 3 + 1.0):
+    A shell command takes what its sleeps say.  epoch: attempts of another one are rejected; None
+    takes all.  It is strict, and does not forgive a driver that launches what it must not.
+    """
+
+    def __init__(
+        self, nodes=NODES, faults=None, length_s=lambda key: key.task % 3 + 1.0, epoch=None
+    ):
+        self.epoch, self.is_strict = epoch, True
         self.faults = faults or Faults()
         self.length_s = length_s
         self.launched, self.killed, self.calls = [], [], []
@@ -66,29 +76,70 @@ class FakeEngine:
         self._nodes = {node.node_id: node for node in nodes}
         self._heap, self._count = [], itertools.count()
         self._running = {}
+        self._is_stopped = False
 
     def start(self):
         self.calls.append("start")
         for node in self._nodes.values():
             self._later(0.0, NodeJoined, node)
         for at_s, node_id in self.faults.losses.items():
-            self._later(at_s - self.clock.now_s(), NodeLost, node_id, "pulled the plug")
+            self.lose(node_id, at_s - self.clock.now_s())
 
     def capabilities(self):
         return frozenset({"kill"})
 
+    def lose(self, node_id, delay_s=0.0, back_s=math.inf):
+        """Lose a node after a while; its attempts report on. It is back `back_s` later."""
+        node = self._nodes[node_id]
+        self._later(delay_s, NodeLost, node_id, "pulled the plug")
+        if back_s < math.inf:
+            self._later(delay_s + back_s, NodeJoined, node)
+
     def launch(self, attempt):
         name = str(attempt.key)
-        assert attempt.attempt_id not in {known.attempt_id for known in self.launched}
-        assert attempt.node_id in self._nodes, f"{name} was launched on {attempt.node_id}"
+        is_known = attempt.attempt_id in {known.attempt_id for known in self.launched}
+        if self.is_strict:
+            assert not is_known
+            assert attempt.node_id in self._nodes, f"{name} was launched on {attempt.node_id}"
+        if is_known:
+            return
         self.launched.append(attempt)
         self._running[attempt.key] = attempt
+        if refusal := self._refusal(attempt):
+            self._later(0.0, _failure(refusal), attempt)
+            return
         self._later(0.01, TaskStarted, attempt.key)
         if name in self.faults.hangs:
             return
-        length_s = self.length_s(attempt.key)
+        length_s, end = self._script(attempt)
+        if (wall_s := attempt.limits.wall_s or math.inf) < length_s:
+            length_s, end = wall_s, _failure(FailureKind.TIMEOUT)
         for _ in range(2 if name in self.faults.twice else 1):
-            self._later(length_s, self._ending(name), attempt)
+            self._later(length_s, end, attempt)
+
+    def _refusal(self, attempt):
+        """The kind of failure of an attempt that cannot be launched; None for others."""
+        argv = attempt.work.get("argv", ["true"])
+        if self._is_stopped or attempt.node_id not in self._nodes:
+            return FailureKind.NODE_FAULT
+        is_text = bool(argv) and all(isinstance(word, str) for word in argv)
+        return None if is_text and self.epoch in {None, attempt.epoch} else FailureKind.REJECTED
+
+    def _script(self, attempt):
+        """How long an attempt takes, and its end. Of a shell it knows `echo`, `sleep` and `yes`."""
+        if "argv" not in attempt.work:
+            return self.length_s(attempt.key), self._ending(str(attempt.key))
+        script = attempt.work["argv"][-1]
+        said = re.findall(r"echo (\w+) >> (\w+)", script)
+        length_s = 0.02 + sum(map(float, re.findall(r"sleep ([\d.]+)", script)))
+
+        def finishes(at_s, attempt):
+            for word, file in said:
+                with Path(attempt.work["cwd"], file).open("a") as text:
+                    text.write(f"{word}\n")
+            return TaskFinished(at_s, attempt.key, at_s)
+
+        return math.inf if "yes" in script else length_s, finishes
 
     def _ending(self, name):
         def exits(at_s, attempt):
@@ -106,9 +157,7 @@ class FakeEngine:
         self.killed.append((str(key), reason))
         attempt = self._running.get(key)
         if attempt is not None:
-            self._later(
-                0.1, lambda at_s, a: TaskFailed(at_s, a.key, at_s, FailureKind.KILLED), attempt
-            )
+            self._later(0.1, _failure(FailureKind.KILLED, reason), attempt)
 
     def _later(self, delay_s, make, *details):
         at_s = self._monotonic_s + max(0.0, delay_s)
@@ -124,17 +173,43 @@ class FakeEngine:
         told = []
         while self._heap and self._heap[0][0] <= self._monotonic_s:
             _, _, make, details = heapq.heappop(self._heap)
-            told.append(make(self.clock.now_s(), *details))
-            if isinstance(told[-1], NodeLost):
-                self._nodes.pop(told[-1].node_id, None)
+            event = make(self.clock.now_s(), *details)
+            if self._is_told(event):
+                told.append(event)
         return told
+
+    def _is_told(self, event):
+        """Whether an event is told: an attempt has one end, and none once its node is lost."""
+        match event:
+            case NodeJoined():
+                self._nodes[event.node.node_id] = event.node
+            case NodeLost():
+                self._nodes.pop(event.node_id, None)
+                if event.node_id not in self.faults.losses.values():
+                    lost = [one for one in self._running.values() if one.node_id == event.node_id]
+                    for attempt in lost:
+                        del self._running[attempt.key]
+            case TaskStarted():
+                return event.key in self._running
+            case _:
+                was_open = self._running.pop(event.key, None) is not None
+                return was_open or str(event.key) in self.faults.twice
+        return True
 
     def reconcile(self):
         self.calls.append("reconcile")
-        return Snapshot(nodes=tuple(self._nodes.values()), attempts=())
+        return Snapshot(nodes=tuple(self._nodes.values()), attempts=tuple(self._running))
 
     def stop(self, *, kill_running):
         self.calls.append(f"stop kill_running={kill_running}")
+        self._is_stopped = True
+        for attempt in self._running.values() if kill_running else ():
+            self._later(0.0, _failure(FailureKind.KILLED), attempt)
+
+
+def _failure(kind, detail=""):
+    """What makes the event of a failure."""
+    return lambda at_s, attempt: TaskFailed(at_s, attempt.key, at_s, kind, detail)
 
 
 @dataclass

@@ -4,9 +4,14 @@ import contextlib
 import random
 import socket
 import threading
+from datetime import UTC, datetime
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from sluice.engines.data_plane.access import SIGNATURE, Place, data_key, signature
 from sluice.engines.data_plane.client import Client, Unanswered
@@ -255,6 +260,26 @@ def test_a_server_with_a_certificate_answers_those_who_trust_it(tmp_path, certif
 def test_tls_files_that_cannot_be_used_are_one_message(path):
     with pytest.raises(InvalidInput, match=r"absolute|certificate cannot be used"):
         TlsFiles(certificate=path).check()
+
+
+def expired(key_path):
+    """A certificate whose time is over."""
+    key = load_pem_private_key(Path(key_path).read_bytes(), None)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "node")])
+    first, last = (datetime(year, 1, 1, tzinfo=UTC) for year in (2020, 2021))
+    made = x509.CertificateBuilder(name, name, key.public_key(), 7, first, last)
+    return made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+def test_a_certificate_that_no_machine_would_accept_is_one_message(certificate):
+    path, key = certificate
+    TlsFiles(certificate=path, key=key).check()
+
+    with pytest.raises(InvalidInput, match="Hostname mismatch"):
+        TlsFiles(certificate=path, key=key, name="other").check()
+    Path(path).write_bytes(expired(key))
+    with pytest.raises(InvalidInput, match="certificate has expired"):
+        TlsFiles(certificate=path, key=key).check()
 
 
 def test_requests_wait_for_a_driver_that_is_resumed(tmp_path):

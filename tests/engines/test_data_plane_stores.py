@@ -1,4 +1,4 @@
-"""Inputs at URLs: S3, WebHDFS and web servers on this machine."""
+"""Inputs at URLs: S3, Google's store, WebHDFS and web servers on this machine."""
 
 import http.server
 import os
@@ -62,6 +62,22 @@ def test_an_object_that_changes_is_found_before_and_while_it_is_read(bucket, tmp
     assert [message for message in prepared.changes() if "s3://box/in" in message]
     with pytest.raises(Exception, match="has changed since the run started"):
         list(blocks(prepared.splits[0]))
+
+
+def test_objects_of_gcs_are_read_by_ranges_and_known_by_their_etags(gcs, tmp_path):
+    for name in ("in/a", "in/b", "in/.hidden", "in/more/c"):
+        gcs.put(name, LINES.encode())
+    prepared = prepare(words(tmp_path, "gs://box/in"))
+
+    assert [one.path for one in prepared.inputs] == ["gs://box/in/a", "gs://box/in/b"]
+    assert prepare(words(tmp_path, "gs://box/in/*")).inputs == prepared.inputs
+    assert b"".join(b for one in prepared.splits for b in blocks(one)).decode() == 2 * LINES
+    assert max(last - first for _, first, last in gcs.ranges) < len(LINES) - 1
+    assert prepared.changes() == []
+    gcs.put("in/b", LINES.replace("line", "LINE").encode())  # the same size and time
+    assert [message for message in prepared.changes() if "gs://box/in/b" in message]
+    with pytest.raises(Exception, match="has changed since the run started"):
+        list(blocks(prepared.splits[-1]))
 
 
 def test_a_folder_of_hdfs_gives_the_words_of_a_folder_here(webhdfs, tmp_path):

@@ -345,6 +345,14 @@ def test_a_cluster_without_nodes_is_given_up_after_a_while(tmp_path):
     assert engine.calls[-1] == "stop kill_running=True"
 
 
+def test_why_the_nodes_went_is_said_even_if_none_came_before_the_first_job(tmp_path):
+    engine = FakeEngine(nodes=(node("n0", map_slots=1),), faults=Faults(losses={0.5: "n0"}))
+    settings = LiveSettings(patience_s=7.0, nodes=("n0", "n1"))
+
+    with pytest.raises(EngineUnavailable, match=r"no node is up \('n0': pulled the plug\)"):
+        drive(tmp_path, [job("a")], engine=engine, settings=settings)
+
+
 def test_a_job_that_can_never_start_is_named(tmp_path):
     """Better than to wait for ever for a reduce slot that no node has."""
     nodes = (node("n0", map_slots=2), node("n1"), node("n2"))

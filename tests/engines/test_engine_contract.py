@@ -1,4 +1,7 @@
-"""What every engine with real processes keeps: over pipes, over a network, and over Ray."""
+"""What every engine keeps: over pipes, over a network, over Ray, and the one that is made up.
+
+The made-up one runs no processes. `NOT_MADE_UP` names the tests that need some, with the reason.
+"""
 
 import os
 import random
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.engines import test_cluster_live_run as cluster_live_run
+from tests.engines.fakes import FakeEngine
 from tests.engines.ray_lives import RayLives
 from tests.engines.test_local_engine import Bench, left_of, marked, pid_in, shell
 
@@ -99,9 +103,53 @@ def ray_lives(modules, tmp_path_factory):
         lives.end()
 
 
-@pytest.fixture(params=[local, network, pytest.param("ray", marks=RAY)])
+MEASURED = "a made-up attempt uses nothing that could be measured"
+NO_PROCESS = "it has no processes that could be left, stopped or killed"
+NO_TEXT = "no bytes are written, sent or read"
+NOT_MADE_UP = {
+    "test_an_attempt_that_ends_well_is_measured": MEASURED,
+    "test_work_in_an_interpreter_tells_progress_and_all_its_outputs": MEASURED,
+    "test_a_failure_tells_the_last_lines_of_a_large_log": NO_TEXT,
+    "test_any_text_arrives_as_it_is": NO_TEXT,
+    "test_a_command_of_a_megabyte_arrives": NO_TEXT,
+    "test_a_kill_is_told_once_all_is_gone": NO_PROCESS,
+    "test_a_killed_agent_is_a_lost_node_that_comes_back": NO_PROCESS,
+    "test_a_frozen_agent_is_a_lost_node_that_comes_back": NO_PROCESS,
+    "test_a_node_that_is_slow_is_not_lost": NO_PROCESS,
+    "test_a_disk_that_is_full_fails_the_attempt_and_not_the_node": NO_TEXT,
+    "test_a_log_that_cannot_be_opened_is_a_fault_of_the_node": NO_TEXT,
+    "test_stop_ends_what_runs_and_leaves_nothing": NO_PROCESS,
+}
+
+
+def made_up():
+    """A bench on an engine in made-up time."""
+    engine = FakeEngine(NODES, epoch=1)
+    engine.is_strict = False  # a launch that is wrong is answered, as by the others
+    engine.start()
+    bench = Bench(engine, engine.clock.now_s, [])
+    bench.wait_for(NodeJoined, count=len(NODES))
+    return bench
+
+
+def pytest_generate_tests(metafunc):
+    if "start" in metafunc.fixturenames:
+        engines = [local, network, pytest.param("ray", marks=RAY)]
+        if metafunc.function.__name__ not in NOT_MADE_UP:
+            engines.append(made_up)
+        metafunc.parametrize("start", engines, indirect=True)
+
+
+def test_the_tests_that_the_made_up_engine_does_without_exist():
+    assert NOT_MADE_UP.keys() <= globals().keys()
+
+
+@pytest.fixture
 def start(request, tmp_path):
     """Starts an engine with two nodes; nothing of it is left after the test."""
+    if request.param is made_up:
+        yield made_up
+        return
     is_ray = request.param == "ray"
     lives = request.getfixturevalue("ray_lives") if is_ray else None
     scratch = lives.scratch if lives else tmp_path / "s"
@@ -138,6 +186,18 @@ def agent_of(scratch, attempt_pid):
 def is_agent(pid):
     """Whether a process is that of an agent."""
     return kernel.process_name(pid) == "sluice-agent"
+
+
+def lose_node_of(bench, key):
+    """Have the node of a running attempt lost; it comes back."""
+    if isinstance(bench.engine, FakeEngine):
+        bench.engine.lose(bench.engine.launched[key.task].node_id, back_s=0.5)
+        return
+    mark = f"SLUICE_ATTEMPT=job-0-{key.task}-1-".encode()
+    pids = (
+        pid for pid in marked(bench.scratch) if mark in Path(f"/proc/{pid}/environ").read_bytes()
+    )
+    os.kill(agent_of(bench.scratch, next(pids)), signal.SIGKILL)
 
 
 def ends(bench):
@@ -343,12 +403,32 @@ def test_a_log_that_cannot_be_opened_is_a_fault_of_the_node(bench):
     assert isinstance(bench.run(shell("true"), task=1), TaskFinished)
 
 
-def test_stop_ends_what_runs_and_still_tells_it(bench, tmp_path):
-    key = bench.launch(shell(HIDDEN, cwd=str(tmp_path)), grace_s=0.2)
+def test_a_node_that_was_lost_comes_back_and_its_attempts_end_no_more(bench):
+    lost, other = (bench.launch(shell("sleep 2"), n, node=f"n{n}", grace_s=0.1) for n in range(2))
+    bench.wait_for(TaskStarted, count=2)
+    lose_node_of(bench, lost)
+
+    assert bench.wait_for(NodeLost)[0].node_id == "n0"
+    assert bench.wait_for(NodeJoined, count=3)[2].node.node_id == "n0"
+    assert isinstance(bench.run(shell("true"), task=2), TaskFinished)
+    assert isinstance(bench.wait_for(TaskFinished, other)[0], TaskFinished)
+    assert lost not in bench.engine.reconcile().attempts
+    bench.told += bench.engine.events(0.1)
+    assert ends(bench) == [1, 2]
+
+
+def test_stop_ends_what_runs_and_leaves_nothing(bench, tmp_path):
+    bench.launch(shell(HIDDEN, cwd=str(tmp_path)), grace_s=0.2)
     hidden = pid_in(tmp_path / "hidden")
     bench.engine.stop(kill_running=True)
 
     assert [] == left_of([hidden])
+
+
+def test_stop_ends_what_runs_and_still_tells_it(bench):
+    key = bench.launch(shell("sleep 600"), grace_s=0.2)
+    bench.engine.stop(kill_running=True)
+
     assert bench.wait_for(TaskFailed, key)[0].kind is FailureKind.KILLED
     bench.launch(shell("true"), task=1)
     assert bench.wait_for(TaskFailed, count=2)[1].kind is FailureKind.NODE_FAULT

@@ -2,11 +2,16 @@
 
 import importlib.util
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
+import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.engines.fakes import HEADER, FakeSource
+from tests.live.command_line import awaited
 
 from sluice.bootstrap.engines import check_engine, end_lost_clusters
 from sluice.bootstrap.run_options import RunOptions
@@ -17,11 +22,19 @@ from sluice.engines.cluster.handshake import new_token
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.engines.ray.agent_actor import remove_left_folders
-from sluice.engines.ray.bridge_process import BridgeRecord, check_ray, end_remnants
+from sluice.engines.ray.bridge_process import (
+    BridgeProcess,
+    BridgeRecord,
+    RayPlace,
+    check_ray,
+    end_remnants,
+    listed_nodes,
+)
+from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.runs import Runs
 
 FOUND = {
@@ -59,6 +72,10 @@ def test_a_node_of_an_embedded_cluster_is_the_one_it_was_started_for():
         ({"engine": "rey"}, "--engine", "did you mean ray?"),
         ({"address": "auto"}, "--address", "use --engine ray"),
         ({"engine": "ray", "address": "auto", "nodes": 2}, "--nodes", "leave it out"),
+        *(
+            ({"engine": "ray", "address": address}, "--address", "give HOST:PORT")
+            for address in ("local", "ray://127.0.0.1:10001", "head", "head:", ":6379", "h:99999")
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_explained(options, where, words):
@@ -67,6 +84,17 @@ def test_options_that_do_not_fit_are_explained(options, where, words):
 
     assert refused.value.where == where
     assert words in refused.value.hint
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    refused = f"{address}: Connection refused. Start it"
+
+    with pytest.raises(EngineUnavailable, match=refused):
+        listed_nodes(address)
+    with pytest.raises(EngineUnavailable, match=refused):
+        BridgeProcess(tmp_path / "ray", RayPlace(address=address))
 
 
 def test_a_missing_extra_is_one_clear_message(monkeypatch):
@@ -143,3 +171,35 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
     assert not root.exists()
     assert other.exists()
     assert not end_remnants(tmp_path / "none")
+
+
+class HandCluster:
+    """As Ray's `Cluster`; raylets start when they are let, and number 2 does not."""
+
+    address = "here"
+
+    def __init__(self, **_):
+        self.head_node, self.worker_nodes = None, set()
+        self.given, self.may_start = [], threading.Event()
+
+    def add_node(self, **given):
+        self.given.append(given)
+        assert self.may_start.wait(10.0)
+        if given["labels"] == {"sluice-node": "2"}:
+            raise RuntimeError("no room for a raylet")
+
+
+def test_raylets_start_together_and_one_that_cannot_ends_the_cluster(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray.cluster_utils", SimpleNamespace(Cluster=HandCluster))
+    cluster = EmbeddedCluster(tmp_path)
+    cluster.add_nodes(3)
+    given = cluster._cluster.given
+
+    awaited(lambda: len(given) == 3, "three raylets")
+    for name in ("raylet_socket_name", "plasma_store_socket_name", "labels"):
+        assert len({str(one[name]) for one in given}) == 3
+    cluster.check()
+    cluster._cluster.may_start.set()
+    cluster.end()
+    with pytest.raises(RuntimeError, match="no room"):
+        cluster.check()

@@ -14,12 +14,18 @@ from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.model.errors import InvalidInput
 
 TEXT = "to be or not to be\n" * 5
+SERVED = ("webhdfs", "gcs")
 CHANGES = ("write", "copy", "rename", "remove", "put")
 
 
-@pytest.fixture(params=["copies", "renames", pytest.param("webhdfs", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["copies", "renames", *(pytest.param(s, marks=pytest.mark.slow) for s in SERVED)]
+)
 def base(request, tmp_path, monkeypatch):
     """The URL of an empty folder: of a store that copies, as one of objects, or that renames."""
+    if request.param == "gcs":
+        request.getfixturevalue("gcs")
+        return "gs://box/store"
     if request.param == "webhdfs":
         return f"{request.getfixturevalue('webhdfs').url}/store"
     if request.param == "copies":
@@ -81,9 +87,12 @@ def interrupt_at(monkeypatch, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["s3", "local", "webhdfs"])
-def test_words_are_counted_into_a_store_as_into_a_folder(scheme, bucket, webhdfs, tmp_path):
-    urls = {"s3": "s3://box", "local": f"local://{tmp_path}", "webhdfs": webhdfs.url}
+@pytest.mark.parametrize("scheme", ["s3", "gs", "local", "webhdfs"])
+def test_words_are_counted_into_a_store_as_into_a_folder(scheme, request, tmp_path):
+    used = {"s3": "bucket", "gs": "gcs", "webhdfs": "webhdfs"}.get(scheme)
+    store = used and request.getfixturevalue(used)
+    urls = {"s3": "s3://box", "gs": "gs://box", "local": f"local://{tmp_path}"}
+    urls |= {"webhdfs": store.url} if scheme == "webhdfs" else {}
     base = f"{urls[scheme]}/store"
     write_input(tmp_path, TEXT, TEXT)
     job = job_in(tmp_path, reduces=2, output="here", mapper=SPLIT_WORDS, reducer=SUM)

@@ -18,7 +18,8 @@ ROOT = "/webhdfs/v1"
 class WebHdfsServer(http.server.ThreadingHTTPServer):
     """url: of its root.  folder: what it serves.  users: the names of those who asked.
 
-    is_broken: whether a read of data is answered by an error.
+    is_broken: whether a read of data is answered by an error.  is_read_only: whether all others
+    may only read.
     """
 
     daemon_threads = True
@@ -27,7 +28,7 @@ class WebHdfsServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder = Path(folder)
         self.users = set()
-        self.is_broken = False
+        self.is_broken = self.is_read_only = False
         self.url = f"webhdfs://127.0.0.1:{self.server_address[1]}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
         self._thread.start()
@@ -63,6 +64,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         given = {name: values[0] for name, values in parse_qs(url.query).items()}
         self.server.users.add(given.get("user.name", ""))
         self._path = self._file(unquote(url.path.removeprefix(ROOT)))
+        if self.server.is_read_only and self.command != "GET":
+            about = {
+                "exception": "AccessControlException",
+                "message": f'Permission denied: user=ann, access=WRITE, inode="{url.path}"',
+            }
+            self._say({"RemoteException": about}, HTTPStatus.FORBIDDEN)
+            return
         try:
             getattr(self, f"_{given['op'].lower()}")(given)
         except FileNotFoundError:

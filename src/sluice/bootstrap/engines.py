@@ -16,11 +16,13 @@ from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.engine import LocalEngine
 from sluice.engines.local.node_limits import NodeLimits
 from sluice.engines.ray.bridge_process import (
+    AUTO,
     RAY_FOLDER,
     RayPlace,
     check_ray,
     end_remnants,
     has_bridge,
+    host_and_port,
     listed_nodes,
     token_of,
 )
@@ -59,6 +61,12 @@ def check_engine(options: RunOptions) -> None:
             f"engine {options.engine!r} has no address",
             where="--address",
             hint="leave it out, or use --engine ray",
+        )
+    if options.address != AUTO and host_and_port(options.address) is None:
+        raise InvalidInput(
+            f"{options.address!r} is not the address of a Ray cluster",
+            where="--address",
+            hint="give HOST:PORT, as `ray start --head` prints it, or auto",
         )
     given = {
         "--nodes": options.nodes,

@@ -9,7 +9,6 @@ begun) is a fact like any other: it waits in `facts` for the next batch.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,10 +19,7 @@ from sluice.engines.base import Attempt, Engine, Limits, Provisioner
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
-from sluice.model.errors import EngineUnavailable, SluiceError
-
-# What the user can change only in the job's own file: its output is where nothing may be written.
-_FAULTS_OF_OUTPUT = frozenset({errno.EACCES, errno.EPERM, errno.ENOTDIR})
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 
 
 class Dispatcher:
@@ -100,8 +96,7 @@ class Dispatcher:
         try:
             work = self._source.work(launch, self._driver_state.outputs(key.job_id))
         except SluiceError as error:
-            kind = FailureKind.NODE_FAULT if _is_machine_fault(error) else FailureKind.REJECTED
-            self._fail(key, kind, str(error))
+            self._fail(key, _kind_of(error), str(error))
             return
         self._engine.launch(self._attempt(launch, work))
 
@@ -126,9 +121,8 @@ class Dispatcher:
         self.facts.append(TaskFailed(now_s, key, now_s, kind, detail))
 
 
-def _is_machine_fault(error: SluiceError) -> bool:
-    """Whether the machine is at fault, such as a full disk, and not the output of a job."""
-    if not isinstance(error, EngineUnavailable):
-        return False
-    cause = error.__cause__
-    return not isinstance(cause, OSError) or cause.errno not in _FAULTS_OF_OUTPUT
+def _kind_of(error: SluiceError) -> FailureKind:
+    """What is at fault: the machine, such as a full disk, or the job, such as its output."""
+    if isinstance(error, EngineUnavailable):
+        return FailureKind.NODE_FAULT
+    return FailureKind.PERMANENT if isinstance(error, InvalidInput) else FailureKind.REJECTED

@@ -248,9 +248,6 @@ class Driver:
     def _turn(self, dispatcher: Dispatcher) -> None:
         wait_s = 0.0 if dispatcher.facts else self._wait_s()
         events = self._engine.events(wait_s)
-        for event in events:
-            if isinstance(event, NodeLost):
-                self._loss = f" ({event.node_id!r}: {event.reason})"
         now_s = self._clock.now_s()
         batch = [*dispatcher.take_facts(), *events, *self._submissions(now_s)]
         batch = self._hold(batch, now_s)
@@ -283,6 +280,9 @@ class Driver:
         return held
 
     def _decide(self, batch: list[Event]) -> list[Command]:
+        for event in batch:
+            if isinstance(event, NodeLost):
+                self._loss = f" ({event.node_id!r}: {event.reason})"
         self._journal.add(batch)
         self._sync_when_due(self._clock.now_s())
         commands = [command for event in batch for command in self._driver_state.handle(event)]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ from sluice.core.commands import Launch
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.stores import StoreFailed
 from sluice.engines.mapreduce.commit import Staging
+from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
 from sluice.engines.work_source import JobOutputs
-from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.run_record import mark
@@ -120,10 +120,12 @@ class JobRunner:
         key = launch.key
         prepared = self._prepared[key.job_id]
         if key.job_id not in self._begun:
-            with _disk_faults(prepared):
+            try:
                 begin_job(prepared)
                 if isinstance(prepared.staging, Staging):
                     mark(prepared.staging.folder, self._scratch.parent)
+            except OSError as error:
+                raise _cannot_begin(prepared, error) from error
             self._begun.add(key.job_id)
         work = prepared.work(key.phase, key.task, _ByTask(outputs))
         if self._data_plane is not None:
@@ -132,8 +134,10 @@ class JobRunner:
         return {**work, "host": prepared.name if work["step"]["python"] else None}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
-        with _disk_faults(self._prepared[job_id]):
+        try:
             commit_job(self._prepared[job_id], _ByTask(outputs))
+        except OSError as error:
+            raise _disk_fault(self._prepared[job_id], error) from error
         self._drop_spills(job_id)
         if self._data_plane is not None:
             done = (one for tasks in outputs.values() for one in tasks.values())
@@ -184,16 +188,24 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-@contextmanager
-def _disk_faults(prepared: PreparedJob) -> Iterator[None]:
-    """Raise faults of the disk, or of a store, as EngineUnavailable."""
-    try:
-        yield
-    except OSError as error:
-        what = error.strerror
-        if not isinstance(error, StoreFailed):
-            # A write to an open file does not name it; all of them are in the staging folder.
-            what = f"{error.filename or prepared.staging.folder}: {what}"
-        raise EngineUnavailable(
-            f"job {prepared.job.job_id!r}: {what}. Fix that, then continue with --resume."
-        ) from error
+def _cannot_begin(prepared: PreparedJob, error: OSError) -> SluiceError:
+    """A fault of the machine; else the output is where this job cannot write, and others can."""
+    if error.errno in MACHINE_FAULTS:
+        return _disk_fault(prepared, error)
+    hint = getattr(error, "hint", "") or "name another output, or grant permission to write there"
+    return InvalidInput(
+        f"output {str(prepared.staging.output)!r} cannot be written: {error.strerror}",
+        where=f"job {prepared.job.job_id!r}",
+        hint=hint,
+    )
+
+
+def _disk_fault(prepared: PreparedJob, error: OSError) -> EngineUnavailable:
+    """A fault of the disk, or of a store."""
+    what = error.strerror
+    if not isinstance(error, StoreFailed):
+        # A write to an open file does not name it; all of them are in the staging folder.
+        what = f"{error.filename or prepared.staging.folder}: {what}"
+    return EngineUnavailable(
+        f"job {prepared.job.job_id!r}: {what}. Fix that, then continue with --resume."
+    )

@@ -7,6 +7,7 @@ The side that connects checks the certificate; that it may connect is proved wit
 from __future__ import annotations
 
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sluice.model.errors import InvalidInput
@@ -34,8 +35,27 @@ class TlsFiles:
                     where="TLS",
                     hint="give an absolute path, which is the same on all machines",
                 )
-        self.server_context()
-        self.client_context()
+        self._check_handshake(self.server_context(), self.client_context())
+
+    def _check_handshake(self, server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+        """Raise InvalidInput if this machine would not trust a machine with the same files."""
+        to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client.check_hostname = bool(self.name)  # else each certificate has an address
+        sides = (
+            client.wrap_bio(to_client, to_server, server_hostname=self.name or None),
+            server.wrap_bio(to_server, to_client, server_side=True),
+        )
+        for side in (*sides, *sides):
+            with suppress(ssl.SSLWantReadError):
+                try:
+                    side.do_handshake()
+                except ssl.SSLCertVerificationError as error:
+                    raise InvalidInput(
+                        f"the certificate is not accepted: {error.verify_message.rstrip('.')}",
+                        where=self.certificate,
+                        hint="give one that is valid now, that ray_tls_authority vouches for, and"
+                        " that has ray_tls_name if there is one",
+                    ) from error
 
     def server_context(self) -> ssl.SSLContext:
         """For the side that listens. Raises InvalidInput."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -107,7 +108,8 @@ class Store:
         if not any(mark in self._path for mark in "*?["):
             return self._in_folder() or [self._path]
         found = self._files.glob(self._path, detail=True).items()
-        return [path for path, about in sorted(found) if about["type"] == "file"]
+        files = [path for path, about in sorted(found) if about["type"] == "file"]
+        return files if _is_hidden(self._path) else [one for one in files if not _is_hidden(one)]
 
     def _in_folder(self) -> list[str]:
         """The files of the folder that the URL names, without hidden ones."""
@@ -117,7 +119,7 @@ class Store:
             return []
         found = self._files.ls(self._path, detail=True)
         paths = [about["name"] for about in found if about["type"] == "file"]
-        return sorted(path for path in paths if not path.rpartition("/")[2].startswith(HIDDEN))
+        return sorted(path for path in paths if not _is_hidden(path))
 
     def _url(self, path: str) -> str:
         if self.url.endswith(self._path):  # before it is the host, which no path of HDFS has
@@ -203,6 +205,9 @@ class StoreFolder:
 
 def _opened(url: str) -> tuple[Any, str]:
     """The store of a URL, and the path there. Raises OSError."""
+    if EXTRAS.get(url.partition("://")[0]) == "gcs":
+        # It would ask over gRPC what kind of bucket each is, and gRPC does not survive a fork.
+        os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     with _as_os_errors(url):
         import fsspec
 
@@ -214,33 +219,60 @@ def _opened(url: str) -> tuple[Any, str]:
 @contextmanager
 def _as_os_errors(url: str) -> Iterator[None]:
     """Inside, all that a store's library raises becomes an OSError with one clear line."""
-    scheme = url.partition("://")[0]
     try:
         yield
     except StoreFailed:
         raise
-    except ImportError as error:
+    except Exception as error:  # the libraries have classes of their own, for each fault another
+        raise _os_error(url, error) from error
+
+
+def _os_error(url: str, error: Exception) -> OSError:
+    if isinstance(error, FileNotFoundError):
+        if "Connect" in type(error.__cause__).__name__:
+            return StoreFailed(f"{url!r} cannot be reached: {_one_line(error.__cause__)}")
+        return FileNotFoundError(errno.ENOENT, f"{url!r} is not there")
+    # As s3fs and WebHDFS say it; as gcsfs does, with the reason in its second line; and for 401.
+    forbidden, _, why = str(error).partition("\n")
+    if isinstance(error, OSError) and forbidden.startswith("Forbidden: "):
+        return _denied(url, why)
+    if isinstance(error, PermissionError) or getattr(error, "code", None) in {401, "401"}:
+        return _denied(url, error)
+    if isinstance(error, OSError):
+        hint = _LIBHDFS if url.startswith("hdfs:") and "Unable to load" in str(error) else ""
+        return StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}", hint)
+    return _fault_of_library(url, error)
+
+
+def _fault_of_library(url: str, error: Exception) -> StoreFailed:
+    name, scheme = type(error).__name__, url.partition("://")[0]
+    if isinstance(error, ImportError):
         extra = EXTRAS.get(scheme)
         hint = f'run: pip install "sluice[{extra}]"' if extra else f"install what {scheme} needs"
-        raise StoreFailed(f"{scheme}:// needs a package that is not installed", hint) from error
-    except FileNotFoundError as error:
-        if "Connect" in type(error.__cause__).__name__:
-            raise StoreFailed(f"{url!r} cannot be reached: {_one_line(error.__cause__)}") from error
-        raise FileNotFoundError(errno.ENOENT, f"{url!r} is not there") from error
-    except PermissionError as error:
-        why = f"{url!r} may not be used: {_one_line(error)}"
-        raise StoreFailed(why, _CREDENTIALS) from error
-    except OSError as error:
-        hint = _LIBHDFS if scheme == "hdfs" and "Unable to load" in str(error) else ""
-        raise StoreFailed(f"{url!r}: {_one_line(error.strerror or error)}", hint) from error
-    except Exception as error:  # the libraries have classes of their own, for each fault another
-        name = type(error).__name__
-        if "Credentials" in name:
-            raise StoreFailed(f"{url!r}: no credentials were found", _CREDENTIALS) from error
-        if isinstance(error, ValueError) and "rotocol not known" in str(error):
-            known = "use a path, or s3://, gs://, hdfs://, webhdfs://, http://"
-            raise StoreFailed(f"{scheme}:// is not a known kind of store", known) from error
-        raise StoreFailed(f"{url!r}: {name}: {_one_line(error)}") from error
+        return StoreFailed(f"{scheme}:// needs a package that is not installed", hint)
+    if "Credentials" in name:
+        return StoreFailed(f"{url!r}: no credentials were found", _access_hint(url))
+    if isinstance(error, ValueError) and "rotocol not known" in str(error):
+        known = "use a path, or s3://, gs://, hdfs://, webhdfs://, http://"
+        return StoreFailed(f"{scheme}:// is not a known kind of store", known)
+    return StoreFailed(f"{url!r}: {name}: {_one_line(error)}")
+
+
+def _denied(url: str, why: object) -> StoreFailed:
+    return StoreFailed(f"{url!r} may not be used: {_one_line(why)}", _access_hint(url))
+
+
+def _access_hint(url: str) -> str:
+    scheme = url.partition("://")[0]
+    if scheme == "webhdfs":
+        return "name its user in the URL, as in webhdfs://USER@HOST:9870/folder"
+    names = _ACCESS.get(EXTRAS.get(scheme, ""), "")
+    such = f", such as {names}" if names else ""
+    return f"give credentials as the store's own tools take them{such}"
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(HIDDEN)
 
 
 def _one_line(error: object) -> str:
@@ -252,7 +284,10 @@ def _no_ranges(url: str) -> StoreFailed:
 
 
 _LIBHDFS = "set JAVA_HOME, HADOOP_HOME and CLASSPATH, or use webhdfs://HOST:9870/, without libhdfs"
-_CREDENTIALS = "give credentials as the store's own tools take them, such as AWS_ACCESS_KEY_ID"
+# What says who may use a store.
+_ACCESS = {
+    "s3": "AWS_ACCESS_KEY_ID", "gcs": "GOOGLE_APPLICATION_CREDENTIALS", "hdfs": "HADOOP_USER_NAME",
+}  # fmt: skip
 
 
 def _mtime_ns(about: dict[str, Any]) -> int:

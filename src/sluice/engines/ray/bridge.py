@@ -117,6 +117,7 @@ class Bridge:
     def _turn(self) -> None:
         self._hear_driver(TURN_S)
         if self._cluster is not None:
+            self._cluster.check()
             self._cluster.reap()
         now_s = time.monotonic()
         if not self._is_listed or now_s >= self._looked_at_s + LOOK_S:

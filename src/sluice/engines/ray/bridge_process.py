@@ -34,8 +34,10 @@ RAY_FOLDER = "ray"  # in the folder of a run
 RECORD_NAME = "bridge.json"
 ROOT_PREFIX = "sluice-ray-"
 ROOT_CHARACTERS_MAX = 30  # Ray makes sockets in it, whose paths may have 107
+AUTO = "auto"  # the address of the cluster that this machine belongs to
 END_S = 30.0
 LIST_S = 60.0
+CONNECT_S = 5.0
 
 # As for the agent: the bridge imports from the folders that this process imports from.
 BOOT = (
@@ -101,6 +103,7 @@ class BridgeProcess:
         connected = None if record is None else _connected(Path(record.root, "s"))
         self.is_found = connected is not None
         if record is None or connected is None:
+            _check_listens(place.address)
             end_remnants(self._folder)
             root = _new_root()
             token = place.token or (record.token if record else new_token())
@@ -177,6 +180,7 @@ def bridge_settings(place: RayPlace, root: Path, namespace: str) -> BridgeSettin
 
 def listed_nodes(address: str) -> Sequence[Mapping[str, Any]]:
     """The nodes of a Ray cluster now. Raises EngineUnavailable."""
+    _check_listens(address)
     root = _new_root()
     try:
         settings = bridge_settings(RayPlace(address=address), root, "sluice-list")
@@ -194,6 +198,33 @@ def listed_nodes(address: str) -> Sequence[Mapping[str, Any]]:
         _unavailable(f"{address}: {said.get('fault', 'Ray ended without an answer')}")
     nodes: list[Mapping[str, Any]] = said["nodes"]
     return nodes
+
+
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """The parts of HOST:PORT; None for another text.
+
+    >>> host_and_port("head:6379"), host_and_port("[::1]:6379"), host_and_port("ray://head:1")
+    (('head', 6379), ('::1', 6379), None)
+    """
+    host, _, port = address.rpartition(":")
+    is_right = (
+        host and "/" not in host and port.isascii() and port.isdigit() and int(port) < 1 << 16
+    )
+    return (host.strip("[]"), int(port)) if is_right else None
+
+
+def _check_listens(address: str | None) -> None:
+    """Raise EngineUnavailable if nothing listens there; Ray would try again for a minute."""
+    place = host_and_port(address or "")
+    if place is None:
+        return
+    try:
+        socket.create_connection(place, CONNECT_S).close()
+    except OSError as error:
+        _unavailable(
+            f"{address}: {error.strerror or error}. Start it, or give the address that"
+            " `ray start --head` printed."
+        )
 
 
 def check_ray() -> None:
