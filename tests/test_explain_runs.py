@@ -33,6 +33,21 @@ def test_a_log_by_a_relative_path_from_another_folder(tmp_path):
         assert words in done.stdout
 
 
+def test_a_log_that_is_cut_off_is_explained_with_a_note(tmp_path):
+    whole = SPARK.read_bytes()
+    log = tmp_path / "local-1430917381534.inprogress"
+    log.write_bytes(whole[: len(whole) * 9 // 10 + 7])
+    done = explained("explain", str(log), cwd=tmp_path, home=tmp_path / "home")
+    found = json.loads(
+        explained("explain", str(log), "--json", cwd=tmp_path, home=tmp_path / "home").stdout
+    )
+
+    assert "it failed, or its end is not in the log" in done.stdout
+    assert "note: The log ends before the application" in done.stdout
+    assert (found["succeeded"], len(found["notes"])) == (False, done.stdout.count("note: "))
+    assert abs(found["replay_error"]) < 0.05
+
+
 def test_the_document_has_the_fields_of_the_contract(tmp_path):
     done = explained("explain", str(SPARK), "--json", cwd=tmp_path, home=tmp_path / "home")
 

@@ -1,11 +1,13 @@
 """Each command shows the same forecast of a job that names a profile: that of the estimator."""
 
 import json
+from dataclasses import replace
 from statistics import median
 
 import pytest
 from tests.cli.terminal import sluice
 from tests.estimate.nightly_jobs import NIGHTS, night_of, nightly_jobs, nights_of
+from tests.estimate.test_level_changes import changed, growing
 
 import sluice as package
 from sluice.store.profiles import Profiles
@@ -165,3 +167,55 @@ def test_the_forecast_before_a_run_is_stored_with_it_and_compared_by_calibrate(
     assert last["predicted_s"] == shown[-1]["predicted_s"]
     assert last["error"] == pytest.approx(last["predicted_s"] / last["actual_s"] - 1)
     assert "forecast before they ran: 2 runs" in sluice("calibrate").out
+
+
+@pytest.fixture
+def drifted(home):
+    """A job that grows from night to night, and one that takes longer since a night."""
+    with Profiles.open() as profiles:
+        profiles.add([replace(run, profile="grown") for run in growing(4, nights=14)])
+        profiles.add([
+            replace(run, profile="moved", run_id=f"moved/{night}")
+            for night, run in enumerate(changed())
+        ])  # fmt: skip
+
+
+TYPES = """\
+version: 1
+listed_on: '2025-01-31'
+vm_types: [{id: small, map_slots_per_vm: 4, reduce_slots_per_vm: 4, on_demand_hour_usd: 3}]
+"""
+
+
+def test_every_command_says_the_same_of_jobs_that_changed(drifted, tmp_path):
+    """A trend has no date of change, and is no reason to leave runs out."""
+    (tmp_path / "types.yaml").write_text(TYPES)
+    jobs = "{id: a, profile: grown}, {id: b, profile: moved, submitted_at_s: 5}"
+    stdin = SPACED.format(jobs=jobs).encode()
+    trend = "% longer than the one before; this is assumed to go on"
+    for words in (
+        ("predict", "-"),
+        ("simulate", "-"),
+        ("order", "-"),
+        ("plan", "-", "--prices", tmp_path / "types.yaml"),
+        ("size", "-", "--deadline-s", "500", "--draws", "3"),
+        ("calibrate",),
+    ):
+        answer = sluice(*words, stdin=stdin)
+        said = " ".join((answer.out + answer.err).split())
+        assert answer.code == 0, answer
+        assert trend in said, words
+        assert "since 11 Nov 2025 it takes" in said, words
+        assert "the 8 runs before are left out" in said, words
+
+
+def test_size_and_simulate_take_the_trend_as_going_on(drifted):
+    job = document("simulate", stdin=JOB.format(name="grown", more=""))["jobs"]["one"]
+    (runs,) = nights_of(nightly_jobs(0, jobs=1), 14).values()
+    last_s = runs[-1].elapsed_s * 1.04**13
+
+    assert job["predicted_s"] > 0.9 * last_s
+    node = "cluster: {nodes: 1, node: {map_slots: 16, reduce_slots: 16}}"
+    text = f"version: 1\n{node}\njobs: [{{id: one, profile: grown}}]\n"
+    found = package.size(package.parse_workload(text), deadline_s=500, draws=10)
+    assert abs(found.answer.span_s / job["predicted_s"] - 1) < 0.2

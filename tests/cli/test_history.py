@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import result_of, sluice, sluice_process
@@ -101,6 +102,16 @@ def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeyp
     assert 0 == file["new"]
     assert any("there are no profiles" in note for note in file["notes"])
     assert {} == document("profiles")["profiles"]
+
+
+def test_jobs_that_did_not_end_are_counted(home, tmp_path):
+    log = "tests/data/logs/spark/local-1430917381534"
+    whole = Path(log).read_bytes()
+    (tmp_path / "app.inprogress").write_bytes(whole[: len(whole) * 9 // 10])
+    answer = sluice("import", tmp_path / "app.inprogress")
+
+    assert (answer.code, "1 job failed or did not end" in answer.out) == (0, True), answer
+    assert "did not end" not in sluice("import", log).out
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.estimate.made_runs import MachineModel, draws, settings
+from tests.estimate.test_level_changes import changed, growing
 
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
 from sluice.estimate.outliers import Outlier, outliers
@@ -178,3 +179,19 @@ def test_outliers_give_their_ratio():
 )
 def test_outliers_are_described_in_plain_numbers(ratio, text):
     assert text == Outlier(run_id="r", ratio=ratio, score=9.0).text()
+
+
+def test_runs_of_another_level_are_left_out_and_those_of_a_trend_compared_on_it():
+    grown = {"job": growing(3, nights=20)}
+    (of_trend,) = calibration(grown).profiles
+    (of_change,) = calibration({"job": changed()}).profiles
+
+    assert len(of_trend.comparisons) == 20
+    for one, run in zip(of_trend.comparisons, grown["job"], strict=True):
+        assert abs(one.actual_s / run.elapsed_s - 1) < 1e-9
+    assert (of_trend.accuracy.error_median or 1.0) < 0.1
+    first_s, last_s = (of_trend.comparisons[at].predicted_s or 0.0 for at in (0, -1))
+    assert 0 < first_s < 0.75 * last_s
+    assert [one.run_id for one in of_change.comparisons] == [run.run_id for run in changed()[8:]]
+    assert not of_change.outliers
+    assert not of_change.passed_over

@@ -1,5 +1,6 @@
 """Forty nightly jobs: the estimator's error and coverage, and what a forecast says of itself."""
 
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -23,6 +24,31 @@ def eleventh_night(seed):
             found.low_s <= run.elapsed_s <= found.high_s,
             abs(found.predicted_s / run.elapsed_s - 1),
         )
+
+
+def test_a_run_that_did_some_tasks_twice_is_not_what_the_next_one_will_do():
+    """Spark runs tasks again if their output is lost; the next night has no such loss."""
+    (runs,) = nights_of(nightly_jobs(0, jobs=1)).values()
+    before = forecast(JobForecasts({"nightly-00": runs}), "nightly-00")
+    first, *rest = runs[-1].phases
+    more = replace(first, tasks=first.tasks + 3, timeline=first.timeline + first.timeline[:3])
+    retried = replace(
+        runs[-1], phases=(more, *rest), elapsed_s=1.3 * runs[-1].elapsed_s, run_id="retried"
+    )
+    found = forecast(JobForecasts({"nightly-00": [*runs, retried]}), "nightly-00")
+
+    assert abs(found.predicted_s / before.predicted_s - 1) < 0.1
+
+
+def test_a_job_of_many_stages_has_its_models_in_one_line():
+    (runs,) = nights_of(nightly_jobs(0, jobs=1)).values()
+    first = runs[0].phases[0]
+    many = tuple(replace(first, name=f"stage {number}") for number in range(9))
+    found = forecast(
+        JobForecasts({"nightly-00": [replace(run, phases=many) for run in runs]}), "nightly-00"
+    )
+
+    assert found.fit == "9 stages: constant; overhead: constant"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A change of level is found when there is one, and rarely when there is none."""
+"""A change of level, or a trend, is found when there is one, and rarely when there is none."""
 
 import random
 from dataclasses import replace
@@ -6,7 +6,8 @@ from dataclasses import replace
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of, usual_s
 
 from sluice.estimate.job_forecasts import JobForecasts
-from sluice.estimate.level_changes import current_runs, level_change
+from sluice.estimate.level_changes import LevelChange, current_runs, level_change
+from sluice.estimate.trends import Trend
 
 
 def slower(run, factor):
@@ -134,3 +135,62 @@ def test_a_job_without_a_usual_time_has_no_level():
     ]
 
     assert level_change(wild) is None
+
+
+def growing(percent, nights=16, seed=0):
+    """One job, and its runs, each that many percent longer than the one before."""
+    (runs,) = nights_of(nightly_jobs(seed, jobs=1), nights, seed).values()
+    return [slower(run, (1 + percent / 100) ** night) for night, run in enumerate(runs)]
+
+
+def test_a_job_that_takes_a_little_longer_each_night_has_a_trend_and_no_date_of_change():
+    """2 % each night are less than the luck of a night."""
+    found = [level_change(growing(2, seed=seed)) for seed in range(20, 28)]
+
+    trends = [one for one in found if isinstance(one, Trend)]
+    assert len(trends) >= 7
+    assert all(1.01 < one.ratio < 1.03 and one.runs + one.runs_before == 16 for one in trends)
+
+
+def test_a_job_that_gets_faster_has_a_trend_too():
+    assert level_change(growing(-3, nights=20)).ratio < 1
+
+
+def test_predictions_follow_a_trend():
+    runs = growing(3, nights=20)
+    found = JobForecasts({"job": runs}).of("job")
+    (job,) = nightly_jobs(0, jobs=1)
+
+    assert isinstance(found.change, Trend)
+    assert found.runs == 20
+    assert abs(found.predicted_s / (1.03**20 * usual_s(job)) - 1) < 0.1
+
+
+def test_runs_of_a_trend_are_scaled_with_all_their_times_and_failed_ones_between_them():
+    runs = growing(5, nights=20)
+    runs.insert(10, replace(runs[10], run_id="failed", succeeded=False))
+    current, changes = current_runs({"job": runs})
+    change = changes["job"]
+
+    assert isinstance(change, Trend)
+    assert [run.run_id for run in runs[-len(current["job"]) :]] == [
+        run.run_id for run in current["job"]
+    ]
+    for before, run in zip(runs[::-1], current["job"][::-1], strict=False):
+        factor = run.elapsed_s / before.elapsed_s
+        for old, new in zip(before.phases, run.phases, strict=True):
+            assert new.avg_s == old.avg_s * factor
+            assert abs(new.timeline[-1].length_s - old.timeline[-1].length_s * factor) < 1e-6
+    # The newest one is one step below the next; the failed one has no step of its own.
+    assert abs(current["job"][-1].elapsed_s / runs[-1].elapsed_s / change.ratio - 1) < 1e-9
+    failed = next(at for at, run in enumerate(current["job"]) if run.run_id == "failed")
+    assert current["job"][failed].elapsed_s == current["job"][failed + 1].elapsed_s
+
+
+def test_two_steps_are_no_trend():
+    for seed in range(20, 24):
+        (steady,) = nights_of(nightly_jobs(seed, jobs=1), 26, seed).values()
+        runs = [
+            slower(run, 1.4 ** ((night >= 10) + (night >= 18))) for night, run in enumerate(steady)
+        ]
+        assert isinstance(level_change(runs), LevelChange)

@@ -133,6 +133,24 @@ def test_a_stage_tried_again_runs_only_what_is_missing(tmp_path):
     assert [one.started_at_s for one in phase.timeline] == [1, 5, 1]
 
 
+def test_stages_that_ran_again_and_failed_jobs_are_noted(tmp_path):
+    again = stage(0, rdd=1, tasks=2) | {"Stage Attempt ID": 1}
+    log = written(
+        tmp_path / "log", began(), job(stage(0, rdd=1, tasks=2)), task(0, 0), task(0, 1),
+        event("StageSubmitted", **{"Stage Info": again}), task(0, 1, 5, 9, attempt=1),
+        event("JobEnd", **{"Job ID": 0, "Job Result": {"Result": "JobFailed"}}),
+        ended() | {"ExitCode": 3},
+    )  # fmt: skip
+    run = only_run(log)
+
+    assert not run.succeeded
+    assert run.notes[:3] == (
+        "1 Spark job of the application failed.",
+        "The application ended with exit code 3.",
+        "Stages that Spark ran again, for lost output: 0.",
+    )
+
+
 def test_a_reused_shuffle_leads_back_to_the_stage_that_wrote_it(tmp_path):
     """A later job lists that stage anew, and never runs it: the data set tells which it was."""
     fetched = {"Shuffle Read Metrics": {"Remote Bytes Read": 3, "Local Bytes Read": 4}}

@@ -92,6 +92,8 @@ def diagnosed(run: PastRun) -> Diagnosis:
         spilled_bytes=_known_sum(one.spilled_bytes for one in costs),
         spilled_records=_known_sum(one.spilled_records for one in costs),
         remote_tasks=_known_sum(one.remote_tasks for one in costs),
+        succeeded=run.succeeded,
+        notes=run.notes,
     )
 
 

@@ -88,6 +88,7 @@ def order(
     with BackgroundLoader(seconds) as loader:
         context = SearchContext(problem, budget, loader=loader, on_progress=on_progress)
         answer = solve(context, how, aim, random.Random(seed))
+    known = ProfileForecasts(workload)
     return OrderResult(
         workload=workload,
         problem=problem,
@@ -97,14 +98,19 @@ def order(
         search_s=budget.elapsed_s,
         evaluations=budget.evaluations,
         raw=raw,
-        forecasts=_forecasts(workload, problem),
+        forecasts=_forecasts(workload, problem, known),
         replays=log_replays(workload),
-        notes=tuple(_notes(workload, is_given=None not in (map_slots, reduce_slots))),
+        notes=(
+            *_notes(workload, is_given=None not in (map_slots, reduce_slots)),
+            *known.change_notes(),
+        ),
     )
 
 
-def _forecasts(workload: Workload, problem: OrderingProblem) -> dict[str, JobForecast]:
-    forecast = ProfileForecasts(workload).on_slots
+def _forecasts(
+    workload: Workload, problem: OrderingProblem, known: ProfileForecasts
+) -> dict[str, JobForecast]:
+    forecast = known.on_slots
     slots = problem.map_slots, problem.reduce_slots
     found = {str(job.job_id): forecast(str(job.job_id), *slots, 1.0) for job in workload.jobs}
     return {job: one for job, one in found.items() if one is not None}

@@ -224,6 +224,8 @@ def _read(
         given = WorkloadBuilder(document, text.folder).workload()
     known = laid_out(bootstrap.with_profiles(given), on_message)
     forecasts = ProfileForecasts(given)
+    for note in forecasts.change_notes():
+        on_message(f"note: {note}")
     return document, with_overheads(known, given, forecasts), forecasts
 
 

@@ -75,9 +75,12 @@ def usable_history(
     for run in sorted(usable, key=lambda run: run.submitted_at_s or 0.0):
         by_profile.setdefault(run.profile, []).append(run)
     current, changes = current_runs(by_profile)
-    notes += [f"{printable(name)}: {change_text(change)}" for name, change in changes.items()]
-    kept = {id(run) for each in current.values() for run in each}
-    return [run for run in usable if id(run) in kept], notes
+    notes += [
+        f"{printable(name)}: {change_text(change)}" for name, change in sorted(changes.items())
+    ]
+    # Runs of a trend are other values than those given.
+    kept = {(name, run.run_id): run for name, each in current.items() for run in each}
+    return [kept[key] for run in usable if (key := (run.profile, run.run_id)) in kept], notes
 
 
 def night_of(

@@ -8,7 +8,7 @@ that it really had. The prediction is compared with the run's time from submissi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -26,10 +26,12 @@ from sluice.estimate.forecast import Forecaster
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.run_setting import NotEnoughData, timed_runs
+from sluice.ingest.logs.names import printable
 from sluice.model.errors import SluiceError
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
+from sluice.reporting.prediction.tables import change_text
 
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
@@ -124,6 +126,13 @@ class ProfileForecasts:
             return 0.0
         found = self._forecasts.of(self._names[self._wanted[job_id]])
         return max(0.0, found.overhead_s or 0.0)
+
+    def change_notes(self) -> Iterator[str]:
+        """A sentence on each job whose runs are at another level since a night, or grow."""
+        for job_id, profile in self._wanted.items():
+            change = self._forecasts.changes.get(self._names[profile])
+            if change is not None:
+                yield f"{printable(job_id)}: {change_text(change)}"
 
     @cache  # noqa: B019  # it lives as long as one answer
     def _of(self, name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:

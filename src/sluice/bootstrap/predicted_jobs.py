@@ -20,6 +20,7 @@ from sluice.bootstrap.profiles import OnMessage, is_open, with_profiles
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.ingest.logs.names import printable
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
@@ -28,6 +29,7 @@ from sluice.model.job import Job, Phase
 from sluice.model.lengths import changed_lengths
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
+from sluice.reporting.prediction.tables import change_text
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -47,11 +49,14 @@ def with_predictions(
 
     These are jobs that name a profile, and jobs with commands whose lengths the file leaves open.
     A job whose file gives lengths or `driver_s` keeps them.
-    on_message: called with a note if the store cannot be read.
+    on_message: called with a note if the store cannot be read, and on each change of level.
     Raises InvalidInput as `with_profiles`, and where the input of a job with commands is missing.
     """
     known = laid_out_where_open(with_profiles(workload), on_message)
     forecasts = forecasts_of(workload)
+    for job_id, one in forecasts.items():
+        if one.change is not None:
+            on_message(f"{printable(str(job_id))}: {change_text(one.change)}")
     if known is workload or workload.cluster is None:
         return PredictedWorkload(known, forecasts)
     cluster, made = workload.cluster, dict[tuple[str, int], Job]()

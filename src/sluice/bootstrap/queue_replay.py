@@ -136,7 +136,8 @@ def _queue_for(job: Job, tree: QueueTree, mapping: Mapping[str, str]) -> str:
     raise InvalidInput(
         f"job {job.job_id!r} is in pool {job.pool!r}, and there is no leaf queue {name!r}",
         where=tree.source,
-        hint=f"{suggestion(name, leaves)}; --map POOL=QUEUE names a queue for a pool",
+        hint=f"{suggestion(name, leaves)}; --map POOL=QUEUE names a queue for a pool, and"
+        f" --map '*={next(iter(leaves), ROOT)}' one for all",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from statistics import fmean, median
@@ -17,10 +17,11 @@ from statistics import fmean, median
 from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.forecast_record import RecordedForecast, recorded_forecasts
-from sluice.estimate.level_changes import LevelChange, level_change
+from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.outliers import Outlier
 from sluice.estimate.prediction import Prediction, Predictor
-from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
+from sluice.estimate.trends import Trend
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval, by_run, by_setting
 from sluice.model.history import PastRun
 
@@ -112,7 +113,8 @@ class ProfileCalibration:
     outliers: runs that took far longer or shorter than expected; planning leaves them out.
     model: the predictor fitted to all other runs of the profile.
     recorded: forecasts that were made before the runs, and stored with them.
-    change: the change of level since which runs count for the next prediction.
+    change: the change of level since which runs count for the next prediction, or the trend that
+    it follows.
     """
 
     name: str
@@ -121,7 +123,7 @@ class ProfileCalibration:
     outliers: tuple[Outlier, ...]
     model: Predictor | NotEnoughData
     recorded: tuple[RecordedForecast, ...] = ()
-    change: LevelChange | None = None
+    change: Change | None = None
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -159,26 +161,31 @@ def calibration(
 ) -> Calibration:
     """Predict every run of these profiles and compare it with its actual time.
 
+    Runs from before a change of level are left out, and those of a trend are predicted from runs
+    at their own place of it, as new predictions are.
     names: compare only these profiles; the intervals still use the errors of the others.
     fits: recalls the fits of earlier calibrations.
     on_progress: called before each profile is compared.
     """
-    forecaster = Forecaster(histories, fits)
+    current, changes = current_runs(histories)
+    forecaster = Forecaster(current, fits)
     compared: list[ProfileCalibration] = []
     wanted = list(histories if names is None else names)
     for name in wanted:
         on_progress(name, len(compared), len(wanted))
         comparisons = _comparisons(name, forecaster, leave_out, level)
+        if isinstance(changes.get(name), Trend):
+            comparisons = _as_they_were(comparisons, histories[name])
         used = {one.run_id for one in comparisons}
         compared.append(
             ProfileCalibration(
                 name=name,
                 comparisons=comparisons,
-                passed_over=tuple(run.run_id for run in histories[name] if run.run_id not in used),
+                passed_over=tuple(run.run_id for run in current[name] if run.run_id not in used),
                 outliers=forecaster.outliers(name),
                 model=forecaster.model(name),
                 recorded=recorded_forecasts(histories[name]),
-                change=level_change(histories[name]),
+                change=changes.get(name),
             )
         )
     return Calibration(profiles=tuple(compared), leave_out=leave_out, level=level)
@@ -205,6 +212,24 @@ def _comparisons(
             )
         )
     return tuple(found)
+
+
+def _as_they_were(
+    comparisons: Iterable[RunComparison], runs: Sequence[PastRun]
+) -> tuple[RunComparison, ...]:
+    """Comparisons of runs that were scaled to the end of a trend, in the times of their own day."""
+    took_s = {one.run.run_id: one.elapsed_s for one in timed_runs(runs)}
+    return tuple(_scaled(one, took_s[one.run_id] / one.actual_s) for one in comparisons)
+
+
+def _scaled(one: RunComparison, factor: float) -> RunComparison:
+    prediction, interval = one.prediction, one.interval
+    if isinstance(prediction, Prediction):
+        prediction = prediction.scaled(factor)
+    if isinstance(interval, PredictionInterval):
+        low_s, high_s = interval.low_s * factor, interval.high_s * factor
+        interval = replace(interval, low_s=low_s, high_s=high_s)
+    return replace(one, actual_s=one.actual_s * factor, prediction=prediction, interval=interval)
 
 
 def _left_out(runs: Sequence[MeasuredRun], leave_out: LeaveOut) -> list[frozenset[str]]:

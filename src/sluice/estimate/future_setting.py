@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from sluice.estimate.run_setting import WHOLE, MeasuredRun, PhaseSetting, RunSetting
 
+_RUNS_ASKED = 3
+
 
 def future_setting(
     runs: Sequence[MeasuredRun],
@@ -38,14 +40,15 @@ def _slots(newest: MeasuredRun, index: int, slots: int | Mapping[str, int] | Non
 def _tasks(runs: Sequence[MeasuredRun], index: int, input_bytes: int) -> int:
     """Tasks of a phase for an input size.
 
-    These are the tasks of the newest run of that size. For a new size, a phase that reads input
+    These are the tasks of most of the newest three runs of that size, because a run whose output
+    was lost in between ran some of them twice. For a new size, a phase that reads input
     has as many bytes in each task as in the newest run, unless its tasks were the same at all
     sizes. Any other phase has the tasks of the nearest size.
     """
     pairs = [(one.setting.input_bytes, one.setting.phases[index].tasks) for one in reversed(runs)]
-    for size, tasks in pairs:
-        if size == input_bytes:
-            return tasks
+    same = [tasks for size, tasks in pairs if size == input_bytes][:_RUNS_ASKED]
+    if same:
+        return max(same, key=same.count)  # of several, that of the newest run
     newest_bytes, newest_tasks = pairs[0]
     sizes, counts = {size for size, _ in pairs}, {tasks for _, tasks in pairs}
     is_fixed = len(counts) == 1 and len(sizes) > 1

@@ -1,18 +1,20 @@
 """Forecasts of jobs by the name of their profile: the one estimator behind every command.
 
 A forecast is the predicted time with its overhead, an interval, and what both rest on. Runs from
-before a change of level are left out (`level_changes`), and recent runs weigh more. A job that
-cannot be predicted has no times and a reason.
+before a change of level are left out (`level_changes`), runs of a trend are scaled to the level of
+the next one (`trends`), and recent runs weigh more. A job that cannot be predicted has no times
+and a reason.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.future_setting import future_setting
-from sluice.estimate.level_changes import LevelChange, current_runs
+from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval
@@ -21,6 +23,7 @@ from sluice.model.machines import time_at_speed_s
 
 Slots = int | Mapping[str, int] | None
 _SHARED_SLOTS = frozenset({"spark"})
+_STAGES_NAMED_MAX = 4  # with more, stages of the same model are counted
 UNKNOWN_PROFILE = "no profile of this name is stored"
 
 
@@ -32,7 +35,7 @@ class JobForecast:
     runs: number of runs that the prediction rests on.
     why_not: why there is no time, or no interval; None if there are both.
     fit: the models, in one line.  notes: sentences about what it rests on.
-    change: the change of level since which runs count.
+    change: the change of level since which runs count, or the trend that they follow.
     time_factor: of the forecast's own times, on VMs of another speed.
     """
 
@@ -47,7 +50,7 @@ class JobForecast:
     why_not: str | None = None
     fit: str | None = None
     notes: tuple[str, ...] = ()
-    change: LevelChange | None = None
+    change: Change | None = None
     forecast: Forecast | None = field(default=None, repr=False)
     time_factor: float = 1.0
 
@@ -139,6 +142,12 @@ def _shared(slots: Slots, newest: PastRun) -> Slots:
 
 def _fit(model: Predictor) -> str:
     parts = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
+    if len(parts) > _STAGES_NAMED_MAX:
+        names = Counter(phase.average.model.name for phase in model.phases)
+        parts = [
+            f"{count} stage{'s' if count > 1 else ''}: {name}"
+            for name, count in names.most_common()
+        ]
     return f"{', '.join(parts)}; overhead: {model.overhead.model.name}"
 
 

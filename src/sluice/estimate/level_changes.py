@@ -4,7 +4,7 @@ The logarithms of the times, over what a predictor of all runs expects, are spli
 turn. The medians before and after are compared with the spread around them. Medians are used, so
 that one slow night is no change. The most significant split counts, and then the last one after it;
 after a change only the runs since then are used for predictions, because older ones describe
-another job.
+another job. Times that rise or fall from run to run are no change of level but a trend (`trends`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,28 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from typing import NamedTuple
 
 from sluice.estimate.prediction import comparable, predictor_of
 from sluice.estimate.redrawn_times import without_luck_s
-from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, timed_runs
+from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
+from sluice.estimate.trends import (
+    RATIO_MIN,
+    SPREAD_MAX,
+    SPREAD_MIN,
+    TREND_RUNS_MAX,
+    Trend,
+    at_next_level,
+    fits_better,
+    is_rising,
+    line_through,
+)
 from sluice.model.history import PastRun
 
 RUNS_MIN = 4  # on each side of a change
-RATIO_MIN = 1.15  # smaller changes are left to the weights of the runs
 # Standard errors between the medians. Trying each night finds a large difference by chance too;
 # at 4.5, fewer than 1 in 100 histories of 8 to 20 equal nights have one.
 SCORE_MIN = 4.5
-SPREAD_MIN = 0.02
-SPREAD_MAX = 0.3  # of logarithms; a job that varies more has no level
 _MAD_TO_SIGMA = 1.4826  # of a normal distribution, from the median distance to the median
 _MEAN_TO_SIGMA = 1.2533  # the same from the mean distance
 _MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
@@ -45,32 +54,50 @@ class LevelChange:
     runs_before: int
 
 
-def level_change(runs: Sequence[PastRun]) -> LevelChange | None:
-    """The last significant change of level in the runs of a profile, oldest first; or None."""
+Change = LevelChange | Trend
+
+
+def level_change(runs: Sequence[PastRun]) -> Change | None:
+    """The last significant change in the runs of a profile, oldest first, or their trend."""
     measured = comparable(timed_runs(runs))
-    place_and_ratio = _last_split(_log_ratios(measured))
-    if place_and_ratio is None:
+    found = _last_change(_log_ratios(measured), [_sizes(one.setting) for one in measured])
+    if found is None:
         return None
-    place, ratio = place_and_ratio
-    first = measured[place].run
+    first = measured[found.place].run
+    ratio = math.exp(found.change)
+    if found.is_trend:
+        return Trend(
+            run_id=first.run_id,
+            since_at_s=first.submitted_at_s,
+            ratio=ratio,
+            runs=len(measured) - found.place,
+            runs_before=found.place,
+        )
     return LevelChange(
-        run_id=first.run_id, since_at_s=first.submitted_at_s, ratio=ratio, runs_before=place
+        run_id=first.run_id, since_at_s=first.submitted_at_s, ratio=ratio, runs_before=found.place
     )
 
 
 def current_runs(
     histories: Mapping[str, Sequence[PastRun]],
-) -> tuple[dict[str, tuple[PastRun, ...]], dict[str, LevelChange]]:
-    """The runs of each profile at its present level, and the changes, by profile."""
+) -> tuple[dict[str, tuple[PastRun, ...]], dict[str, Change]]:
+    """The runs of each profile at its present level, and the changes, by profile.
+
+    The runs of a trend are as long as each would take as the next run.
+    """
     current: dict[str, tuple[PastRun, ...]] = {}
-    changes: dict[str, LevelChange] = {}
+    changes: dict[str, Change] = {}
     for name, runs in histories.items():
         current[name] = tuple(runs)
         change = level_change(runs)
-        if change is not None:
-            changes[name] = change
-            place = next(at for at, run in enumerate(runs) if run.run_id == change.run_id)
-            current[name] = tuple(runs[place:])
+        if change is None:
+            continue
+        changes[name] = change
+        place = next(at for at, run in enumerate(runs) if run.run_id == change.run_id)
+        current[name] = tuple(runs[place:])
+        if isinstance(change, Trend):
+            counted = frozenset(one.run.run_id for one in comparable(timed_runs(runs)))
+            current[name] = tuple(at_next_level(runs[place:], change.ratio, counted))
     return current, changes
 
 
@@ -90,26 +117,61 @@ def _log_ratios(measured: Sequence[MeasuredRun]) -> list[float]:
     ]
 
 
-def _last_split(ratios: Sequence[float]) -> tuple[int, float] | None:
-    """The last split: after each one, and in newer and newer parts, there may be a later one.
+class _Found(NamedTuple):
+    """A change of logarithms of times: from a place on, or with each run since then."""
 
-    A job that was slow for a week and is fast again has no single split of its whole history.
+    place: int
+    change: float
+    is_trend: bool = False
 
-    >>> _last_split([0.0, 0.01] * 4 + [0.7, 0.71] * 4 + [-0.01, 0.0] * 4)[0]
+
+def _sizes(setting: RunSetting) -> tuple[float, ...]:
+    """What explains a slow growth: the input, the tasks, and the slots of all phases."""
+    return setting.input_bytes, setting.tasks, sum(phase.slots for phase in setting.phases)
+
+
+def _last_change(ratios: Sequence[float], sizes: Sequence[tuple[float, ...]] = ()) -> _Found | None:
+    """The last change: after each one, and in newer and newer parts, there may be a later one.
+
+    A job that was slow for a week and is fast again has no single split of its whole history. A
+    trend goes on to the newest run, so it is the last change. sizes: of each run; where one of them
+    grows, the model of how times depend on it may be wrong, and there is no trend.
+
+    >>> _last_change([0.0, 0.01] * 4 + [0.7, 0.71] * 4 + [-0.01, 0.0] * 4).place
     16
+    >>> _last_change([0.02 * night for night in range(16)])
+    _Found(place=0, change=0.02, is_trend=True)
     """
     start, last = 0, None
     while len(ratios) - start >= 2 * RUNS_MIN:
+        since = max(start, len(ratios) - TREND_RUNS_MAX)
+        is_explained = any(map(is_rising, zip(*sizes[since:], strict=True)))
+        line = None if is_explained else line_through(ratios[since:])
+        if line is not None and fits_better(line, *_away_from_levels(ratios[since:])):
+            return _Found(since, line.slope, is_trend=True)
         found = _split(ratios[start:])
         if found is None:
             start += -(-(len(ratios) - start) // 3)
         else:
-            start, last = start + found[0], (start + found[0], found[1])
+            start += found[0]
+            last = _Found(start, found[1])
     return last
 
 
+def _away_from_levels(ratios: Sequence[float]) -> tuple[list[float], int]:
+    """Distances from the level of each part between changes, and how many changes there are."""
+    found = _split(ratios) if len(ratios) >= 2 * RUNS_MIN else None
+    if found is None:
+        level = median(ratios)
+        return [ratio - level for ratio in ratios], 0
+    (before, splits), (after, more) = (
+        _away_from_levels(part) for part in (ratios[: found[0]], ratios[found[0] :])
+    )
+    return before + after, splits + more + 1
+
+
 def _split(ratios: Sequence[float]) -> tuple[int, float] | None:
-    """The place of the most significant change, and how many times longer it takes since then.
+    """The place of the most significant change, and the change of the logarithm since then.
 
     >>> _split([0.0, 0.01, -0.01, 0.0, 0.01, 0.4, 0.41, 0.39, 0.4, 0.41])[0]
     5
@@ -129,7 +191,7 @@ def _split(ratios: Sequence[float]) -> tuple[int, float] | None:
             best = score, place, change
     if best is None or best[0] < SCORE_MIN or abs(best[2]) < math.log(RATIO_MIN):
         return None
-    return best[1], math.exp(best[2])
+    return best[1], best[2]
 
 
 def _spread(before: Sequence[float], after: Sequence[float]) -> float:

@@ -56,6 +56,21 @@ class Prediction:
     phases: tuple[PhasePrediction, ...]
     beyond: tuple[str, ...] = ()
 
+    def scaled(self, factor: float) -> Prediction:
+        """The same prediction, with all times multiplied."""
+        phases = (
+            replace(
+                one, avg_s=one.avg_s * factor, max_s=one.max_s * factor, time_s=one.time_s * factor
+            )
+            for one in self.phases
+        )
+        return replace(
+            self,
+            elapsed_s=self.elapsed_s * factor,
+            overhead_s=self.overhead_s * factor,
+            phases=tuple(phases),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseModel:

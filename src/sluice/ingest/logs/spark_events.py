@@ -201,6 +201,14 @@ class Application:
             notes.append("The log does not contain the start of the application.")
         if not self.has_ended:
             notes.append("The log ends before the application: its last stages may be incomplete.")
+        if self._failed_jobs:
+            failed = "1 Spark job" if self._failed_jobs == 1 else f"{self._failed_jobs} Spark jobs"
+            notes.append(f"{failed} of the application failed.")
+        if self._exit_code:
+            notes.append(f"The application ended with exit code {self._exit_code}.")
+        again = ", ".join(str(one.stage_id) for one in ran if one.attempts > 1)
+        if again:
+            notes.append(f"Stages that Spark ran again, for lost output: {again}.")
         if not slots:
             notes.append("The log does not contain the application's number of cores.")
         if self._kept > self._kept_max:

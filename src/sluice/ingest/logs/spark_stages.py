@@ -131,13 +131,14 @@ class EndedTask(NamedTuple):
 class Stage:
     """What is known of a stage so far.
 
-    tasks_expected: how many it has, as Spark says.  parents, own_rdd: see `spark_lineage`.
+    tasks_expected: how many it has, as Spark says.  attempts: how often it was tried.
+    parents, own_rdd: see `spark_lineage`.
     """
 
     __slots__ = (
-        "_kept", "completed_at_ms", "costs", "failed", "has_cpu", "is_complete", "max_ms", "name",
-        "own_rdd", "parents", "rss_bytes_max", "stage_id", "submitted_at_ms", "sums", "tasks",
-        "tasks_expected", "total_ms",
+        "_kept", "attempts", "completed_at_ms", "costs", "failed", "has_cpu", "is_complete",
+        "max_ms", "name", "own_rdd", "parents", "rss_bytes_max", "stage_id",
+        "submitted_at_ms", "sums", "tasks", "tasks_expected", "total_ms",
     )  # fmt: skip
 
     def __init__(self, stage_id: int) -> None:
@@ -145,7 +146,7 @@ class Stage:
         self.name: str | None = None
         self.parents: tuple[int, ...] | None = None
         self.own_rdd: int | None = None
-        self.tasks_expected = 0
+        self.tasks_expected = self.attempts = 0
         self.submitted_at_ms: int | None = None
         self.completed_at_ms: int | None = None
         self.is_complete = self.has_cpu = False
@@ -160,6 +161,7 @@ class Stage:
         parents, tasks = info.get("Parent IDs"), info.get("Number of Tasks")
         if parents is not None:
             self.parents = tuple(whole(one) for one in parents)
+        self.attempts = max(self.attempts, 1 + whole(info.get("Stage Attempt ID", 0)))
         for rdd in info.get("RDD Info", ())[:1]:  # its own is first
             self.own_rdd = whole(rdd["RDD ID"])
         if tasks is not None:

@@ -15,6 +15,7 @@ from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
+from sluice.reporting.prediction.result import change_fields
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -63,7 +64,7 @@ def _profile(profile: ProfileCalibration) -> dict[str, object]:
     return {
         **asdict(profile.accuracy),
         "model": _model(profile.model),
-        "level_change": None if profile.change is None else asdict(profile.change),
+        **change_fields(profile.change),
         "recorded": [
             asdict(one) | {"error": one.error, "inside": one.is_inside} for one in profile.recorded
         ],

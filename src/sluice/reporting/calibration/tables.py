@@ -95,7 +95,7 @@ def _remarks(calibration: Calibration) -> Iterator[str]:
     for profile in calibration.profiles:
         name = profile.name
         if profile.change is not None:
-            yield f"{name}: {change_text(profile.change)} of new predictions"
+            yield f"{name}: {change_text(profile.change)}"
         for found in profile.outliers[:_OUTLIERS_MAX]:
             yield f"{name}: outlier, not used by plans: {found.text()}"
         if len(profile.outliers) > _OUTLIERS_MAX:

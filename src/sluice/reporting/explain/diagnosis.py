@@ -47,6 +47,7 @@ class Diagnosis(NotebookView):
     reduce if memory suffices.  remote_tasks: that ran on another node than their input.
     Each is None if the log does not hold it.
     deadline_s: after submission; None if the job had none, or if its source does not record it.
+    succeeded: whether it ended well.  notes: what its log lacks.
     """
 
     run_id: str
@@ -63,6 +64,8 @@ class Diagnosis(NotebookView):
     spilled_bytes: int | None = None
     spilled_records: int | None = None
     remote_tasks: int | None = None
+    succeeded: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def late_s(self) -> float | None:
@@ -90,6 +93,8 @@ class Diagnosis(NotebookView):
             "run_id": self.run_id,
             "profile": self.profile,
             "source": self.source,
+            "succeeded": self.succeeded,
+            "notes": list(self.notes),
             "slots": self.slots,
             "recorded_s": anatomy.recorded_s,
             "replayed_s": self.replayed_s,

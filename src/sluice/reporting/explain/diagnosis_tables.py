@@ -36,10 +36,14 @@ def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
     yield _slots_table(found)
     if found.advice:
         yield _advice_table(found)
+    for note in found.notes:
+        yield plain_text(f"note: {note}")
 
 
 def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
     anatomy = found.anatomy
+    if not found.succeeded:
+        yield "ended", "it failed, or its end is not in the log"
     yield "recorded", duration(anatomy.recorded_s)
     if found.deadline_s is not None:
         late = f"missed by {duration(found.late_s)}" if found.late_s else "met"

@@ -37,6 +37,7 @@ class ImportedLog:
     has none.  shuffle_bytes: fetched bytes.  is_read: whether anything in it was usable.
     format: None if it is not known.
     is_log: False for a file in a folder that is of no known format.
+    failed: runs that failed, or whose end is not in the log.
     """
 
     path: str
@@ -52,6 +53,7 @@ class ImportedLog:
     added: Added
     is_read: bool = True
     is_log: bool = True
+    failed: int = 0
 
     @classmethod
     def of(cls, read: LogRead, added: Added, refused: tuple[Skipped, ...] = ()) -> ImportedLog:
@@ -73,6 +75,7 @@ class ImportedLog:
             added=added,
             is_read=bool(read.runs) or read.workload is not None,
             is_log=read.is_log,
+            failed=sum(not run.succeeded for run in read.runs),
         )
 
     @classmethod

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import NOTHING, count, distinguished, duration_tight, size
+from sluice.reporting.formatting import NOTHING, count, counted, distinguished, duration_tight, size
 from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
 from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
@@ -28,6 +28,10 @@ def imported_views(imported: Imported) -> Iterator[RenderableType]:
     yield _import_table(imported)
     for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
         yield plain_text(note, "dim")
+    failed = sum(log.failed for log in imported.logs)
+    if failed:
+        text = f"{counted(failed, 'job')} failed or did not end: not used for predictions"
+        yield plain_text(text, "yellow")
     for log in imported.logs:
         if log.skipped_count and log.is_log:
             yield from _skipped_lines(log)

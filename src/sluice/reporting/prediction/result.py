@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.level_changes import Change, LevelChange
+from sluice.estimate.trends import Trend
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
@@ -13,6 +15,14 @@ from sluice.reporting.prediction.chart import predictions_chart
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+def change_fields(change: Change | None) -> dict[str, object]:
+    """The fields of a change of level and of a trend; None where there is none."""
+    return {
+        "level_change": asdict(change) if isinstance(change, LevelChange) else None,
+        "trend": asdict(change) if isinstance(change, Trend) else None,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +76,7 @@ class JobPrediction:
             "why_not": found.why_not,
             "fit": found.fit,
             "notes": list(found.notes),
-            "level_change": None if found.change is None else asdict(found.change),
+            **change_fields(found.change),
             "grid": [asdict(cell) for cell in self.grid],
         }
 
@@ -90,7 +100,7 @@ class PredictionReport(NotebookView):
         rows = []
         for job in self.jobs:
             row = {"job": job.job_id, **job.document()}
-            for name in ("grid", "notes", "level_change"):  # not single values
+            for name in ("grid", "notes", "level_change", "trend"):  # not single values
                 del row[name]
             rows.append(row)
         return data_frame(rows)
