@@ -1,5 +1,9 @@
 """The record of attempts: what is read from the columns is what ended."""
 
+import hashlib
+import json
+import struct
+
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -31,6 +35,29 @@ def facts(attempt):
     return [*(getattr(attempt, name) for name in NAMES), str(attempt.shuffled_at_s)]
 
 
+def plain_digest(log, *, is_totals):
+    """The digest, from one row for each task, with the names numbered as they come."""
+    phases, names, endings = {}, {}, {}
+    sha256 = hashlib.sha256(b"columns 1")
+    for one in log:
+        reason, near = one.reason.code.name, one.locality
+        ending = (
+            one.state.value, one.slot_kind.value, near and near.name, one.is_copy, reason,
+        )  # fmt: skip
+        phase = phases.setdefault((one.phase.job_id, one.phase.name), len(phases))
+        node = names.setdefault(None if is_totals else one.node.node_id, len(names))
+        number = endings.setdefault(ending, len(endings))
+        slots = [slot for first, count in one.launch_slots for slot in range(first, first + count)]
+        for task, slot in enumerate(slots, one.task):
+            instants = one.started_at_s, one.finished_at_s, one.shuffled_at_s
+            sha256.update(
+                struct.pack("<6I3d", phase, task, one.number, node, slot, number, *instants)
+            )
+    names_of_all = [len(log) > 0, list(phases), list(names), list(endings)]
+    sha256.update(json.dumps(names_of_all).encode())
+    return sha256.hexdigest()
+
+
 @settings(max_examples=40, deadline=None)
 @given(clusters(nodes_max=4), job_lists(), STORMS, st.integers(0, 99))
 def test_a_row_reads_as_the_attempt_that_ended(cluster, jobs, storm, seed):
@@ -57,6 +84,8 @@ def test_a_row_reads_as_the_attempt_that_ended(cluster, jobs, storm, seed):
         assert busy_s == sum(
             one.tasks * one.width * (one.finished_at_s - one.started_at_s) for one in held
         )
+    for is_totals in (False, True):
+        assert log.digest(is_totals=is_totals) == plain_digest(log, is_totals=is_totals)
 
 
 def test_it_reads_like_a_sequence():
@@ -100,3 +129,14 @@ def test_counted_tasks_have_the_digest_of_tasks_told_apart():
     assert (2, 8) == (len(alike), len(apart))
     assert alike.digest(is_totals=True) == apart.digest(is_totals=True)
     assert alike.digest(is_totals=True) != alike.digest(is_totals=False)
+
+
+@pytest.mark.no_invariants
+def test_rows_for_several_tasks_may_be_anywhere_among_many():
+    """More than fit one chunk; those of `a` are told apart."""
+    jobs = [map_reduce("a", 400, (2.0,) * 400), map_reduce("b", 2400, 3.0, at_s=50.0)]
+    log = simulate(totals(3, 0), jobs).closed
+
+    assert {1, 2} == {one.tasks for one in log}
+    assert 512 < len(log)
+    assert log.digest(is_totals=True) == plain_digest(log, is_totals=True)

@@ -15,6 +15,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.simulation import simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
+from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
@@ -80,6 +81,7 @@ def simulate(
     return simulated(source, how, lengths_from=lengths_from, on_progress=on_progress)[1]
 
 
+@paused_collector()
 def simulated(
     source: Source,
     how: Scheduling,

@@ -37,6 +37,10 @@ from sluice.model.job import SlotKind
 _ROW_FORMAT: Final = "IIIIIIddd"
 _ROW: Final = Struct("<" + _ROW_FORMAT)
 _ROW_BYTES: Final = 48
+_ROW_WORDS: Final = 12
+_TASK: Final = 1  # words of a row
+_NODE_PLACE: Final = 3
+_SLOT: Final = 4
 # The same bytes, as rows are packed: with two numbers in one, which makes fewer objects.
 _PACKED_FORMAT: Final = "qqqddd"
 _PACKED_FIELDS: Final = 6
@@ -101,7 +105,6 @@ class AttemptLog:
         self._reason_list: list[Reason] = []
         self._last_reason: Reason | None = None
         self._last_reason_number = 0
-        self._has_groups = False  # some rows are for several tasks
         self._ended: dict[AttemptState, int] = dict.fromkeys(ATTEMPT_ENDS, 0)
         self._done = 0
         self._map_s = 0.0
@@ -143,7 +146,6 @@ class AttemptLog:
             self._notes.append(note)
         if not _is_plain(attempt):
             self._kept[row] = attempt
-            self._has_groups = self._has_groups or attempt.tasks > 1
         if ended_at_s > self.last_end_s:  # noqa: PLR1730  # max() takes longer
             self.last_end_s = ended_at_s
         self._tally(attempt, ended_at_s - attempt.started_at_s)
@@ -300,15 +302,12 @@ class AttemptLog:
         """
         sha256 = hashlib.sha256(_DIGEST_VERSION)
         names = list(dict.fromkeys(None if is_totals else node.node_id for node in self._nodes))
-        if self._has_groups or len(names) < len(self._nodes):
+        places: list[int] = []
+        if len(names) < len(self._nodes):
             numbers = {name: number for number, name in enumerate(names)}
             places = [numbers[None if is_totals else node.node_id] for node in self._nodes]
-            for row in range(self._count):
-                sha256.update(self._spelt_out(row, places))
-        else:
-            for chunk in self._chunks:
-                sha256.update(chunk)
-            sha256.update(self._packed_tail(0, self._count % _CHUNK_ROWS))
+        for chunk in self._without_groups():
+            sha256.update(_with_places(chunk, places) if places else chunk)
         phases = [(phase.job_id, phase.name) for phase in self._phases]
         endings = [
             (state.value, kind.value, None if near is None else near.name, is_copy, code.name)
@@ -317,16 +316,54 @@ class AttemptLog:
         sha256.update(json.dumps([self._count > 0, phases, names, endings]).encode())
         return sha256.hexdigest()
 
-    def _spelt_out(self, row: int, places: list[int]) -> bytes:
-        """A row with the number of its node's name, once for each of its tasks."""
-        phase, task, number, node, slot, *rest = self._row(row)
-        kept = self._kept.get(row)
-        slots = ((slot, 1),) if kept is None else kept.launch_slots
-        singles = [one for first, count in slots for one in range(first, first + count)]
-        return b"".join(
-            _ROW.pack(phase, task + index, number, places[node], one, *rest)
-            for index, one in enumerate(singles)
-        )
+    def _without_groups(self) -> Iterator[bytes]:
+        """All rows, packed, with a row for each task in place of one for several."""
+        groups = [row for row, kept in self._kept.items() if kept.tasks > 1]
+        next_group = 0
+        for number in range(len(self._chunks) + 1):
+            first = number * _CHUNK_ROWS
+            if number < len(self._chunks):
+                chunk, after = self._chunks[number], first + _CHUNK_ROWS
+            else:
+                chunk, after = self._packed_tail(0, self._count - first), self._count
+            start = 0
+            while next_group < len(groups) and groups[next_group] < after:
+                row = groups[next_group]
+                next_group += 1
+                end = (row - first) * _ROW_BYTES
+                yield chunk[start:end]
+                start = end + _ROW_BYTES
+                yield _for_each_task(chunk[end:start], self._kept[row])
+            yield chunk[start:]
+
+
+def _for_each_task(row: bytes, attempt: Attempt) -> bytes:
+    """The row of an attempt of several tasks as one row for each task, in the slot of the task."""
+    slots: list[int] = []
+    for first, count in attempt.launch_slots:
+        slots.extend(range(first, first + count))
+    words = array("I", row * len(slots))
+    words[_TASK::_ROW_WORDS] = _words(list(range(attempt.task, attempt.task + len(slots))))
+    words[_SLOT::_ROW_WORDS] = _words(slots)
+    return words.tobytes()
+
+
+def _with_places(rows: bytes, places: list[int]) -> bytes:
+    """The rows with other numbers of their nodes."""
+    words = array("I", rows)
+    nodes = words[_NODE_PLACE::_ROW_WORDS]
+    if sys.byteorder == "big":
+        nodes.byteswap()
+    words[_NODE_PLACE::_ROW_WORDS] = _words([places[node] for node in nodes])
+    return words.tobytes()
+
+
+def _words(numbers: list[int]) -> array[int]:
+    """Numbers in the byte order of rows."""
+    words = array("I", numbers)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
 
 
 def _paired(low: int, high: int) -> i64:

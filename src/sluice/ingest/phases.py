@@ -34,8 +34,9 @@ def map_reduce_phases(shape: JobShape) -> tuple[Phase, ...]:
     if shape.run is not None and shape.maps is None and shape.demand is not None:
         _check_no_map_demand(shape.demand)
     phases: list[Phase] = []
-    for name, kind in (("maps", SlotKind.MAP), ("reduces", SlotKind.REDUCE)):
-        phase: PhaseShape | None = getattr(shape, name)
+    for name, kind, phase in (
+        ("maps", SlotKind.MAP, shape.maps), ("reduces", SlotKind.REDUCE, shape.reduces),
+    ):  # fmt: skip
         if phase is None:
             continue
         tasks = tasks_given(phase, (name,))
@@ -131,8 +132,8 @@ def lengths_of(shape: LengthsShape, at: Path, tasks: int) -> TaskLengths | None:
     at: where the file has them. Raises Refusal.
     """
     work = shape.work_s is not None or shape.fixed_s is not None
-    forms = [shape.avg_s is not None, shape.durations_s is not None, work, shape.rows is not None]
-    if sum(forms) > 1:
+    tables = (shape.durations_s is not None) + (shape.rows is not None)
+    if (shape.avg_s is not None) + work + tables > 1:
         raise Refusal("has lengths in more than one form", at=at, hint=_FORMS)
     _check_companions(shape, at, has_work=work)
     try:

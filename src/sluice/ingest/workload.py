@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sluice.core.garbage_collector import paused_collector
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.settings import Declarations
@@ -25,5 +26,6 @@ def parse_workload(
     >>> parse_workload(text).jobs[0].tasks
     2
     """
-    document = read_document(content, source=source)
-    return WorkloadBuilder(document, folder, declarations).workload()
+    with paused_collector():
+        document = read_document(content, source=source)
+        return WorkloadBuilder(document, folder, declarations).workload()

@@ -28,6 +28,8 @@ def checked_id(text: str, *, what: str) -> str:
             where=what,
             hint=f"give 1 to {ID_LENGTH_MAX} printable characters",
         )
+    if text.isascii() and text.isprintable():
+        return text  # as most are; to look at each character takes longer than all else
     for character in text:
         # Categories C*: control, format, surrogate, private, unassigned. A line separator (Zl)
         # or paragraph separator (Zp) would break a log line just as a newline does.

@@ -20,6 +20,7 @@ from sluice.model.vm_pools import Prediction
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
+_ABOVE_ZERO = "give a finite number above 0"
 HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
 
@@ -91,10 +92,10 @@ class Phase:
     def __post_init__(self) -> None:
         if not 1 <= self.tasks <= TASKS_MAX:
             raise wrong_value("tasks", self.tasks, self.name, f"give 1 to {TASKS_MAX}")
-        for name in ("units", "unit_weight"):
-            number = getattr(self, name)
-            if not 0 < number < math.inf:
-                raise wrong_value(name, number, self.name, "give a finite number above 0")
+        if not 0 < self.units < math.inf:
+            raise wrong_value("units", self.units, self.name, _ABOVE_ZERO)
+        if not 0 < self.unit_weight < math.inf:
+            raise wrong_value("unit_weight", self.unit_weight, self.name, _ABOVE_ZERO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +174,7 @@ class Job:
                 hint="give a deadline after submitted_at_s (deadline_s counts from submission)",
             )
         if not 0 < self.weight < math.inf:
-            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
+            raise wrong_value("weight", self.weight, where, _ABOVE_ZERO)
         if self.penalty_usd is not None and not 0 <= self.penalty_usd < math.inf:
             raise wrong_value(
                 "penalty_usd", self.penalty_usd, where, "give a finite number of at least 0"
@@ -183,7 +184,7 @@ class Job:
                 "driver_s", self.driver_s, where, "give a finite number of seconds of at least 0"
             )
         for index, phase in enumerate(self.phases):
-            if any(not 0 <= earlier < index for earlier in phase.after):
+            if phase.after and not 0 <= min(phase.after) <= max(phase.after) < index:
                 raise InvalidInput(
                     f"phase {phase.name!r} comes after {phase.after}",
                     where=where,

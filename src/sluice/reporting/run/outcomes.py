@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from operator import attrgetter
 from statistics import median
 
 from sluice.core.attempt_log import AttemptLog
@@ -19,6 +20,7 @@ from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
 
 _NAME_LETTERS = 32
+_REFUSED = JobState.REFUSED.value  # each look-up of a value is a call
 UNCOMMITTED = "uncommitted"  # all tasks are done, but the output is not in its place
 
 
@@ -128,7 +130,7 @@ class JobOutcome:
     @property
     def ran_to_an_end(self) -> bool:
         """Whether it was admitted and has ended. Only such jobs count in makespan and sums."""
-        return self.finished_at_s is not None and self.state != JobState.REFUSED.value
+        return self.finished_at_s is not None and self.state != _REFUSED
 
     @property
     def waited_s(self) -> float | None:
@@ -149,9 +151,15 @@ class JobOutcome:
 
     def document(self) -> dict[str, object]:
         """As plain JSON values, without the id. Fields of the forecast only where there is one."""
-        left_out = ("job_id", "forecast")
-        document = {name: value for name, value in asdict(self).items() if name not in left_out}
+        document: dict[str, object] = dict(zip(_SHOWN, _shown_of(self), strict=True))
+        if self.failure is not None:
+            document["failure"] = self.failure.document()
         return document if self.forecast is None else document | asdict(self.forecast)
+
+
+# To copy each value, as `asdict` does, takes ten times as long.
+_SHOWN = tuple(one.name for one in fields(JobOutcome) if one.name not in {"job_id", "forecast"})
+_shown_of = attrgetter(*_SHOWN)
 
 
 def _deadline_met(entry: JobEntry, now_s: float, *, is_uncommitted: bool) -> bool | None:
