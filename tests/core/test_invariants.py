@@ -99,7 +99,7 @@ def _kill_a_node_only(state):
 
 def _lose_an_output_unnoticed(state):
     for node in state.nodes.values():
-        del node.done[:]
+        node.forget_done()
 
 
 def _record(state, name, value):

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, overload
 
+from librt.strings import BytesWriter, write_f64_le, write_i64_le
 from mypy_extensions import i64
 
 from sluice.core.commands import Locality
@@ -41,14 +42,8 @@ _ROW_WORDS: Final = 12
 _TASK: Final = 1  # words of a row
 _NODE_PLACE: Final = 3
 _SLOT: Final = 4
-# The same bytes, as rows are packed: with two numbers in one, which makes fewer objects.
-_PACKED_FORMAT: Final = "qqqddd"
-_PACKED_FIELDS: Final = 6
-# Rows are packed together: most of the price of packing one alone is that of the call.
 _CHUNK_ROWS: Final = 512
-# The same bytes, but the machine's own words are packed faster.
-_HAS_WORDS: Final = sys.byteorder == "little" and sys.maxsize > 2**32
-_CHUNK: Final = Struct("nnnddd" * _CHUNK_ROWS if _HAS_WORDS else "<" + _PACKED_FORMAT * _CHUNK_ROWS)
+_CHUNK_BYTES: Final = _CHUNK_ROWS * _ROW_BYTES
 # Part of every digest, so that it changes with the columns.
 _DIGEST_VERSION: Final = b"columns 1"
 _unpack_from: Final = _ROW.unpack_from
@@ -62,6 +57,7 @@ _NODE: Final = Locality.NODE
 _RACK: Final = Locality.RACK
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 
 # State, kind of slot, locality, whether it is a copy, code of the reason: few combinations.
 _Ending = tuple[AttemptState, SlotKind, Locality | None, bool, ReasonCode]
@@ -72,10 +68,10 @@ class _UsualEnding:
 
     __slots__ = ("number", "reason", "slot_kind")
 
-    def __init__(self) -> None:
+    def __init__(self, slot_kind: SlotKind = _MAP) -> None:
         self.reason: Reason | None = None
-        self.slot_kind = _MAP
-        self.number = 0
+        self.slot_kind = slot_kind
+        self.number: i64 = 0
 
 
 class AttemptLog:
@@ -88,7 +84,7 @@ class AttemptLog:
     def __init__(self) -> None:
         self._count = 0
         self._chunks: list[bytes] = []
-        self._unpacked: list[object] = []  # fields of the rows after the last chunk
+        self._tail = BytesWriter()  # the rows after the last chunk
         # What no trace shows, the reason and whether it was moot, is mostly that of the row before:
         # the rows at which it changes, and the reason and flag from there on.
         self._note_rows = array("I")
@@ -100,6 +96,9 @@ class AttemptLog:
         self._nodes: list[NodeEntry] = []
         self._endings: dict[_Ending, int] = {}
         self._near, self._in_rack, self._far = _UsualEnding(), _UsualEnding(), _UsualEnding()
+        # Of attempts without a distance, by kind of slot.
+        self._in_maps, self._in_reduces = _UsualEnding(_MAP), _UsualEnding(_REDUCE)
+        self._in_containers = _UsualEnding(_CONTAINER)
         self._ending_list: list[_Ending] = []
         self._reasons: dict[Reason, int] = {}
         self._reason_list: list[Reason] = []
@@ -122,21 +121,21 @@ class AttemptLog:
         if phase.log_number < 0:
             phase.log_number = len(self._phases)
             self._phases.append(phase)
-            phase.log_reason = None  # the number of its usual ending is one of this record
         if node.log_number < 0:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
         ended_at_s = attempt.finished_at_s
-        fields = self._unpacked
-        fields.append(_paired(phase.log_number, attempt.task))
-        fields.append(_paired(attempt.number, node.log_number))
-        fields.append(_paired(attempt.first_slot, self._ending_of(attempt)))
-        fields.append(attempt.started_at_s)
-        fields.append(ended_at_s)
-        fields.append(attempt.shuffled_at_s)
-        if len(fields) == _PACKED_FIELDS * _CHUNK_ROWS:
-            self._chunks.append(_CHUNK.pack(*fields))
-            fields.clear()
+        rows = self._tail
+        # The same bytes as by `_ROW`, two numbers at a time.
+        write_i64_le(rows, _paired(phase.log_number, attempt.task))
+        write_i64_le(rows, _paired(attempt.number, node.log_number))
+        write_i64_le(rows, _paired(attempt.first_slot, self._ending_of(attempt)))
+        write_f64_le(rows, attempt.started_at_s)
+        write_f64_le(rows, ended_at_s)
+        write_f64_le(rows, attempt.shuffled_at_s)
+        if len(rows) == _CHUNK_BYTES:
+            self._chunks.append(rows.getvalue())
+            rows.truncate(0)
         note = self._reason_number(attempt.reason) << _REASON_SHIFT
         if attempt.is_moot:
             note |= _MOOT
@@ -151,24 +150,23 @@ class AttemptLog:
         self._tally(attempt, ended_at_s - attempt.started_at_s)
         return row
 
-    def _ending_of(self, attempt: Attempt) -> int:
-        # Nearly all attempts of a phase end alike, but for their distance from their input.
+    def _ending_of(self, attempt: Attempt) -> i64:
+        # Nearly all attempts end alike, but for their slot and their distance from their input.
         if attempt.state is not _DONE or attempt.is_copy:
             return self._numbered_ending(attempt)
-        phase, locality = attempt.phase, attempt.locality
+        locality, slot_kind = attempt.locality, attempt.slot_kind
         if locality is None:
-            if attempt.reason is phase.log_reason and attempt.slot_kind is phase.log_slot_kind:
-                return phase.log_ending
-            phase.log_reason, phase.log_slot_kind = attempt.reason, attempt.slot_kind
-            phase.log_ending = self._numbered_ending(attempt)
-            return phase.log_ending
-        usual = self._far
-        if locality is _NODE:
+            usual = self._in_containers
+            if slot_kind is _MAP:
+                usual = self._in_maps
+            elif slot_kind is _REDUCE:
+                usual = self._in_reduces
+        elif locality is _NODE:
             usual = self._near
-        elif locality is _RACK:
-            usual = self._in_rack
-        if attempt.reason is not usual.reason or attempt.slot_kind is not usual.slot_kind:
-            usual.reason, usual.slot_kind = attempt.reason, attempt.slot_kind
+        else:
+            usual = self._in_rack if locality is _RACK else self._far
+        if attempt.reason is not usual.reason or slot_kind is not usual.slot_kind:
+            usual.reason, usual.slot_kind = attempt.reason, slot_kind
             usual.number = self._numbered_ending(attempt)
         return usual.number
 
@@ -226,7 +224,7 @@ class AttemptLog:
     @property
     def busy_s(self) -> dict[SlotKind, float]:
         """Seconds that slots were held, by their kind."""
-        return {_MAP: self._map_s, _REDUCE: self._reduce_s, SlotKind.CONTAINER: self._container_s}
+        return {_MAP: self._map_s, _REDUCE: self._reduce_s, _CONTAINER: self._container_s}
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -280,17 +278,10 @@ class AttemptLog:
 
     def _row(self, row: int) -> _Fields:
         chunk, place = divmod(row, _CHUNK_ROWS)
-        if chunk == len(self._chunks):
-            packed, start = self._packed_tail(place, place + 1), 0
-        else:
-            packed, start = self._chunks[chunk], place * _ROW_BYTES
-        fields: _Fields = _unpack_from(packed, start)
+        is_in_tail = chunk == len(self._chunks)
+        rows = self._tail.getvalue() if is_in_tail else self._chunks[chunk]
+        fields: _Fields = _unpack_from(rows, place * _ROW_BYTES)
         return fields
-
-    def _packed_tail(self, first: int, after: int) -> bytes:
-        """Rows that are in no chunk yet, packed; by their places after the last chunk."""
-        fields = self._unpacked[first * _PACKED_FIELDS : after * _PACKED_FIELDS]
-        return Struct("<" + _PACKED_FORMAT * (after - first)).pack(*fields)
 
     # --- digest -----------------------------------------------------------------------------
 
@@ -325,7 +316,7 @@ class AttemptLog:
             if number < len(self._chunks):
                 chunk, after = self._chunks[number], first + _CHUNK_ROWS
             else:
-                chunk, after = self._packed_tail(0, self._count - first), self._count
+                chunk, after = self._tail.getvalue(), self._count
             start = 0
             while next_group < len(groups) and groups[next_group] < after:
                 row = groups[next_group]
@@ -366,11 +357,9 @@ def _words(numbers: list[int]) -> array[int]:
     return words
 
 
-def _paired(low: int, high: int) -> i64:
+def _paired(low: i64, high: i64) -> i64:
     """Two numbers as one whose eight bytes, the lowest first, are those of both."""
-    low_bits: i64 = low
-    high_bits: i64 = high
-    return (high_bits << 32) | low_bits
+    return (high << 32) | low
 
 
 def _is_plain(attempt: Attempt) -> bool:

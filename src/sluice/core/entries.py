@@ -160,8 +160,8 @@ class PhaseEntry:
 
     __slots__ = (
         "after", "done", "enough", "index", "is_open", "is_queued", "job", "job_id", "kind",
-        "log_ending", "log_number", "log_reason", "log_slot_kind", "needed_by", "number", "pending",
-        "phase", "repeats", "running", "siblings", "tasks",
+        "log_number", "needed_by", "number", "pending", "phase", "repeats", "running", "siblings",
+        "tasks",
     )  # fmt: skip
 
     def __init__(
@@ -185,13 +185,7 @@ class PhaseEntry:
         self.needed_by: tuple[PhaseEntry, ...] = ()
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
-        # For the record of attempts, once one has ended: its number there, and the number of the
-        # ending that an attempt started for `log_reason` in a `log_slot_kind` has, if all goes as
-        # mostly.
-        self.log_number = -1
-        self.log_slot_kind = self.kind
-        self.log_reason: Reason | None = None
-        self.log_ending = 0
+        self.log_number = -1  # in the record of attempts, once one has ended
 
     def repeating(self) -> Repeats[Attempt]:
         """Its `repeats`, made if there are none yet."""

@@ -7,10 +7,12 @@ units (see `SlotUnits`), and what is free is counted in those.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Mapping
 from itertools import zip_longest
+from struct import Struct
 from typing import Final
+
+from librt.strings import BytesWriter, write_i32_le
 
 from sluice.core.free_slots import FreeByKind, FreeSlots, SlotSpan
 from sluice.core.open_nodes import OpenNodes
@@ -19,6 +21,7 @@ from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING, Resources
 
 _NEVER: Final = math.nan
+_ROW_NUMBER: Final = Struct("<I")
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -36,10 +39,9 @@ class NodeEntry:
     """
 
     __slots__ = (
-        "_containers", "_offers_containers", "_offers_maps", "_offers_reduces",
-        "done", "fault", "fault_at_s", "faults", "free", "index", "is_up",
-        "log_number", "node", "node_id", "open_nodes", "rack", "reserved", "rests_until_s",
-        "typed", "units",
+        "_containers", "_done", "_offers_containers", "_offers_maps", "_offers_reduces",
+        "fault", "fault_at_s", "faults", "free", "index", "is_up", "log_number", "node", "node_id",
+        "open_nodes", "rack", "reserved", "rests_until_s", "typed", "units",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +63,7 @@ class NodeEntry:
         self.fault_at_s = _NEVER
         self.rests_until_s = -math.inf  # it is offered no work before
         self.reserved = NOTHING
-        self.done = array("I")  # rows of attempts whose output is here and may still be needed
+        self._done = BytesWriter()  # the numbers of `done`, packed
         self.log_number = -1  # in the record of attempts, once one has ended here
         self.free = FreeByKind(
             node.slots(_MAP) * units[_MAP],
@@ -74,6 +76,19 @@ class NodeEntry:
         self._containers = node.slots(_CONTAINER)
         self.typed = self.free.maps.total + self.free.reduces.total  # units of all its typed slots
         self.enter_room()
+
+    @property
+    def done(self) -> list[int]:
+        """Rows of attempts whose output is here and may still be needed."""
+        return [row for (row,) in _ROW_NUMBER.iter_unpack(self._done.getvalue())]
+
+    def add_done(self, row: int) -> None:
+        """An attempt in a row of the record leaves its output here."""
+        write_i32_le(self._done, row)
+
+    def forget_done(self) -> None:
+        """All outputs that were here are lost."""
+        self._done.truncate(0)
 
     def all_units(self, kind: SlotKind) -> int:
         """Units of all slots of a kind, free or not."""
@@ -105,16 +120,23 @@ class NodeEntry:
                 maps, reduces = free.maps.count, free.reduces.count
                 if maps + reduces != self.typed:
                     containers = 0
-        nodes, index = self.open_nodes, self.index
-        if (maps > 0) != self._offers_maps:
-            self._offers_maps = maps > 0
-            nodes.maps.set_member(index, is_member=maps > 0)
-        if (reduces > 0) != self._offers_reduces:
-            self._offers_reduces = reduces > 0
-            nodes.reduces.set_member(index, is_member=reduces > 0)
-        if (containers > 0) != self._offers_containers:
-            self._offers_containers = containers > 0
-            nodes.containers.set_member(index, is_member=containers > 0)
+        self._enter_kind(_MAP, is_open=maps > 0)
+        self._enter_kind(_REDUCE, is_open=reduces > 0)
+        self._enter_kind(_CONTAINER, is_open=containers > 0)
+
+    def _enter_kind(self, kind: SlotKind, *, is_open: bool) -> None:
+        """Enter whether it has room of one kind, if that has changed."""
+        if kind is _MAP:
+            if is_open != self._offers_maps:
+                self._offers_maps = is_open
+                self.open_nodes.maps.set_member(self.index, is_member=is_open)
+        elif kind is _REDUCE:
+            if is_open != self._offers_reduces:
+                self._offers_reduces = is_open
+                self.open_nodes.reduces.set_member(self.index, is_member=is_open)
+        elif is_open != self._offers_containers:
+            self._offers_containers = is_open
+            self.open_nodes.containers.set_member(self.index, is_member=is_open)
 
     def is_mixed(self, kind: SlotKind) -> bool:
         """Whether a slot of this kind would be used together with slots of the other manner."""
@@ -128,8 +150,10 @@ class NodeEntry:
         free = self.free.of(kind)
         was_idle = self._is_idle(free)
         taken = free.take(wanted)
-        if was_idle or not free.count:
+        if was_idle:
             self.enter_room()
+        elif not free.count:
+            self._enter_kind(kind, is_open=False)  # nothing else can have changed
         return taken
 
     def give_back(self, kind: SlotKind, slots: SlotSpan) -> None:
@@ -137,8 +161,10 @@ class NodeEntry:
         free = self.free.of(kind)
         was_full = not free.count
         free.give_back(slots)
-        if was_full or self._is_idle(free):
+        if self._is_idle(free):
             self.enter_room()
+        elif was_full and self.is_up:
+            self._enter_kind(kind, is_open=True)
 
     def _is_idle(self, free: FreeSlots) -> bool:
         """Whether no slot is in use of the manner, typed or not, to which these slots belong."""

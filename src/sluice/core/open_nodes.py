@@ -59,9 +59,9 @@ class IndexSet:
         self._top: i64 = 0  # one word over all: of 32 numbers, where there are no levels
         self._size: i64 = _BITS
 
-    def add(self, number: int) -> None:
+    def add(self, number: i64) -> None:
         """The number is in the set from now on."""
-        at: i64 = number
+        at = number
         while at >= self._size:
             self._grow()
         for level in self._levels:
@@ -73,9 +73,9 @@ class IndexSet:
             at = word
         self._top |= 1 << at
 
-    def discard(self, number: int) -> None:
+    def discard(self, number: i64) -> None:
         """The number is not in the set from now on."""
-        at: i64 = number
+        at = number
         if at >= self._size:
             return
         for level in self._levels:
@@ -88,19 +88,19 @@ class IndexSet:
             at = word
         self._top &= ~(1 << at)
 
-    def set_member(self, number: int, *, is_member: bool) -> None:
+    def set_member(self, number: i64, *, is_member: bool) -> None:
         """Whether the number is in the set from now on."""
         if is_member:
             self.add(number)
         else:
             self.discard(number)
 
-    def first_from(self, number: int) -> int:
+    def first_from(self, number: i64) -> i64:
         """The least member that is at least `number`; -1 if there is none.
 
         Climbs until a word has a bit at or after the place, then goes down to its lowest member.
         """
-        at: i64 = number
+        at = number
         if not self._top or at >= self._size:
             return -1
         levels = self._levels

@@ -18,7 +18,6 @@ simulation, which has the attempt in hand.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -184,7 +183,8 @@ class Scheduler:
         for attempt in [a for a in self.state.running.values() if a.node is node]:
             self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
             self.state.run_again(attempt)
-        done, node.done = node.done, array("I")
+        done = node.done
+        node.forget_done()
         for row in done:
             self.state.undo(row, f"its output was lost later, with node {node.node_id}")
 

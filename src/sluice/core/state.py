@@ -305,7 +305,7 @@ class ClusterState:
         if attempt.is_moot:
             return
         if phase.needed_by:
-            attempt.node.done.append(row)
+            attempt.node.add_done(row)
             # Later phases can open only in the moment in which enough tasks are done.
             if phase.done - tasks < phase.enough <= phase.done:
                 for later in phase.needed_by:

@@ -10,9 +10,9 @@ the numbers of two native objects, and each task passes through here once.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 _RANK_SHIFT: Final = 56  # the running number has all bits below
 
@@ -25,7 +25,7 @@ HEARTBEAT_RANK: Final = 3
 WAKE_RANK: Final = 4
 
 
-@mypyc_attr(free_list_len=1)  # one is taken off as another is added
+@final
 class _Entry:
     """One event. order: its rank, then its running number."""
 
@@ -37,8 +37,14 @@ class _Entry:
         self.item = item
 
 
+def _is_before(one: _Entry, other: _Entry) -> bool:
+    return one.at_s < other.at_s or (one.at_s == other.at_s and one.order < other.order)
+
+
 class Agenda:
-    """A heap of events; the driver interprets their items.
+    """A heap of events, next to a queue of those that were known in advance.
+
+    The driver interprets their items.
 
     >>> agenda = Agenda()
     >>> agenda.add(2.0, TASK_RANK, "end")
@@ -47,39 +53,88 @@ class Agenda:
     (1.0, 'job', 'end', 0)
     """
 
-    __slots__ = ("_added", "_heap")
+    __slots__ = ("_added", "_has_hole", "_heap", "_known", "_known_at_s", "_known_gone")
 
     def __init__(self) -> None:
+        # As one event is taken off, another is mostly added. So what is taken off leaves a hole at
+        # the top, and what is added next goes down from there.
         self._heap: list[_Entry] = []
+        self._has_hole = False
         self._added: i64 = 0
+        self._known: list[_Entry] = []  # in their order
+        self._known_gone: i64 = 0
+        self._known_at_s: float = math.inf  # the next of them
 
     def __len__(self) -> int:
-        return len(self._heap)
+        left = len(self._heap) + len(self._known) - self._known_gone
+        return left - 1 if self._has_hole else left
 
     @property
     def next_at_s(self) -> float:
         """When the next event happens; inf if there is none."""
-        return self._heap[0].at_s if self._heap else math.inf
-
-    def add(self, at_s: float, rank: int, item: object) -> None:
-        """Add an event at an instant."""
-        self._added += 1
-        rank_bits: i64 = rank
-        order: i64 = (rank_bits << _RANK_SHIFT) + self._added
-        entry = _Entry(at_s, order, item)
         heap = self._heap
+        count: i64 = len(heap)
+        at_s = self._known_at_s
+        if not self._has_hole:
+            return heap[0].at_s if count and heap[0].at_s < at_s else at_s
+        if count > 1 and heap[1].at_s < at_s:
+            at_s = heap[1].at_s
+        if count > 2 and heap[2].at_s < at_s:  # noqa: PLR2004  # the hole and its two children
+            at_s = heap[2].at_s
+        return at_s
+
+    def _next_order(self, rank: i64) -> i64:
+        self._added += 1
+        return (rank << _RANK_SHIFT) + self._added
+
+    def add(self, at_s: float, rank: i64, item: object) -> None:
+        """Add an event at an instant."""
+        order = self._next_order(rank)
+        heap = self._heap
+        if self._has_hole:
+            self._has_hole = False
+            entry = heap[0]
+            entry.at_s = at_s
+            entry.order = order
+            entry.item = item
+            self._sink(entry)
+            return
+        entry = _Entry(at_s, order, item)
         heap.append(entry)
         self._rise(entry, len(heap) - 1)
+
+    def add_known(self, at_s: float, rank: i64, item: object) -> None:
+        """Add an event that is not before any other that was added in this way."""
+        self._known.append(_Entry(at_s, self._next_order(rank), item))
+        self._known_at_s = self._known[self._known_gone].at_s
 
     def pop(self) -> object:
         """Remove the next event; returns its item. IndexError if there is none."""
         heap = self._heap
-        last = heap.pop()
-        if not heap:
-            return last.item
+        if self._has_hole:
+            self._has_hole = False
+            last = heap.pop()
+            if heap:
+                self._sink(last)
+        if self._known_at_s < math.inf:
+            entry = self._known[self._known_gone]
+            if not heap or _is_before(entry, heap[0]):
+                self._known_gone += 1
+                is_last = self._known_gone == len(self._known)
+                self._known_at_s = math.inf if is_last else self._known[self._known_gone].at_s
+                return entry.item
         first = heap[0]
-        # The hole goes down to a leaf along the lesser children, and the last entry rises from
-        # there: it was a leaf before, so that it mostly stays one.
+        item, first.item = first.item, None
+        self._has_hole = True
+        return item
+
+    def _sink(self, entry: _Entry) -> None:
+        """Put an entry into the hole at the top, or where it belongs below.
+
+        The hole goes down to a leaf along the lesser children, and the entry rises from there: it
+        is late, so that it mostly stays a leaf.
+        """
+        heap = self._heap
         count: i64 = len(heap)
         place: i64 = 0
         child: i64 = 1
@@ -95,8 +150,7 @@ class Agenda:
             heap[place] = lesser
             place = child
             child = 2 * place + 1
-        self._rise(last, place)
-        return first.item
+        self._rise(entry, place)
 
     def _rise(self, entry: _Entry, place: i64) -> None:
         """Put an entry into the hole at a place, or where it belongs above."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
+from operator import itemgetter
 from typing import ClassVar, Final
 
 from sluice.core.commands import Kill, Launch, Wake
@@ -80,7 +81,6 @@ class Simulation:
         self._efforts = Efforts(settings, seed, recorded)
         self._placement = BlockPlacement(cluster, settings, seed)
         self._observer = on_progress
-        self._to_come = 0
         self._quiet_from_s = math.inf  # since when only heartbeats are to come
         self._tasks = scheduler.policies.tasks
         gate = self._may_begin_work if self._tasks.gates_work else None
@@ -110,10 +110,12 @@ class Simulation:
             self.report_node(NodeJoined(0.0, node))
         self._loss_limit = LossLimit(settings, len(cluster.nodes))
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
-        for job in jobs:
-            self._to_come += 1
-            # The scheduler sees the job when its driver program asks for the first tasks.
-            self._agenda.add(job.submitted_at_s + job.driver_s, SUBMISSION_RANK, job)
+        # The scheduler sees a job when its driver program asks for the first tasks.
+        coming = [(job.submitted_at_s + job.driver_s, job) for job in jobs]
+        coming.sort(key=itemgetter(0))  # at one instant they stay in the order of the workload
+        self._to_come = len(coming)
+        for at_s, job in coming:
+            self._agenda.add_known(at_s, SUBMISSION_RANK, job)
 
     @property
     def is_over(self) -> bool:
