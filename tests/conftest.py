@@ -10,6 +10,7 @@ import zlib
 
 import pytest
 from hypothesis import settings
+from tests import installed
 from tests.conservation import SAMPLED, THOROUGH, conserving
 from tests.effort import IS_THOROUGH, fewer, slow_first
 
@@ -77,6 +78,14 @@ def pytest_runtest_call(item):
     return result
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if not (pyfuncitem.get_closest_marker("installed") and installed.is_current()):
+        return None
+    installed.run(pyfuncitem)
+    return True
+
+
 def pytest_configure(config):
     # A background job of a shell ignores the keyboard, and a job under `nohup` ignores SIGHUP. The
     # commands under test would inherit that. They do not inherit a handler: with one, pytest
@@ -90,6 +99,9 @@ def pytest_configure(config):
             signal.signal(number, handler)
     config.addinivalue_line(
         "markers", "no_invariants: a large or timed run, without a recount after each event"
+    )
+    config.addinivalue_line(
+        "markers", "installed: a long run, by the compiled modules of what is installed"
     )
 
 

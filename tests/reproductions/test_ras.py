@@ -36,6 +36,7 @@ def test_each_world_has_a_ratio_for_each_number_of_slots():
     assert {len(FAIR_SLOTS)} == {len(prototype) for _, prototype in WORLDS.values()}
 
 
+@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_ras_is_below_every_static_setting_and_those_form_a_u():
@@ -48,6 +49,7 @@ def test_ras_is_below_every_static_setting_and_those_form_a_u():
     assert fair[2] < fair[3]
 
 
+@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_goals_are_met_by_their_aim():

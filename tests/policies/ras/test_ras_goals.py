@@ -67,6 +67,7 @@ def test_the_utility_of_goals_never_falls_with_more_slots():
         assert job_utility(12, 5, 12, 0, 0) == utilities[-1]
 
 
+@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_more_goals_are_met_than_with_the_best_static_slots():
