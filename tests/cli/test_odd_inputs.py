@@ -92,6 +92,19 @@ def test_an_empty_value_is_called_empty(document, field, folder):
     assert f"{field} is empty. Give " in answer.err
 
 
+@pytest.mark.parametrize("field", ["pool", "customer"])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "has 0 characters"), ("a\nb", "holds the control character")]
+)
+def test_a_name_that_is_none_is_refused_with_its_place(name, problem, field, folder):
+    jobs = [{"id": "words", "maps": HOUR, field: name}]
+    answer = sluice("validate", written("names.json", {"jobs": jobs}))
+
+    assert 2 == answer.code
+    assert f'names.json line 1, job "words": {field} ' in answer.err
+    assert problem in answer.err
+
+
 def test_one_task_is_a_task(folder):
     job = {"id": "words", "maps": HOUR, "reduces": HOUR | {"tasks": 1}}
     answer = sluice("simulate", written("one.json", {"cluster": {"map_slots": 2}, "jobs": [job]}))
