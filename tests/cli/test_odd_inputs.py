@@ -132,6 +132,18 @@ def test_a_setting_that_is_no_text_is_unknown(small):
         api.simulate(small, settings={1: 2})  # type: ignore[dict-item]  # what a user may pass
 
 
+def test_a_run_takes_settings_as_a_simulation_does(folder):
+    file = workload()
+    given = {"slowstart": 0.5, "speculation": "late", "kill_slow": False}
+    result = api.run(file, settings=given)
+    same = [f"--set={text}" for text in ("slowstart=0.5", "speculation=late", "kill_slow=false")]
+
+    assert "done" == result.jobs[0].state
+    assert "no effect" not in sluice("run", file, "--resume", *same).err
+    with pytest.raises(api.InvalidInput, match="Did you mean slowstart"):
+        api.run(file, settings={"slowstrat": 0.5})
+
+
 def test_options_that_a_resumed_run_does_not_keep_are_named(folder):
     file = workload()
     assert 0 == sluice("run", file, "--seed=3").code
