@@ -132,6 +132,19 @@ def test_a_setting_that_is_no_text_is_unknown(small):
         api.simulate(small, settings={1: 2})  # type: ignore[dict-item]  # what a user may pass
 
 
+def test_reduces_without_a_reducer_are_reported(folder):
+    cluster = {"map_slots": 2, "reduce_slots": 1}
+    for number, reduces in enumerate([{"tasks": 4}, {"tasks": 0}]):
+        run = RUN | {"reducer": None, "output": f"out-{number}"}
+        jobs = [{"id": "words", "run": run, "reduces": reduces}]
+        answer = sluice("run", written("maps.json", {"cluster": cluster, "jobs": jobs}))
+
+        assert 0 == answer.code, answer.err
+        note = "Note: `reduces` of job 'words' has no effect without a reducer."
+        assert (number == 0) == (note in answer.err), answer.err
+        assert ["part-00000"] == [path.name for path in folder.glob(f"out-{number}/part-*")]
+
+
 def test_a_run_takes_settings_as_a_simulation_does(folder):
     file = workload()
     given = {"slowstart": 0.5, "speculation": "late", "kill_slow": False}
