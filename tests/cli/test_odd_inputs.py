@@ -92,6 +92,19 @@ def test_an_empty_value_is_called_empty(document, field, folder):
     assert f"{field} is empty. Give " in answer.err
 
 
+@pytest.mark.parametrize("field", ["pool", "customer"])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "has 0 characters"), ("a\nb", "holds the control character")]
+)
+def test_a_name_that_is_none_is_refused_with_its_place(name, problem, field, folder):
+    jobs = [{"id": "words", "maps": HOUR, field: name}]
+    answer = sluice("validate", written("names.json", {"jobs": jobs}))
+
+    assert 2 == answer.code
+    assert f'names.json line 1, job "words": {field} ' in answer.err
+    assert problem in answer.err
+
+
 def test_one_task_is_a_task(folder):
     job = {"id": "words", "maps": HOUR, "reduces": HOUR | {"tasks": 1}}
     answer = sluice("simulate", written("one.json", {"cluster": {"map_slots": 2}, "jobs": [job]}))
@@ -117,6 +130,31 @@ def test_a_setting_without_a_value_is_switched_off_where_it_can_be(words, small)
 def test_a_setting_that_is_no_text_is_unknown(small):
     with pytest.raises(api.InvalidInput, match="unknown setting 1"):
         api.simulate(small, settings={1: 2})  # type: ignore[dict-item]  # what a user may pass
+
+
+def test_reduces_without_a_reducer_are_reported(folder):
+    cluster = {"map_slots": 2, "reduce_slots": 1}
+    for number, reduces in enumerate([{"tasks": 4}, {"tasks": 0}]):
+        run = RUN | {"reducer": None, "output": f"out-{number}"}
+        jobs = [{"id": "words", "run": run, "reduces": reduces}]
+        answer = sluice("run", written("maps.json", {"cluster": cluster, "jobs": jobs}))
+
+        assert 0 == answer.code, answer.err
+        note = "Note: `reduces` of job 'words' has no effect without a reducer."
+        assert (number == 0) == (note in answer.err), answer.err
+        assert ["part-00000"] == [path.name for path in folder.glob(f"out-{number}/part-*")]
+
+
+def test_a_run_takes_settings_as_a_simulation_does(folder):
+    file = workload()
+    given = {"slowstart": 0.5, "speculation": "late", "kill_slow": False}
+    result = api.run(file, settings=given)
+    same = [f"--set={text}" for text in ("slowstart=0.5", "speculation=late", "kill_slow=false")]
+
+    assert "done" == result.jobs[0].state
+    assert "no effect" not in sluice("run", file, "--resume", *same).err
+    with pytest.raises(api.InvalidInput, match="Did you mean slowstart"):
+        api.run(file, settings={"slowstrat": 0.5})
 
 
 def test_options_that_a_resumed_run_does_not_keep_are_named(folder):

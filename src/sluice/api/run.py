@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sluice import bootstrap
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
-from sluice.api.sources import workload_in
+from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap import live_run
 from sluice.bootstrap.output_names import with_run_id
 from sluice.bootstrap.run_options import RunOptions
@@ -48,7 +47,7 @@ def run(
     tasks: TaskPolicyName | str = "fifo",
     release: ReleasePolicyName | str = "input",
     admission: AdmissionPolicyName | str = "all",
-    settings: Sequence[str] = (),
+    settings: GivenSettings = (),
     seed: int = 0,
     resume: bool = False,
     overwrite: bool = False,
@@ -82,7 +81,7 @@ def run(
     plan = RunOptions(
         tasks=tasks, release=release, admission=admission, engine=engine, address=address,
         nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
-        settings=tuple(settings), seed=seed,
+        settings=setting_texts(settings), seed=seed,
     )  # fmt: skip
     left = live_run.resumable(identity, watcher) if resume else None
     if left is None:

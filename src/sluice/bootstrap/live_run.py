@@ -51,7 +51,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job
+from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.store.journal import Journal
@@ -210,6 +210,9 @@ def begin(
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
     prepared = _prepared(workload, overwrite=overwrite)
+    for given, each in zip(workload.jobs, prepared, strict=True):
+        if _has_reduces(given) and not _has_reduces(each.job):
+            on_message(f"Note: `reduces` of job {given.job_id!r} has no effect without a reducer.")
     scheduler = live_scheduler(workload, settings, options)
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
@@ -303,6 +306,10 @@ def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage)
 
 def _on_message(watcher: Watcher | None) -> OnMessage:
     return (watcher or Unwatched()).on_message
+
+
+def _has_reduces(job: Job) -> bool:
+    return any(phase.kind is SlotKind.REDUCE for phase in job.phases)
 
 
 def _each_once(on_message: OnMessage) -> OnMessage:

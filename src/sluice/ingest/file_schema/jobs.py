@@ -206,7 +206,7 @@ class JobShape(Shape):
             "pattern": PRINTABLE_PATTERN,
         },
     )
-    pool: str | None = Field(None, description="the id of its pool or leaf queue")
+    pool: Identity | None = Field(None, description="the id of its pool or leaf queue")
     submitted_at_s: Seconds = Field(
         0.0, description="seconds since the start of the workload, 0 or more"
     )
@@ -250,4 +250,4 @@ class JobShape(Shape):
     predictions: dict[str, dict[str, SecondsAboveZero]] | None = Field(
         None, description='seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
     )
-    customer: Text | None = Field(None, description="the name of the customer, as text")
+    customer: Identity | None = Field(None, description="the name of the customer, as text")

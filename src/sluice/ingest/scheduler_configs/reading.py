@@ -67,7 +67,7 @@ def queue_tree_of(content: bytes, name: str, site: Mapping[str, str] | None = No
         if any(key.startswith(PREFIX) for key in given):
             return capacity_tree(given, site, size, name)
         raise InvalidInput(
-            f"no property starts with {PREFIX}", where=name,
+            f"no property starts with {PREFIX!r}", where=name,
             hint="give the capacity-scheduler.xml; yarn-site.xml goes to --yarn-site",
         )  # fmt: skip
     raise InvalidInput(f"its root is <{root.tag[:40]}>", where=name, hint=f"give {_FORMATS}")
