@@ -1,12 +1,14 @@
 """From Ray's nodes to ours, and what a missing or strange Ray cluster is answered with."""
 
 import importlib.util
+import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -180,10 +182,21 @@ class HandCluster:
 
     def __init__(self, **_):
         self.head_node, self.worker_nodes = None, set()
-        self.given, self.may_start = [], threading.Event()
+        self.given, self.raylets, self.may_start = [], [], threading.Event()
+        self._is_begun = threading.Lock()
 
     def add_node(self, **given):
+        assert self._is_begun.acquire(blocking=False), "two begin at once"
+        words = [
+            "sh",
+            "-c",
+            "sleep 60 & wait",
+            f"--raylet_socket_name={given['raylet_socket_name']}",
+        ]
         self.given.append(given)
+        time.sleep(0.05)
+        self._is_begun.release()
+        self.raylets.append(subprocess.Popen(words, start_new_session=True))
         assert self.may_start.wait(10.0)
         if given["labels"] == {"sluice-node": "2"}:
             raise RuntimeError("no room for a raylet")
@@ -193,13 +206,19 @@ def test_raylets_start_together_and_one_that_cannot_ends_the_cluster(tmp_path, m
     monkeypatch.setitem(sys.modules, "ray.cluster_utils", SimpleNamespace(Cluster=HandCluster))
     cluster = EmbeddedCluster(tmp_path)
     cluster.add_nodes(3)
-    given = cluster._cluster.given
-
-    awaited(lambda: len(given) == 3, "three raylets")
-    for name in ("raylet_socket_name", "plasma_store_socket_name", "labels"):
-        assert len({str(one[name]) for one in given}) == 3
-    cluster.check()
-    cluster._cluster.may_start.set()
-    cluster.end()
+    raylets = cluster._cluster.raylets
+    try:
+        awaited(lambda: len(raylets) == 3, "three raylets")
+        cluster.check()
+        sockets = [
+            given[name] for given in cluster._cluster.given for name in given if "socket" in name
+        ]
+        assert len(set(sockets)) == 6
+    finally:
+        cluster._cluster.may_start.set()
+        cluster.end()
+        for raylet in raylets:
+            os.killpg(raylet.pid, signal.SIGKILL)
+            raylet.wait()
     with pytest.raises(RuntimeError, match="no room"):
         cluster.check()
