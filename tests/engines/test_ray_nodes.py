@@ -15,7 +15,7 @@ import pytest
 from tests.engines.fakes import HEADER, FakeSource
 from tests.live.command_line import awaited
 
-from sluice.bootstrap.engines import check_engine, end_lost_clusters
+from sluice.bootstrap.engines import check_engine, end_lost_clusters, on_ray_nodes
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.commands import Provision
 from sluice.core.reasons import Reason, ReasonCode
@@ -35,8 +35,9 @@ from sluice.engines.ray.bridge_process import (
 from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
-from sluice.model.cluster import Node
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.workload import Workload
 from sluice.store.runs import Runs
 
 FOUND = {
@@ -173,6 +174,15 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
     assert not root.exists()
     assert other.exists()
     assert not end_remnants(tmp_path / "none")
+
+
+def test_more_raylets_than_there_is_memory_for_are_refused():
+    workload = Workload(jobs=(), cluster=Cluster(nodes=(Node(node_id="a", map_slots=1),)))
+    on_ray_nodes(workload, RunOptions(engine="ray"))
+    on_ray_nodes(workload, RunOptions(nodes=1_000_000))
+
+    with pytest.raises(InvalidInput, match=r"1000000 raylets on this machine need 220000\.0 GB"):
+        on_ray_nodes(workload, RunOptions(engine="ray", nodes=1_000_000))
 
 
 class HandCluster:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from sluice.engines.agent import kernel
+from sluice.model.errors import InvalidInput
 
+RAYLET_BYTES = 220_000_000  # of memory, as measured: a raylet, its agents and worker, and our agent
 OBJECT_STORE_BYTES = 80_000_000  # nothing goes through it; Ray takes no less than 75 MiB
 NODE_LABEL = "sluice-node"  # the number of a node of an embedded cluster
 RAYLETS_AT_ONCE = 4  # that start; each waits for two interpreters, and Ray for no raylet over 30 s
@@ -30,7 +33,7 @@ class EmbeddedCluster:
         self._folder = root / "ray"
         self._folder.mkdir(exist_ok=True)  # it notes the address of its newest cluster here
         self._pool = ThreadPoolExecutor(1 + RAYLETS_AT_ONCE, thread_name_prefix="raylets")
-        self._starts: list[Future[object]] = []
+        self._starts: list[Future[None]] = []
         self._cluster: Any = Cluster(
             initialize_head=True,
             shutdown_at_exit=False,
@@ -96,6 +99,19 @@ class EmbeddedCluster:
     def _nodes(self) -> list[Any]:
         head = self._cluster.head_node
         return [*self._cluster.worker_nodes, *([] if head is None else [head])]
+
+
+def check_room(raylets: int) -> None:
+    """Raise InvalidInput if this machine has no memory for that many raylets."""
+    found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"))
+    free_bytes = int(found[1]) << 10 if found else 0
+    if found and raylets * RAYLET_BYTES > free_bytes:
+        raise InvalidInput(
+            f"{raylets} raylets on this machine need {raylets * RAYLET_BYTES / 1e9:.1f} GB of"
+            f" memory, and {free_bytes / 1e9:.1f} GB are free",
+            where="--engine ray",
+            hint=f"give at most --nodes {max(1, free_bytes // RAYLET_BYTES)}",
+        )
 
 
 def _is_in_a_command_line(words: str) -> bool:
