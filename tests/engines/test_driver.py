@@ -311,6 +311,22 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path):
     assert done_once(state)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_ctrl_c_does_not_leave_the_engine_half_stopped(tmp_path, number):
+    class Slow(FakeEngine):
+        def stop(self, *, kill_running):
+            signal.raise_signal(number)
+            super().stop(kill_running=kill_running)
+
+    engine = Slow(faults=Faults(interrupt_at_s=2.0))
+    with pytest.raises(RunInterrupted, match="nothing of it runs any more"):
+        drive(tmp_path, [job("a")], engine=engine)
+
+    assert engine.calls[-1] == "stop kill_running=True"
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_sigterm_is_answered_like_ctrl_c():
     """What a service manager sends is a request as well."""
     before = signal.getsignal(signal.SIGTERM)

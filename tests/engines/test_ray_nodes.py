@@ -1,19 +1,21 @@
 """From Ray's nodes to ours, and what a missing or strange Ray cluster is answered with."""
 
 import importlib.util
+import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 from tests.engines.fakes import HEADER, FakeSource
 from tests.live.command_line import awaited
 
-from sluice.bootstrap.engines import check_engine, end_lost_clusters
+from sluice.bootstrap.engines import check_engine, end_lost_clusters, on_ray_nodes
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.commands import Provision
 from sluice.core.reasons import Reason, ReasonCode
@@ -33,8 +35,9 @@ from sluice.engines.ray.bridge_process import (
 from sluice.engines.ray.embedded_cluster import EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
-from sluice.model.cluster import Node
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.workload import Workload
 from sluice.store.runs import Runs
 
 FOUND = {
@@ -173,6 +176,15 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
     assert not end_remnants(tmp_path / "none")
 
 
+def test_more_raylets_than_there_is_memory_for_are_refused():
+    workload = Workload(jobs=(), cluster=Cluster(nodes=(Node(node_id="a", map_slots=1),)))
+    on_ray_nodes(workload, RunOptions(engine="ray"))
+    on_ray_nodes(workload, RunOptions(nodes=1_000_000))
+
+    with pytest.raises(InvalidInput, match=r"1000000 raylets on this machine need 220000\.0 GB"):
+        on_ray_nodes(workload, RunOptions(engine="ray", nodes=1_000_000))
+
+
 class HandCluster:
     """As Ray's `Cluster`; raylets start when they are let, and number 2 does not."""
 
@@ -180,10 +192,21 @@ class HandCluster:
 
     def __init__(self, **_):
         self.head_node, self.worker_nodes = None, set()
-        self.given, self.may_start = [], threading.Event()
+        self.given, self.raylets, self.may_start = [], [], threading.Event()
+        self._is_begun = threading.Lock()
 
     def add_node(self, **given):
+        assert self._is_begun.acquire(blocking=False), "two begin at once"
+        words = [
+            "sh",
+            "-c",
+            "sleep 60 & wait",
+            f"--raylet_socket_name={given['raylet_socket_name']}",
+        ]
         self.given.append(given)
+        time.sleep(0.05)
+        self._is_begun.release()
+        self.raylets.append(subprocess.Popen(words, start_new_session=True))
         assert self.may_start.wait(10.0)
         if given["labels"] == {"sluice-node": "2"}:
             raise RuntimeError("no room for a raylet")
@@ -193,13 +216,19 @@ def test_raylets_start_together_and_one_that_cannot_ends_the_cluster(tmp_path, m
     monkeypatch.setitem(sys.modules, "ray.cluster_utils", SimpleNamespace(Cluster=HandCluster))
     cluster = EmbeddedCluster(tmp_path)
     cluster.add_nodes(3)
-    given = cluster._cluster.given
-
-    awaited(lambda: len(given) == 3, "three raylets")
-    for name in ("raylet_socket_name", "plasma_store_socket_name", "labels"):
-        assert len({str(one[name]) for one in given}) == 3
-    cluster.check()
-    cluster._cluster.may_start.set()
-    cluster.end()
+    raylets = cluster._cluster.raylets
+    try:
+        awaited(lambda: len(raylets) == 3, "three raylets")
+        cluster.check()
+        sockets = [
+            given[name] for given in cluster._cluster.given for name in given if "socket" in name
+        ]
+        assert len(set(sockets)) == 6
+    finally:
+        cluster._cluster.may_start.set()
+        cluster.end()
+        for raylet in raylets:
+            os.killpg(raylet.pid, signal.SIGKILL)
+            raylet.wait()
     with pytest.raises(RuntimeError, match="no room"):
         cluster.check()

@@ -26,6 +26,7 @@ from sluice.engines.ray.bridge_process import (
     listed_nodes,
     token_of,
 )
+from sluice.engines.ray.embedded_cluster import check_room
 from sluice.engines.ray.launcher import RayEngine, RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.settings import TaskLimitSettings
@@ -85,9 +86,12 @@ def check_engine(options: RunOptions) -> None:
 def on_ray_nodes(workload: Workload, options: RunOptions) -> Workload:
     """The nodes of the Ray cluster as the workload's cluster, if an address is given.
 
-    Raises EngineUnavailable.
+    Raises EngineUnavailable; InvalidInput for more raylets than this machine has memory for.
     """
     if options.address is None:
+        if options.engine == RAY:
+            in_file = len(workload.cluster.nodes) if workload.cluster else 1
+            check_room(options.nodes or in_file)
         return workload
     rule = NodeRule.of(settings_of(workload, options).of(TaskLimitSettings))
     nodes = tuple(rule.node(found) for found in listed_nodes(options.address))

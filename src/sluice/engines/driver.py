@@ -33,7 +33,7 @@ from sluice.core.transitions import JobState
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
-from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.interruption import RunInterrupted, terminable, undisturbed
 from sluice.engines.node_arrivals import NodeArrivals
 from sluice.engines.node_health import NodeHealth
 from sluice.engines.progress import Unwatched, Watcher, progress_of
@@ -165,7 +165,8 @@ class Driver:
             while not self._is_over(dispatcher):
                 self._turn(dispatcher)
         finally:
-            self._engine.stop(kill_running=True)
+            with undisturbed():
+                self._engine.stop(kill_running=True)
         if not self._uncommitted:
             self._journal.finish()
             self._source.clear()

@@ -31,5 +31,26 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside, Ctrl-C and SIGTERM do nothing: the run stops already, which takes seconds.
+
+    Only the main thread may say so; in any other nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Not SIG_IGN, which processes that are started meanwhile would inherit."""
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt

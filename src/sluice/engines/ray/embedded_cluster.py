@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from sluice.engines.agent import kernel
+from sluice.model.errors import InvalidInput
+
+RAYLET_BYTES = 220_000_000  # of memory, as measured: a raylet, its agents and worker, and our agent
 OBJECT_STORE_BYTES = 80_000_000  # nothing goes through it; Ray takes no less than 75 MiB
 NODE_LABEL = "sluice-node"  # the number of a node of an embedded cluster
 RAYLETS_AT_ONCE = 4  # that start; each waits for two interpreters, and Ray for no raylet over 30 s
+LOOK_S = 0.02
 
 
 class EmbeddedCluster:
     """root: a folder with a short path, for all files of Ray. The processes are our children.
 
-    The raylets start in threads: each waits longer than it works. `check` tells how that went.
+    Ray waits for each raylet, so they start in threads; `check` says how that went. Before it has
+    forked a raylet, Ray looks for names of files that are free, and for modules to import, and
+    neither is fit for two threads. So a raylet begins to start once the one before has a process.
     """
 
     def __init__(self, root: Path) -> None:
@@ -23,8 +32,8 @@ class EmbeddedCluster:
 
         self._folder = root / "ray"
         self._folder.mkdir(exist_ok=True)  # it notes the address of its newest cluster here
-        self._pool = ThreadPoolExecutor(RAYLETS_AT_ONCE, thread_name_prefix="raylet")
-        self._starts: list[Future[object]] = []
+        self._pool = ThreadPoolExecutor(1 + RAYLETS_AT_ONCE, thread_name_prefix="raylets")
+        self._starts: list[Future[None]] = []
         self._cluster: Any = Cluster(
             initialize_head=True,
             shutdown_at_exit=False,
@@ -44,22 +53,27 @@ class EmbeddedCluster:
         return str(self._cluster.address)
 
     def add_nodes(self, nodes: int) -> None:
-        """Begin to start a raylet for each node.
+        """Begin to start a raylet for each node."""
+        self._starts.append(self._pool.submit(self._start_raylets, nodes))
 
-        Each has one processor, for its agent actor: Ray starts a worker for each beforehand.
-        """
+    def _start_raylets(self, nodes: int) -> None:
         for number in range(nodes):
-            start = self._pool.submit(
-                self._cluster.add_node,
-                wait=False,
-                num_cpus=1,
-                object_store_memory=OBJECT_STORE_BYTES,
-                labels={NODE_LABEL: str(number)},
-                # Of two that start together, Ray would give both the same name.
-                raylet_socket_name=str(self._folder / f"raylet-{number}"),
-                plasma_store_socket_name=str(self._folder / f"store-{number}"),
-            )
+            socket = str(self._folder / f"raylet-{number}")
+            start = self._pool.submit(self._start_raylet, number, socket)
             self._starts.append(start)
+            while not (start.done() or _is_in_a_command_line(socket)):
+                time.sleep(LOOK_S)
+
+    def _start_raylet(self, number: int, socket: str) -> None:
+        """With one processor, for its agent actor: Ray starts a worker for each beforehand."""
+        self._cluster.add_node(
+            wait=False,
+            num_cpus=1,
+            object_store_memory=OBJECT_STORE_BYTES,
+            labels={NODE_LABEL: str(number)},
+            raylet_socket_name=socket,  # names of its own: Ray looks for those that are there
+            plasma_store_socket_name=f"{socket}-store",
+        )
 
     def check(self) -> None:
         """Raise what Ray raised if a raylet could not be started."""
@@ -85,3 +99,24 @@ class EmbeddedCluster:
     def _nodes(self) -> list[Any]:
         head = self._cluster.head_node
         return [*self._cluster.worker_nodes, *([] if head is None else [head])]
+
+
+def check_room(raylets: int) -> None:
+    """Raise InvalidInput if this machine has no memory for that many raylets."""
+    found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"))
+    free_bytes = int(found[1]) << 10 if found else 0
+    if found and raylets * RAYLET_BYTES > free_bytes:
+        raise InvalidInput(
+            f"{raylets} raylets on this machine need {raylets * RAYLET_BYTES / 1e9:.1f} GB of"
+            f" memory, and {free_bytes / 1e9:.1f} GB are free",
+            where="--engine ray",
+            hint=f"give at most --nodes {max(1, free_bytes // RAYLET_BYTES)}",
+        )
+
+
+def _is_in_a_command_line(words: str) -> bool:
+    for pid in kernel.all_pids():
+        with contextlib.suppress(OSError):  # it has ended
+            if words.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return True
+    return False
