@@ -128,6 +128,40 @@ def test_a_rumen_trace_shows_spills_and_locality():
     assert (found.gc_s, found.spilled_records, found.remote_tasks) == (None, 35_732, 0)
 
 
+WAITING = """\
+version: 1
+cluster: {map_slots: 2, reduce_slots: 1}
+jobs:
+  - {id: first, maps: {tasks: 4, avg_s: 10}, reduces: {tasks: 1, avg_s: 5}}
+  - {id: second, maps: {tasks: 2, avg_s: 10}, reduces: {tasks: 1, avg_s: 5}}
+"""
+
+
+def test_why_of_an_ended_job_is_its_diagnosis_in_three_lines(tmp_path):
+    (tmp_path / "jobs.yaml").write_text(WAITING)
+    words = ("why", "second", "--file", "jobs.yaml")
+    said = explained(*words, cwd=tmp_path, home=tmp_path / "home").stdout
+    found = explained(*words, "--json", cwd=tmp_path, home=tmp_path / "home").stdout
+    lines = [
+        "took 35 s: waited 20 s, no task ran for 0 s, slots idle 44 %",
+        "critical path: map 10 s, reduce 5 s",
+        "what would save most: Start when slots are free, or give its queue a guarantee (20 s)",
+    ]
+
+    assert " ".join(said.split()) == " ".join(["second has ended.", *lines])
+    assert json.loads(found)["explained"] == lines
+
+
+def test_why_of_a_job_that_waits_or_has_failed_has_no_diagnosis(tmp_path):
+    hangs = "settings: {p_hang: 1, failures_max: 1, task_timeout_s: 30}\njobs:"
+    for content, more in ((WAITING, ("--at-s", "12")), (WAITING.replace("jobs:", hangs), ())):
+        (tmp_path / "jobs.yaml").write_text(content)
+        words = ("why", "second", "--file", "jobs.yaml", *more, "--json")
+        done = explained(*words, cwd=tmp_path, home=tmp_path / "home")
+
+        assert "explained" not in json.loads(done.stdout), done.stderr
+
+
 def test_more_slots_never_take_longer():
     seconds = [one.s for one in sluice.explain(str(SPARK)).what_if]
 

@@ -126,12 +126,12 @@ def test_what_classes_lack_is_asked_for_by_name():
         assert f"--from-log-set {name}=" in answer.err
 
 
-def test_a_plan_asks_for_prices_and_for_jobs_that_it_can_plan():
+def test_a_plan_asks_for_prices_and_takes_jobs_without_reduces():
     vm = {"map_slots_per_vm": 2, "reduce_slots_per_vm": 1, "vm_hour_usd": 1, "deadline_s": 36000}
     bare = sluice("plan", "--from-log", FIFTY)
     assert (bare.code, "--from-log-set" in bare.err, "--prices" in bare.err) == (2, True, True)
-    all_of_them = sluice("plan", "--from-log", FIFTY, *options(vm))
-    assert (all_of_them.code, "shape=map-reduce" in all_of_them.err) == (2, True)
+    all_of_them = sluice("plan", "--from-log", FIFTY, *options(vm), "--json")
+    assert 50 == len(json.loads(all_of_them.out)["plans"][0]["jobs"])
     both = sluice("plan", "--from-log", FIFTY, *options({**vm, "shape": "map-reduce"}), "--json")
 
     told = json.loads(both.out)

@@ -159,7 +159,6 @@ A, MAPS = ("jobs", 0), ("jobs", 0, "maps")
         ((*MAPS, "tasks"), 0, (), ["maps.tasks", "A"]),
         ((*MAPS, "tasks"), 2.5, (), ["maps.tasks", "A"]),
         (MAPS, ABSENT, (), ["maps", "A"]),
-        ((*A, "reduces"), ABSENT, (), ["reduces", "A"]),
         (("cluster", "map_slots_per_vm"), 0, (), ["map_slots_per_vm"]),
         (("cluster", "map_slots_per_vm"), ABSENT, (), ["map_slots_per_vm"]),
         (("cluster",), ABSENT, (), ["map_slots_per_vm"]),

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from sluice.api.diagnosis import diagnosed
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
 from sluice.bootstrap.vm_pools import PlannedVms
+from sluice.core.entries import JobEntry
 from sluice.core.scheduler import Scheduler
+from sluice.core.state import ClusterState
 from sluice.core.story import story as story_of
+from sluice.core.transitions import JobState
 from sluice.core.why import why as why_of
 from sluice.model.arguments import checked_arguments
 from sluice.model.ids import JobId
+from sluice.model.job import SlotKind
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
+from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.history.past_runs import RunFacts
+from sluice.reporting.history.past_runs import past_runs as past_runs_of
+
+_TASKS_MAX = 20_000  # of a job that is explained; more take seconds
 
 
 @checked_arguments
@@ -32,6 +42,7 @@ def why(
 ) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
+    Of a job that has ended well, the answer has a diagnosis, as `explain` makes it.
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
     on_message: called for each newer run that is skipped because it cannot be read.
@@ -42,7 +53,27 @@ def why(
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(job_id, state, policy)
     entry = state.jobs[found.job_id]
-    return WhyAnswer.of(found, policy.choice(entry) if isinstance(policy, PlannedVms) else None)
+    if isinstance(policy, PlannedVms):
+        return WhyAnswer.of(found, vms=policy.choice(entry))
+    return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state))
+
+
+def _diagnosis(entry: JobEntry, state: ClusterState) -> Diagnosis | None:
+    """Why a job that ended well took that long; None for others, and for jobs of many tasks."""
+    kinds = {phase.kind for phase in entry.phases}
+    tasks = sum(phase.phase.tasks for phase in entry.phases)
+    if entry.state is not JobState.DONE or tasks > _TASKS_MAX or SlotKind.CONTAINER in kinds:
+        return None
+    nodes = [one.node for one in state.nodes.values()]
+    facts = RunFacts(
+        run_id="",
+        started_at_s=0.0,
+        engine="",
+        machine_type=None,
+        slots={kind.value: sum(node.slots(kind) for node in nodes) for kind in kinds},
+    )
+    runs = past_runs_of([entry], state.closed, facts)
+    return diagnosed(runs[0]) if runs and runs[0].phases else None
 
 
 @checked_arguments

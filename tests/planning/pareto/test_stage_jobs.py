@@ -201,3 +201,31 @@ def test_a_faster_vm_type_divides_lengths_and_not_the_driver_time(tmp_path):
     assert [(one.name, one.lengths.avg_s(one.tasks), one.after) for one in job.phases] == [
         ("scan", 4.5, ()), ("dim", 2, ()), ("join", 3, (0, 1)),
     ]  # fmt: skip
+
+
+def test_a_job_without_reduces_is_planned_as_one_stage(tmp_path):
+    """Next to one with reduces, both are in one column of slots, which 80 columns have room for."""
+    maps = "maps: {tasks: 30, avg_s: 40}"
+    both = f"{{id: both, {maps}, reduces: {{tasks: 4, avg_s: 30}}}}"
+    rent = "cluster: {map_slots_per_vm: 4, reduce_slots_per_vm: 4}\nprices: {vm_hour_usd: 3}\n"
+    answers = {}
+    for name, jobs in {
+        "maps": f"{{id: one, {maps}}}",
+        "stage": "{id: one, phases: [{name: map, tasks: 30, avg_s: 40}]}",
+        "mixed": f"{both}, {{id: one, {maps}}}",
+    }.items():
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(f"version: 1\n{rent}jobs: [{jobs}]\n")
+        answer = sluice("plan", file, "--json")
+        assert answer.code == 0, answer
+        answers[name] = json.loads(answer.out)["plans"]
+    shown = sluice("plan", tmp_path / "mixed.yaml").out
+
+    assert answers["maps"] == answers["stage"]
+    assert len(answers["maps"]) > 1
+    assert "slots: of maps + reduces, or containers" in " ".join(shown.split())
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    chosen = tmp_path / "chosen.yaml"
+    assert sluice("plan", tmp_path / "mixed.yaml", "--choose", "1", "--out", chosen).code == 0
+    assert sluice("simulate", chosen).code == 0

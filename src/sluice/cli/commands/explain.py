@@ -17,6 +17,7 @@ from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
+from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
     from sluice.model.workload import Workload
@@ -71,6 +72,8 @@ def why(
         print_document(about.noted(answer.document()))
     else:
         console().print(why_text(answer), end="")
+        for line in () if answer.diagnosis is None else answer.diagnosis.in_short():
+            console().print(plain_text(f"  {line}"))
         if answer.vms is not None:
             _print_vms(answer.vms)
         about.talk()

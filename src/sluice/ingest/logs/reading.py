@@ -165,7 +165,8 @@ def _codec(path: Path, magic: bytes) -> str:
         raise InvalidInput(
             f"it is packed with {refused}, which is not read",
             where=str(path),
-            hint="unpack it, or pack it with gzip, bzip2, xz, zstd or lz4",
+            hint="unpack it, or pack it with gzip, bzip2, xz, zstd or lz4; Spark writes zstd with"
+            " spark.eventLog.compression.codec=zstd",
         )
     return codec_of(magic)
 

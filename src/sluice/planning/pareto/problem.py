@@ -90,7 +90,8 @@ class PlannedJob:
 
         in_containers: plan maps and reduces as stages too, because VMs have no typed slots.
         """
-        if in_containers or any(phase.kind is SlotKind.CONTAINER for phase in job.phases):
+        kinds = {phase.kind for phase in job.phases}
+        if in_containers or SlotKind.CONTAINER in kinds or kinds == {SlotKind.MAP}:
             if not job.phases:
                 raise _lacking(job, "phases is missing", "give phases with their tasks and avg_s")
             return cls(

@@ -12,6 +12,7 @@ from typing import Any, Self
 from sluice.core.story import Story
 from sluice.core.why import Why
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.explain.diagnosis import Diagnosis
 from sluice.reporting.pools.choice import VmChoiceResult
 
 
@@ -20,18 +21,24 @@ class WhyAnswer(Why, NotebookView):
     """Why a job waits, or how it ended.
 
     vms: why the job got its VMs, on VM pools; None for other runs, and before it was placed.
+    diagnosis: why it took that long, if it has ended well.
     """
 
     vms: VmChoiceResult | None = None
+    diagnosis: Diagnosis | None = None
 
     @classmethod
-    def of(cls, found: Why, vms: VmChoiceResult | None = None) -> Self:
+    def of(
+        cls, found: Why, *, vms: VmChoiceResult | None = None, diagnosis: Diagnosis | None = None
+    ) -> Self:
         """The answer of the core, with its views for people and notebooks."""
-        return cls(**_values(found), vms=vms)
+        return cls(**_values(found), vms=vms, diagnosis=diagnosis)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         found = Why.document(self)
+        if self.diagnosis is not None:
+            found["explained"] = list(self.diagnosis.in_short())
         return found if self.vms is None else {**found, "vms": self.vms.document()}
 
     __repr__ = NotebookView.__repr__  # that of `Why` writes out all fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ from sluice.estimate.run_anatomy import RunAnatomy
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.explain.chart import diagnosis_chart
+from sluice.reporting.formatting import duration, share
 
 ADVICE_MAX = 5
+_STAGES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,25 @@ class Diagnosis(NotebookView):
         """The share of the recorded time in which no task ran."""
         recorded_s = self.anatomy.recorded_s
         return self.anatomy.driver_s / recorded_s if recorded_s else 0.0
+
+    def in_short(self) -> Iterator[str]:
+        """Three sentences: where the time went, on which stages, and what would help most."""
+        anatomy = self.anatomy
+        waited = f"waited {duration(anatomy.waited_s)}, " if anatomy.waited_s else ""
+        yield (
+            f"took {duration(anatomy.recorded_s)}: {waited}no task ran for"
+            f" {duration(anatomy.driver_s)}, slots idle {share(anatomy.idle_share)}"
+        )
+        steps = sorted(anatomy.critical_path, key=lambda step: -step.s)[:_STAGES_SHOWN]
+        path = ", ".join(f"{step.stage} {duration(step.s)}" for step in steps)
+        uneven = ""
+        for skew in anatomy.skew[:1]:
+            uneven = f"; the longest task of {skew.stage} takes {skew.ratio:.1f} times the median"
+        yield f"critical path: {path}{uneven}"
+        if not self.advice:
+            yield "no single change would save time"
+        for best in self.advice[:1]:
+            yield f"what would save most: {best.what} ({duration(best.saves_s)})"
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""

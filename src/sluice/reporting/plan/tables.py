@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PLANS_MAX = 20
 JOBS_MAX = 50
+_MIXED = "slots"  # of maps and of reduces, or containers
 _JOB_LETTERS, _TYPE_LETTERS = 16, 12
 
 
@@ -84,11 +85,12 @@ def allocation_table(result: PlanResult, number: int) -> Table:
     shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:JOBS_MAX]
     hidden = left_out(len(plan.entries) - len(shown))
     has_typed = any(entry.choice.map_slots for entry in plan.entries)
+    columns = _columns(result, plan)
     about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")
+    if _MIXED in columns:
+        about = f"plan {number}; slots: of maps + reduces, or containers"
     table = plain_table(
-        "; ".join(part for part in (about, hidden) if part),
-        names=("job",),
-        numbers=_columns(result, plan),
+        "; ".join(part for part in (about, hidden) if part), names=("job",), numbers=columns
     )
     likely = [_may_take(result.forecast(job, entry)) for job, entry in shown]
     has_forecasts = any(likely)
@@ -120,10 +122,14 @@ def _counted(result: PlanResult) -> str:
 
 def _columns(result: PlanResult, plan: Plan) -> list[str]:
     columns = ["VMs"]
-    if any(entry.choice.map_slots for entry in plan.entries):
-        columns += ["maps", "reduces"]
-    if any(entry.choice.containers for entry in plan.entries):
+    has_typed = any(entry.choice.map_slots for entry in plan.entries)
+    has_containers = any(entry.choice.containers for entry in plan.entries)
+    if has_typed and has_containers:
+        columns.append(_MIXED)
+    elif has_containers:
         columns.append("containers")
+    else:
+        columns += ["maps", "reduces"]
     if result.problem.has_types:
         columns.append("type")
     if plan.waves:
@@ -138,10 +144,13 @@ def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
     entry = plan.entries[place]
     choice, setting = entry.choice, entry.choice.buffer
     is_cut = result.problem.options.tasks is not TaskTuning.FIXED
+    maps = _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut)
+    reduces = _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut)
     cells = {
         "VMs": count(entry.vms),
-        "maps": _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut),
-        "reduces": _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut),
+        "maps": maps,
+        "reduces": reduces,
+        _MIXED: count(choice.containers) if choice.containers else f"{maps} + {reduces}",
         "containers": count(choice.containers) if choice.containers else NOTHING,
         "type": f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}",
         "wave": next(
