@@ -122,7 +122,7 @@ class AttemptLog:
         if phase.log_number < 0:
             phase.log_number = len(self._phases)
             self._phases.append(phase)
-            phase.log_reason = None  # the number of its usual ending is one of this record
+            phase.log_code = None  # the number of its usual ending is one of this record
         if node.log_number < 0:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
@@ -157,9 +157,10 @@ class AttemptLog:
             return self._numbered_ending(attempt)
         phase, locality = attempt.phase, attempt.locality
         if locality is None:
-            if attempt.reason is phase.log_reason and attempt.slot_kind is phase.log_slot_kind:
+            code = attempt.reason[0]
+            if code is phase.log_code and attempt.slot_kind is phase.log_slot_kind:
                 return phase.log_ending
-            phase.log_reason, phase.log_slot_kind = attempt.reason, attempt.slot_kind
+            phase.log_code, phase.log_slot_kind = code, attempt.slot_kind
             phase.log_ending = self._numbered_ending(attempt)
             return phase.log_ending
         usual = self._far
@@ -186,10 +187,16 @@ class AttemptLog:
         # Most policies give one and the same reason for thousands of tasks: no hash is needed.
         if reason is self._last_reason:
             return self._last_reason_number
-        number = self._reasons.get(reason)
+        number: int | None = None
+        # Numbers that are made when they are read differ from start to start: none is there twice.
+        is_shared = type(reason[1]) is tuple
+        if is_shared:
+            number = self._reasons.get(reason)
         if number is None:
-            number = self._reasons[reason] = len(self._reason_list)
+            number = len(self._reason_list)
             self._reason_list.append(reason)
+            if is_shared:
+                self._reasons[reason] = number
         self._last_reason, self._last_reason_number = reason, number
         return number
 

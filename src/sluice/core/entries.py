@@ -19,7 +19,7 @@ from sluice.core.events import AttemptKey, Usage
 from sluice.core.free_slots import SlotSpan
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
-from sluice.core.reasons import Reason
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.repeats import Repeats
 from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.cluster import Pool
@@ -160,7 +160,7 @@ class PhaseEntry:
 
     __slots__ = (
         "after", "done", "enough", "index", "is_open", "is_queued", "job", "job_id", "kind",
-        "log_ending", "log_number", "log_reason", "log_slot_kind", "needed_by", "number", "pending",
+        "log_code", "log_ending", "log_number", "log_slot_kind", "needed_by", "number", "pending",
         "phase", "repeats", "running", "siblings", "tasks",
     )  # fmt: skip
 
@@ -186,11 +186,11 @@ class PhaseEntry:
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
         # For the record of attempts, once one has ended: its number there, and the number of the
-        # ending that an attempt started for `log_reason` in a `log_slot_kind` has, if all goes as
+        # ending that an attempt started for `log_code` in a `log_slot_kind` has, if all goes as
         # mostly.
         self.log_number = -1
         self.log_slot_kind = self.kind
-        self.log_reason: Reason | None = None
+        self.log_code: ReasonCode | None = None
         self.log_ending = 0
 
     def repeating(self) -> Repeats[Attempt]:
