@@ -10,6 +10,7 @@ from sluice.core.events import AttemptKey
 from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.running import RunningAttempts
+from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 
 PHASES = [SimpleNamespace(job_id=job_id, index=index) for job_id in "ab" for index in (0, 1)]
@@ -30,7 +31,11 @@ def key_of(place):
     return AttemptKey(PHASES[phase].job_id, PHASES[phase].index, task, number)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["start", "end", "ask", "walk"]), places), max_size=120))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["start", "end", "ask", "walk", "expect"]), places), max_size=120
+    )
+)
 def test_attempts_are_found_by_key_before_and_after_there_is_an_index(steps):
     """Few questions search the attempts; many have an index made."""
     running, naive = RunningAttempts(), {}
@@ -40,12 +45,32 @@ def test_attempts_are_found_by_key_before_and_after_there_is_an_index(steps):
             naive[key] = attempt(place)
             running.add(naive[key])
         elif step == "end" and key in naive:
+            naive[key].state = AttemptState.DONE
             running.remove(naive.pop(key))
+        elif step == "expect" and key in naive:
+            running.expect(naive[key])
         elif step == "ask":
             assert naive.get(key) is running.get(key)
         elif step == "walk":
             assert list(naive.values()) == running.values()
         assert len(naive) == len(running)
+
+
+def test_who_is_expected_is_found_without_a_search():
+    """However many are; those that have ended make room for others."""
+    running = RunningAttempts()
+    for task in range(200):
+        one = attempt((0, task, 1))
+        running.add(one)
+        running.expect(one)
+        searched = running._searched
+        assert running.get(one.key) is one
+        assert running._searched == searched
+        one.state = AttemptState.KILLED
+        running.remove(one)
+        assert running.get(one.key) is None
+
+    assert len(running._expected) <= 64
 
 
 def test_many_questions_have_an_index_made():

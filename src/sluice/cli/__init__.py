@@ -42,7 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         from sluice.cli.failures import guarded
 
-    return guarded(lambda: _dispatch(sys.argv[1:] if arguments is None else list(arguments)))
+    if arguments is not None:
+        return guarded(lambda: _dispatch(list(arguments)))
+    code = guarded(lambda: _dispatch(sys.argv[1:]))
+    # The process ends: Python would search all that it holds for garbage, and give it back bit by
+    # bit, which after a simulation of many jobs takes as long as to read them.
+    import gc
+
+    gc.freeze()
+    return code
 
 
 def _command() -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version

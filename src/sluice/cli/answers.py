@@ -27,10 +27,12 @@ _PLAIN_SIGNS = str.maketrans("·▒█…–−±", ".=#~--~")  # the signs as t
 def print_document(document: Mapping[str, object]) -> None:
     """Write the one JSON document of a verb to stdout, numbers unrounded, with its provenance."""
     from sluice.cli.provenance import current_provenance
+    from sluice.core.garbage_collector import paused_collector
 
     provenance = current_provenance()
     known = {} if provenance is None else {"provenance": provenance.document()}
-    sys.stdout.write(json.dumps({**document, **known}, allow_nan=False) + "\n")
+    with paused_collector():  # a search through all that was simulated takes longer than to print
+        sys.stdout.write(json.dumps({**document, **known}, allow_nan=False) + "\n")
 
 
 def print_schema(schema: Mapping[str, object]) -> None:

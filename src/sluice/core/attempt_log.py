@@ -165,9 +165,16 @@ class AttemptLog:
             usual = self._near
         else:
             usual = self._in_rack if locality is _RACK else self._far
-        if attempt.reason is not usual.reason or slot_kind is not usual.slot_kind:
-            usual.reason, usual.slot_kind = attempt.reason, slot_kind
-            usual.number = self._numbered_ending(attempt)
+        reason = attempt.reason
+        if reason is not usual.reason or slot_kind is not usual.slot_kind:
+            # Some policies make a reason for each task, with one and the same code.
+            if (
+                usual.reason is None
+                or reason[0] is not usual.reason[0]
+                or slot_kind is not usual.slot_kind
+            ):
+                usual.number = self._numbered_ending(attempt)
+            usual.reason, usual.slot_kind = reason, slot_kind
         return usual.number
 
     def _numbered_ending(self, attempt: Attempt) -> int:
@@ -184,10 +191,16 @@ class AttemptLog:
         # Most policies give one and the same reason for thousands of tasks: no hash is needed.
         if reason is self._last_reason:
             return self._last_reason_number
-        number = self._reasons.get(reason)
+        number: int | None = None
+        # Numbers that are made when they are read differ from start to start: none is there twice.
+        is_shared = type(reason[1]) is tuple
+        if is_shared:
+            number = self._reasons.get(reason)
         if number is None:
-            number = self._reasons[reason] = len(self._reason_list)
+            number = len(self._reason_list)
             self._reason_list.append(reason)
+            if is_shared:
+                self._reasons[reason] = number
         self._last_reason, self._last_reason_number = reason, number
         return number
 

@@ -7,6 +7,7 @@ can explain a run exactly.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -188,10 +189,10 @@ class ReasonCode(Enum):
 
 
 class Reason(NamedTuple):
-    """A code and its numbers, in the order of the text."""
+    """A code and its numbers, in the order of the text; as a tuple, or made when they are read."""
 
     code: ReasonCode
-    numbers: tuple[tuple[str, float | str], ...] = ()
+    numbers: Iterable[tuple[str, float | str]] = ()
 
     def text(self) -> str:
         """The reason as a sentence part for people.

@@ -15,6 +15,7 @@ from typing import Final
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey
 
+_EXPECTED_MAX: Final = 64
 _SEARCHED_MAX: Final = 8  # for each attempt that has started; to keep an index takes as long
 
 
@@ -28,6 +29,7 @@ class RunningAttempts:
         self._started = 0
         self._searched = 0
         self._by_key: dict[AttemptKey, Attempt] | None = None
+        self._expected: dict[AttemptKey, Attempt] = {}
 
     def add(self, attempt: Attempt) -> None:
         """The attempt runs from now on."""
@@ -67,8 +69,20 @@ class RunningAttempts:
             index = self._by_key = {attempt.key: attempt for attempt in self.values()}
         return index
 
+    def expect(self, attempt: Attempt) -> None:
+        """A running attempt whose key will be asked for, as that of one which is to be killed."""
+        if len(self._expected) >= _EXPECTED_MAX:
+            known = self._expected.items()
+            self._expected = {key: one for key, one in known if not one.has_ended}
+        if len(self._expected) < _EXPECTED_MAX:
+            self._expected[attempt.key] = attempt
+
     def get(self, key: AttemptKey) -> Attempt | None:
         """The attempt of that key, if it runs."""
+        if self._expected:
+            expected = self._expected.get(key)
+            if expected is not None and not expected.has_ended:
+                return expected
         if self._by_key is None and self._searched <= _SEARCHED_MAX * self._started:
             return self._search(key)
         return self._index().get(key)

@@ -10,9 +10,8 @@ unknown event is ordinary input: it is counted in `state.ignored` and changes no
 The same events give the same commands, whichever driver feeds them: the journal of events is the
 recovery log.
 
-There are two ways in, to one set of transitions: `handle` takes an event. `decide`, which returns
-attempts instead of launches, `finish_attempt`, `report_progress` and `complete_instant` are for a
-simulation, which has the attempt in hand.
+One set of transitions has two ways in: `handle` takes an event; `decide`, `finish_attempt`,
+`report_progress` and `complete_instant` are for a simulation, which has the attempts in hand.
 """
 
 from __future__ import annotations
@@ -110,10 +109,11 @@ class Scheduler:
             self._finish(attempt, finished_at_s)
         return decisions
 
-    def report_progress(self, attempt: Attempt, at_s: float, fraction: float) -> None:
-        """As `decide` of TaskProgress, for an attempt that runs."""
-        self._begin(at_s)
-        self.state.record_progress(attempt, fraction, at_s)
+    def report_progress(self, attempts: list[Attempt], at_s: float) -> None:
+        """As `decide` of TaskProgress, for running attempts that know their progress already."""
+        self.events += len(attempts)
+        self.pass_time(at_s)
+        self.state.note_progress(attempts)
 
     def complete_instant(self, at_s: float) -> list[Decision]:
         """As `decide` of Tick."""
@@ -206,7 +206,8 @@ class Scheduler:
         if attempt is not None:
             if event.shuffled_at_s is not None:
                 attempt.shuffled_at_s = event.shuffled_at_s
-            self.state.record_progress(attempt, event.fraction, event.at_s)
+            attempt.progress, attempt.progress_at_s = event.fraction, event.at_s
+            self.state.note_progress([attempt])
 
     def _on_finished(self, event: ev.TaskFinished) -> None:
         attempt = self._find(event.key)
@@ -272,8 +273,7 @@ class Scheduler:
     def _end_job(self, entry: JobEntry, was: JobInput) -> None:
         self.state.end_job(entry, was)
         if was is not _ALL_DONE:
-            attempts = [a for a in self.state.running.values() if a.phase.job is entry]
-            for attempt in attempts:
+            for attempt in [a for a in self.state.running.values() if a.phase.job is entry]:
                 attempt.is_moot = True
                 self._ask_kill(attempt, _JOB_ENDED)
 
@@ -392,6 +392,7 @@ class Scheduler:
         if attempt.state is not _KILLING:
             attempt.state = _KILLING
             attempt.kill_reason = reason
+            self.state.running.expect(attempt)
             self._decisions.append(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:

@@ -24,7 +24,7 @@ from sluice.core.entries import (
     link,
 )
 from sluice.core.events import AttemptKey
-from sluice.core.observers import AttemptObserver, Observer, ProgressObserver
+from sluice.core.observers import AttemptIndex, AttemptObserver, Observer
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.running import RunningAttempts
@@ -93,7 +93,7 @@ class ClusterState:
         self.index_updates: tuple[Callable[[], None], ...] = ()  # of observers that wait for a use
         self._touched: tuple[TouchedPhases, ...] = ()
         self._attempt_observers: tuple[AttemptObserver, ...] = ()
-        self._progress_observers: tuple[ProgressObserver, ...] = ()
+        self._attempt_indexes: tuple[AttemptIndex, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
@@ -116,9 +116,9 @@ class ClusterState:
         return self._touched[-1]
 
     def observe_attempts(self, observer: AttemptObserver) -> None:
-        """Call the observer at the start and end of every attempt; see also `ProgressObserver`."""
-        if isinstance(observer, ProgressObserver):
-            self._progress_observers = (*self._progress_observers, observer)
+        """Call the observer at the start and end of every attempt; see also `AttemptIndex`."""
+        if isinstance(observer, AttemptIndex):
+            self._attempt_indexes = (*self._attempt_indexes, observer)
         else:
             self._attempt_observers = (*self._attempt_observers, observer)
 
@@ -285,14 +285,13 @@ class ClusterState:
         self._notify(phase)
         for watcher in self._attempt_observers:
             watcher.began(attempt)
-        for one in self._progress_observers:
+        for one in self._attempt_indexes:
             one.began(attempt)
 
-    def record_progress(self, attempt: Attempt, progress: float, at_s: float) -> None:
-        """Record the progress of an attempt, 0 to 1."""
-        attempt.progress, attempt.progress_at_s = progress, at_s
-        for one in self._progress_observers:
-            one.progressed(attempt)
+    def note_progress(self, attempts: list[Attempt]) -> None:
+        """The progress of these attempts has been recorded."""
+        for one in self._attempt_indexes:
+            one.all_progressed(attempts)
 
     def finish(self, attempt: Attempt, finished_at_s: float) -> None:
         """An attempt ended well; unless it is moot, its tasks are done."""
@@ -337,7 +336,7 @@ class ClusterState:
         self._notify(phase)
         for watcher in self._attempt_observers:
             watcher.ended(attempt)
-        for one in self._progress_observers:
+        for one in self._attempt_indexes:
             one.ended(attempt)
         return row
 

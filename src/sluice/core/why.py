@@ -157,7 +157,7 @@ def _job_reason(job: JobEntry) -> Reason | None:
 
 def _numbers(job: JobEntry) -> tuple[tuple[str, float | str], ...]:
     """The numbers of the admission decision."""
-    return () if job.verdict is None else job.verdict.numbers
+    return () if job.verdict is None else tuple(job.verdict.numbers)
 
 
 def _phase_wait(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) -> PhaseWait:

@@ -11,6 +11,7 @@ from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.progress_rate import ProgressRates, rate_at
 from sluice.policies.settings import SpeculationSettings
@@ -19,6 +20,8 @@ AGE_S_MAX: Final = 60.0
 AGE_S_MIN: Final = 1.0
 AGE_TIMES_MEAN: Final = 3.0
 
+_LAUNCHED: Final = AttemptState.LAUNCHED
+_RUNNING: Final = AttemptState.RUNNING
 _CONTAINER: Final = SlotKind.CONTAINER
 _EQUAL: Final = 1 - 1e-9  # rates closer than this differ by rounding alone
 _HAIR_LESS: Final = 1 - 1e-12  # an estimate of the bound must not be above it by rounding
@@ -39,21 +42,35 @@ class CopyLimits:
         """The running time from which on attempts of a phase are judged."""
         if self.settings.min_age_s is not None:
             return self.settings.min_age_s
-        rates = self.rates.phases.get(phase)
+        rates = self.rates.of(phase)
         if rates is None:
             return AGE_S_MAX
         return min(AGE_S_MAX, max(AGE_S_MIN, AGE_TIMES_MEAN * rates.mean_s))
 
     def bound(self, phase: PhaseEntry, now_s: float) -> float:
         """The rate below which an attempt is slow."""
-        return self.rates.phases[phase].percentile(self.settings.slow_task, now_s) * _EQUAL
+        rates = self.rates.of(phase)
+        assert rates is not None  # it has attempts that run
+        return rates.percentile(self.settings.slow_task, now_s) * _EQUAL
 
-    def slow_among(self, phase: PhaseEntry, old: list[Attempt], now_s: float) -> list[Attempt]:
-        """The slow ones of some running attempts of a phase.
+    def slow_of(self, phase: PhaseEntry, now_s: float) -> list[Attempt]:
+        """The slow attempts of a phase that may be copied.
 
         The finished attempts alone mostly say which are: then what runs needs not be looked at.
         """
-        least, most = self.rates.phases[phase].percentile_range(self.settings.slow_task)
+        rates = self.rates.of(phase)
+        if rates is None:
+            return []
+        old = [
+            attempt
+            for attempt in rates.started_by(now_s - self.age_s(phase))
+            if attempt.tasks == 1
+            and (attempt.state is _LAUNCHED or attempt.state is _RUNNING)  # no hash
+            and attempt.task not in phase.copies
+        ]
+        if not old:
+            return old
+        least, most = rates.percentile_range(self.settings.slow_task)
         surely_slow, surely_fast = least * _EQUAL * _HAIR_LESS, most * _HAIR_MORE
         bound = -1.0
         slow: list[Attempt] = []

@@ -20,6 +20,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.observers import AttemptIndex
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
@@ -38,6 +39,19 @@ _KILLING: Final = AttemptState.KILLING
 _NUMBER: Final = "E12"
 
 
+class _LastEnd(AttemptIndex):
+    """When an attempt ended last, which made a slot free."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.at_s = 0.0
+        self._state = state
+        state.observe_attempts(self)
+
+    def ended(self, attempt: Attempt) -> None:
+        """As `AttemptObserver`."""
+        self.at_s = self._state.now_s
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class DeadlockBreaker(Decorator):
     """Ends a reduce where reduces and their maps wait for each other."""
@@ -46,7 +60,7 @@ class DeadlockBreaker(Decorator):
         super().__init__(inner)
         self._fills_by_inner = type(self).assign is DeadlockBreaker.assign
         self._fractions = fractions
-        # When a slot that such a task could use became free last, or was free.
+        # When a slot that such a task could use was free last, but for the last end of an attempt.
         self._maps_full_since_s = 0.0
         self._reduces_full_since_s = 0.0
         self._checked_at_s = -math.inf
@@ -57,14 +71,7 @@ class DeadlockBreaker(Decorator):
         self.inner.attach(state)
         self._state = state
         self._units = self.slot_units
-        state.observe_attempts(self)
-
-    def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`; a start frees no slot."""
-
-    def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`: a slot has become free."""
-        self._maps_full_since_s = self._reduces_full_since_s = self._state.now_s
+        self._last_end = _LastEnd(state)
 
     # --- the right of way ---------------------------------------------------------------------
 
@@ -114,7 +121,8 @@ class DeadlockBreaker(Decorator):
         return None
 
     def _full_since_of(self, kind: SlotKind) -> float:
-        return self._maps_full_since_s if kind is _MAP else self._reduces_full_since_s
+        full_since_s = self._maps_full_since_s if kind is _MAP else self._reduces_full_since_s
+        return max(full_since_s, self._last_end.at_s)
 
     def _may_use(self, kind: SlotKind, slot_kind: SlotKind) -> bool:
         return slot_kind is kind or self._fractions.of(slot_kind) > 0
@@ -129,7 +137,7 @@ class DeadlockBreaker(Decorator):
             # Slots became free since it asked: it looks again when it is woken. Another request
             # after each end of a task would add an instant for each.
             return inner_s
-        full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
+        full_since_s = min(self._full_since_of(_MAP), self._full_since_of(_REDUCE))
         at_s = max(full_since_s, self._checked_at_s) + PATIENCE_S
         self._wake_s = max(at_s, math.nextafter(now_s, math.inf))
         return earlier(inner_s, self._wake_s)
@@ -138,7 +146,7 @@ class DeadlockBreaker(Decorator):
         kills = super().kills(state, now_s)
         if not state.startable or not state.running:
             return kills
-        full_since_s = min(self._maps_full_since_s, self._reduces_full_since_s)
+        full_since_s = min(self._full_since_of(_MAP), self._full_since_of(_REDUCE))
         if now_s - max(full_since_s, self._checked_at_s) < PATIENCE_S:
             return kills
         return chain(kills, self._ways_given(state, now_s))

@@ -28,7 +28,6 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
@@ -40,8 +39,6 @@ from sluice.policies.share_order import ShareOrder
 
 LOOK_S: Final = 3.0  # between two checks of all phases
 
-_LAUNCHED: Final = AttemptState.LAUNCHED
-_RUNNING: Final = AttemptState.RUNNING
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _TYPED: Final = (_MAP, _REDUCE)
@@ -107,6 +104,7 @@ class Late(JobOrder):
         self._now_s = 0.0
         self._is_slow: bool | None = None
         self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
+        self._slow: dict[PhaseEntry, list[Attempt]] = {}
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
@@ -182,13 +180,14 @@ class Late(JobOrder):
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a candidate now."""
-        changed = [*self._touched.take(), *self._limits.rates.take_changed()]
-        for phase in dict.fromkeys(changed):
+        changed = dict.fromkeys(self._touched.take())
+        changed.update(self._limits.rates.take_changed())
+        for phase in changed:
             if _has_started_all(phase):
                 self._started_all[phase] = None
                 self._wake_if_old(phase, now_s)
-            else:
-                self._started_all.pop(phase, None)
+            elif phase in self._started_all:  # as all are that are awake
+                del self._started_all[phase]
                 self._awake[phase.kind].pop(phase, None)
         if now_s >= self._check_all_at_s:
             self._check_all_at_s = _next_look_s(now_s)
@@ -197,8 +196,8 @@ class Late(JobOrder):
 
     def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
         """Check a phase if its oldest attempt may be judged."""
-        rates = self._limits.rates.phases.get(phase)
-        oldest = None if rates is None else next(iter(rates.running), None)
+        rates = self._limits.rates.of(phase)
+        oldest = None if rates is None else rates.oldest()
         if oldest is not None and oldest.started_at_s + self._limits.age_s(phase) <= now_s:
             self._awake[phase.kind][phase] = None
 
@@ -231,6 +230,7 @@ class Late(JobOrder):
     def begin(self, now_s: float) -> None:
         self._now_s, self._is_slow = now_s, None
         self._lined_up.clear()
+        self._slow.clear()
         self._settle(now_s)
         self._gate.settle()
         self._line.begin(now_s)
@@ -245,10 +245,10 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        if not self._awake[kind] or not self._limits.allows_more:
-            return 0
-        # Otherwise a waiting task could take the room that is meant for the copy.
-        return 0 if any(self._line.has_waiting(waiting) for waiting in _KINDS) else 1
+        for waiting in _KINDS:
+            if self._line.has_waiting(waiting):
+                return 0  # or a waiting task could take the room that is meant for the copy
+        return 1 if self._awake[kind] and self._limits.allows_more else 0
 
     def pools_with_copies(self) -> list[PoolEntry]:
         if not self._limits.allows_more:
@@ -299,13 +299,30 @@ class Late(JobOrder):
         if self._is_slow:
             return None
         if kind not in self._lined_up:
+            if self._none_is_slow(kind, pool):
+                return None
             self._line_up(kind)
         for phase in self._lined_up[kind].get(pool, ()):
             if self._gate.allows(phase.job, kind):
                 found = self._slowest(phase, node)
                 if found is not None:
+                    del self._slow[phase]  # one of them has a copy now
                     return Pick(phase, self._reason(found), found)
         return None
+
+    def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:
+        """Whether all that are awake are of the pool and without a slow attempt: as mostly.
+
+        To see that takes no order of the phases. They are left alone until they change.
+        """
+        awake = self._awake[kind]
+        for phase in awake:
+            if pool is not None and phase.job.pool is not pool:
+                return False
+            if not self._gate.allows(phase.job, kind) or self._slow_of(phase):
+                return False
+        awake.clear()
+        return True
 
     def _line_up(self, kind: SlotKind) -> None:
         """Candidates in order, for all pools together and for each; once per heartbeat."""
@@ -325,18 +342,7 @@ class Late(JobOrder):
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""
         now_s = self._now_s
-        youngest_s = now_s - self._limits.age_s(phase)
-        old: list[Attempt] = []
-        for attempt in self._limits.rates.phases[phase].running:
-            if attempt.started_at_s > youngest_s:
-                break  # those that follow were launched later, and most end before they are old
-            if (
-                attempt.tasks == 1
-                and (attempt.state is _LAUNCHED or attempt.state is _RUNNING)  # no hash
-                and attempt.task not in phase.copies
-            ):
-                old.append(attempt)
-        slow = self._limits.slow_among(phase, old, now_s) if old else old
+        slow = self._slow_of(phase)
         if not slow:
             self._awake[phase.kind].pop(phase, None)
             return None
@@ -353,6 +359,13 @@ class Late(JobOrder):
             ):
                 longest, longest_s = attempt, to_go_s
         return longest
+
+    def _slow_of(self, phase: PhaseEntry) -> list[Attempt]:
+        """The slow attempts of a phase that may be copied; found once in a heartbeat."""
+        slow = self._slow.get(phase)
+        if slow is None:
+            slow = self._slow[phase] = self._limits.slow_of(phase, self._now_s)
+        return slow
 
     def _reason(self, attempt: Attempt) -> Reason:
         to_go_s = left_s(attempt, rate_at(attempt, self._now_s), self._now_s)

@@ -15,6 +15,7 @@ from collections.abc import Collection
 from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.number_table import NumberTable
 from sluice.core.observers import ProgressObserver
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -25,6 +26,7 @@ NODES_MIN: Final = 3  # that can be compared with each other
 
 _DONE: Final = AttemptState.DONE
 _SORTED_AT: Final = 8  # more new rates than that part of all are sorted in together
+_ENDED_MAX: Final = 16  # that are kept in a list, beyond as many as run
 _SHORTEST_S: Final = 1e-9  # the length of an attempt that took no time
 
 
@@ -61,6 +63,10 @@ def joint_percentile(ordered: list[float], others: Collection[float], percent: f
         return 0.0
     position = (count - 1) * percent / 100
     below = math.floor(position)
+    if below + 1 < len(ordered):
+        # Those that come behind the position need not be sorted in.
+        last = ordered[below + 1]
+        others = [one for one in others if one < last]
     first = max(0, below - len(others))
     near = sorted([*ordered[first : below + 2], *others])
     low = near[below - first]
@@ -110,12 +116,15 @@ def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
 
 
 class PhaseRates:
-    """The attempts of one phase. running: in the order of their launch."""
+    """The attempts of one phase. running: how many run."""
 
-    __slots__ = ("_finished", "_new", "finished_s", "running")
+    __slots__ = ("_finished", "_first", "_launched", "_new", "finished_s", "running")
 
     def __init__(self) -> None:
-        self.running: dict[Attempt, None] = {}
+        self.running = 0
+        # In the order of their launch, with some that have ended; all before `_first` have.
+        self._launched: list[Attempt] = []
+        self._first = 0
         self._finished: list[float] = []  # rates, ascending
         self._new: list[float] = []  # that come between them once they are asked for
         self.finished_s = 0.0  # lengths, summed
@@ -140,16 +149,43 @@ class PhaseRates:
 
     def percentile(self, percent: float, now_s: float) -> float:
         """The percentile of the rates of finished and running attempts."""
-        running = [rate_at(attempt, now_s) for attempt in self.running]
+        running = [rate_at(one, now_s) for one in self._launched if not one.has_ended]
         return joint_percentile(self._in_order(), running, percent)
 
     def percentile_range(self, percent: float) -> tuple[float, float]:
         """Between which rates the percentile is, by the finished attempts alone."""
-        return percentile_range(self._in_order(), len(self.running), percent)
+        return percentile_range(self._in_order(), self.running, percent)
+
+    def oldest(self) -> Attempt | None:
+        """The running attempt that was launched first."""
+        launched, first = self._launched, self._first
+        while first < len(launched) and launched[first].has_ended:
+            first += 1
+        self._first = first
+        return launched[first] if first < len(launched) else None
+
+    def started_by(self, at_s: float) -> list[Attempt]:
+        """The running attempts, as launched, before the first that started after an instant."""
+        found: list[Attempt] = []
+        for index in range(self._first, len(self._launched)):
+            attempt = self._launched[index]
+            if not attempt.has_ended:
+                if attempt.started_at_s > at_s:
+                    break  # those that follow mostly end before they are old enough
+                found.append(attempt)
+        return found
+
+    def begin(self, attempt: Attempt) -> None:
+        """An attempt was launched."""
+        self.running += 1
+        self._launched.append(attempt)
 
     def end(self, attempt: Attempt) -> None:
         """An attempt has ended; its rate goes on to count if it is done."""
-        del self.running[attempt]
+        self.running -= 1
+        if len(self._launched) > 2 * self.running + _ENDED_MAX:
+            self._launched = [one for one in self._launched if not one.has_ended]
+            self._first = 0
         if attempt.state is _DONE:
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.finished_s += length_s
@@ -245,7 +281,7 @@ class ProgressRates(ProgressObserver):
     """
 
     def __init__(self, state: ClusterState) -> None:
-        self.phases: dict[PhaseEntry, PhaseRates] = {}
+        self._phases: NumberTable[PhaseRates] = NumberTable()
         self.nodes = NodeScores(state)
         self.copies = 0
         self._changed: dict[PhaseEntry, None] = {}
@@ -254,21 +290,27 @@ class ProgressRates(ProgressObserver):
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-        rates = self.phases.get(attempt.phase)
+        number = attempt.phase.number
+        rates = self._phases.get(number)
         if rates is None:
-            rates = self.phases[attempt.phase] = PhaseRates()
-        rates.running[attempt] = None
+            rates = PhaseRates()
+            self._phases.put(number, rates)
+        rates.begin(attempt)
         self.copies += attempt.is_copy
+
+    def of(self, phase: PhaseEntry) -> PhaseRates | None:
+        """The rates of a phase that has run and is not done."""
+        return self._phases.get(phase.number)
 
     def _note_change(self, phase: PhaseEntry) -> None:
         if phase is not self._last_changed:
             self._last_changed = phase
             self._changed[phase] = None
 
-    def take_changed(self) -> list[PhaseEntry]:
+    def take_changed(self) -> dict[PhaseEntry, None]:
         """Phases with running attempts in which an attempt has reported or ended since."""
-        changed = list(self._changed)
-        self._changed.clear()
+        changed = self._changed
+        self._changed = {}
         self._last_changed = None
         return changed
 
@@ -283,12 +325,14 @@ class ProgressRates(ProgressObserver):
         """As `AttemptObserver`."""
         phase = attempt.phase
         self.copies -= attempt.is_copy
-        self.phases[phase].end(attempt)
+        rates = self._phases.get(phase.number)
+        assert rates is not None
+        rates.end(attempt)
         self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - attempt.scored)
-        if self.phases[phase].running:
+        if rates.running:
             self._note_change(phase)
             return
         self._last_changed = None
         self._changed.pop(phase, None)
         if phase.is_done or phase.job.has_ended:
-            del self.phases[phase]
+            self._phases.discard(phase.number)

@@ -11,7 +11,7 @@ import math
 import random
 from array import array
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sluice.core.commands import Launch, Locality
 from sluice.core.events import AttemptKey
@@ -35,7 +35,7 @@ class Mishap(NamedTuple):
     hangs_at: float = 0.0  # the progress at which it stops, if it hangs
 
 
-_FINE = Mishap()
+FINE: Final = Mishap()  # of most attempts: to read its fields would be a call each
 _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
@@ -136,13 +136,13 @@ class Efforts:
     def mishap_in(self, effort: PhaseEffort, task: int, attempt: int) -> Mishap:
         """The mishap of an attempt of a phase."""
         if not self.has_mishaps:
-            return _FINE
+            return FINE
         stream = effort.stream
         chance = drawn(stream, task, attempt, _CHANCE)
         is_slow = self._p_hang <= chance < self._p_hang + self._p_slow
         fails = self._p_fails > 0 and drawn(stream, task, attempt, _FAILS) < self._p_fails
         if not (is_slow or fails) and chance >= self._p_hang:
-            return _FINE  # as most are
+            return FINE  # as most are
         factor = 1.0
         if is_slow:
             low, high = self._settings.slow_factor

@@ -15,7 +15,7 @@ from sluice.core.number_table import NumberTable
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
-from sluice.simulation.efforts import Efforts, Mishap, PhaseEffort
+from sluice.simulation.efforts import FINE, Efforts, Mishap, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
 # Asked when an attempt has fetched its input: whether it begins its own work now.
@@ -143,7 +143,7 @@ class OwnSpeed:
     def _work_with_mishap(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
         mishap = self._note_work(attempt, effort)
         length_s = attempt.work_s
-        if mishap.fails_after is None and not mishap.hangs:
+        if mishap is FINE or (mishap.fails_after is None and not mishap.hangs):
             at_s = attempt.ends_at_s = from_s + length_s
             self._agenda.add(at_s, TASK_RANK, attempt)
             return
@@ -183,11 +183,13 @@ class OwnSpeed:
         """Keep in the attempt how long its own work takes, and how far it gets."""
         efforts = self._efforts
         mishap = efforts.mishap_in(effort, attempt.task, attempt.number)
-        attempt.progress_max = mishap.hangs_at if mishap.hangs else 1.0
+        if mishap is not FINE and mishap.hangs:
+            attempt.progress_max = mishap.hangs_at
         work_s = effort.of(attempt.task)
         if attempt.locality is not None:
             work_s *= efforts.locality_factor(attempt.locality)
-        attempt.work_s = work_s * mishap.factor * efforts.node_factor(attempt.node.node_id)
+        factor = 1.0 if mishap is FINE else mishap.factor
+        attempt.work_s = work_s * factor * efforts.node_factor(attempt.node.node_id)
         return mishap
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:

@@ -6,6 +6,7 @@ slot, 5 a map wherever its data lie. A case is asked for one start at a time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -109,37 +110,67 @@ class OwnSlot(Case):
         return reason
 
 
+class LoanNumbers:
+    """The numbers behind a loan, which hardly anybody reads: pairs are made only for who does."""
+
+    def __init__(
+        self, case: BorrowedSlot, load: float, other_load: float, lent: int, lendable: int
+    ) -> None:
+        self._case = case
+        self._load = load
+        self._other_load = other_load
+        self._lent = lent
+        self._lendable = lendable
+
+    def __iter__(self) -> Iterator[tuple[str, float | str]]:
+        case = self._case
+        pairs: tuple[tuple[str, float | str], ...] = (
+            ("case", case.number),
+            ("kind", case.kind.value),
+            ("slot", case.slot_kind.value),
+            ("load", min(self._load, _LOAD_SHOWN_MAX)),
+            ("other_load", min(self._other_load, _LOAD_SHOWN_MAX)),
+            ("lent", self._lent),
+            ("lendable", self._lendable),
+        )
+        return iter(pairs)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LoanNumbers | tuple):
+            return tuple(self) == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 class BorrowedSlot(Case):
     """Cases 3 and 4: a task in a slot of the other kind, while that may be lent."""
 
     def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
         super().__init__(number, (IN_TURN, kind))
         self._line = line
-        self._kind = kind
-        self._slot_kind = other(kind)
-        # `value` of a member of an Enum runs Python code.
-        self._kind_name, self._slot_name = kind.value, self._slot_kind.value
+        self.kind = kind
+        self.slot_kind = other(kind)
 
     def has_slot(self, turn: NodeOffer) -> bool:
-        return turn.fits_borrowed(self._kind, self._slot_kind)
+        return turn.fits_borrowed(self.kind, self.slot_kind)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick(turn.node, self._kind, pool)
+        pick = self._line.pick(turn.node, self.kind, pool)
         if pick is None:
             return None
         reason = self._reason(turn) if pick.copy_of is None else pick.reason
-        return CaseStart(pick.phase, self._slot_kind, reason, pick.copy_of)
+        return CaseStart(pick.phase, self.slot_kind, reason, pick.copy_of)
 
     def _reason(self, turn: NodeOffer) -> Reason:
-        slot_kind = self._slot_kind
-        numbers = (
-            ("case", self.number),
-            ("kind", self._kind_name),
-            ("slot", self._slot_name),
-            ("load", _shown(turn.load_of(self._kind))),
-            ("other_load", _shown(turn.load_of(slot_kind))),
-            ("lent", turn.loans.lent_in(slot_kind)),
-            ("lendable", turn.lendable(slot_kind)),
+        slot_kind = self.slot_kind
+        numbers = LoanNumbers(
+            self,
+            turn.load_of(self.kind),
+            turn.load_of(slot_kind),
+            turn.loans.lent_in(slot_kind),
+            turn.lendable(slot_kind),
         )
         return _new(Reason, (_BORROWED, numbers))  # half the price of a call of the class
 
@@ -161,7 +192,3 @@ class AwayFromData(Case):
             return None
         numbers = (("case", self.number), ("slot", slot_kind.value))
         return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, numbers))
-
-
-def _shown(load: float) -> float:
-    return min(load, _LOAD_SHOWN_MAX)

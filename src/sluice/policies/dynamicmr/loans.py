@@ -11,6 +11,7 @@ from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
 from sluice.core.number_table import NumberTable
+from sluice.core.observers import AttemptIndex
 from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -21,7 +22,7 @@ _AHEAD: Final = ReasonCode.LENT_AHEAD
 _BACK: Final = ReasonCode.LENT_BACK
 
 
-class Loans:
+class Loans(AttemptIndex):
     """Counts over all nodes.
 
     maps_in_reduce_slots, reduces_in_map_slots: borrowers.  ahead: maps that prescheduling put in
