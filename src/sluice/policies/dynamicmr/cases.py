@@ -143,6 +143,9 @@ class LoanNumbers:
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
 
 class BorrowedSlot(Case):
     """Cases 3 and 4: a task in a slot of the other kind, while that may be lent."""
