@@ -37,7 +37,9 @@ def facts(attempt):
 
 def plain_digest(log, *, is_totals):
     """The digest, from one row for each task, with the names numbered as they come."""
-    phases, names, endings = {}, {}, {}
+    phases: dict[object, int] = {}
+    names: dict[object, int] = {}
+    endings: dict[object, int] = {}
     sha256 = hashlib.sha256(b"columns 1")
     for one in log:
         reason, near = one.reason.code.name, one.locality
