@@ -25,7 +25,7 @@ from sluice.reporting.exports.chosen_workload import chosen_document, chosen_wor
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
-from sluice.reporting.formatting import duration, money
+from sluice.reporting.formatting import counted, duration, money
 from sluice.reporting.plan.chart import (
     JOBS_SHOWN_MAX,
     DrawnPlan,
@@ -338,7 +338,7 @@ class PlanResult(NotebookView):
         """A one-line summary of the plan."""
         plan = self.plan(number)
         return (
-            f"plan {number} of {self.workload.source}: {len(plan.entries)} jobs in"
+            f"plan {number} of {self.workload.source}: {counted(len(plan.entries), 'job')} in"
             f" {duration(plan.makespan_s)} for {money(plan.budget_usd)}"
         )
 
