@@ -78,6 +78,10 @@ def test_objects_of_gcs_are_read_by_ranges_and_known_by_their_etags(gcs, tmp_pat
     assert [message for message in prepared.changes() if "gs://box/in/b" in message]
     with pytest.raises(Exception, match="has changed since the run started"):
         list(blocks(prepared.splits[-1]))
+    del gcs.objects["in/a"]
+    assert [message for message in prepared.changes() if "/a' has changed" in message]
+    with pytest.raises(FileNotFoundError):  # a permanent failure of its job
+        list(blocks(prepared.splits[0]))
 
 
 def test_a_folder_of_hdfs_gives_the_words_of_a_folder_here(webhdfs, tmp_path):
