@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -37,9 +38,9 @@ def facts(attempt):
 
 def plain_digest(log, *, is_totals):
     """The digest, from one row for each task, with the names numbered as they come."""
-    phases: dict[object, int] = {}
-    names: dict[object, int] = {}
-    endings: dict[object, int] = {}
+    phases: dict[Any, int] = {}
+    names: dict[Any, int] = {}
+    endings: dict[Any, int] = {}
     sha256 = hashlib.sha256(b"columns 1")
     for one in log:
         reason, near = one.reason.code.name, one.locality

@@ -7,7 +7,7 @@ from tests.runs import map_reduce
 from sluice.core.commands import Kill
 from sluice.core.events import TaskFinished
 from sluice.core.free_slots import SlotSpan
-from sluice.core.reasons import ReasonCode
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
 from sluice.policies.fair_shares import fair_shares
@@ -66,6 +66,21 @@ def test_g1_says_by_its_case_why_it_borrowed():
         "case PI 4: it runs in a borrowed map slot, because reduces asked for 2.33 and maps for"
         " 0.42 times their own slots; 2 of at most 7 reduces had borrowed before"
     )
+
+
+def test_the_numbers_of_a_loan_are_equal_to_the_same_numbers_as_a_tuple():
+    """They are made when they are read, each time again."""
+    trackers = Trackers((4, 2), (4, 2), (4, 2))
+    trackers.submit(*g1_jobs())
+    trackers.beat("n1")
+    reasons = [launch.reason for launch in trackers.beat("n2") if launch.slot_kind is MAP]
+    borrowed = [one for one in reasons if one.code is ReasonCode.BORROWED_SLOT]
+    written_out = [Reason(one.code, tuple(one.numbers)) for one in borrowed]
+
+    assert [0, 1, 2] == [dict(one.numbers)["lent"] for one in borrowed]
+    assert written_out == borrowed
+    assert borrowed[0] != borrowed[1]
+    assert {*written_out} == {*borrowed}
 
 
 def test_g2_lending_does_not_stall_halfway():

@@ -245,10 +245,12 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
+        if not self._awake[kind] or not self._limits.allows_more:
+            return 0
         for waiting in _KINDS:
             if self._line.has_waiting(waiting):
                 return 0  # or a waiting task could take the room that is meant for the copy
-        return 1 if self._awake[kind] and self._limits.allows_more else 0
+        return 1
 
     def pools_with_copies(self) -> list[PoolEntry]:
         if not self._limits.allows_more:
@@ -311,17 +313,14 @@ class Late(JobOrder):
         return None
 
     def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:
-        """Whether all that are awake are of the pool and without a slow attempt: as mostly.
-
-        To see that takes no order of the phases. They are left alone until they change.
-        """
+        """Whether all that are awake are of the pool and without a slow attempt: as mostly."""
         awake = self._awake[kind]
         for phase in awake:
             if pool is not None and phase.job.pool is not pool:
                 return False
             if not self._gate.allows(phase.job, kind) or self._slow_of(phase):
                 return False
-        awake.clear()
+        awake.clear()  # until they change; it took no order of the phases to see that
         return True
 
     def _line_up(self, kind: SlotKind) -> None:
