@@ -23,9 +23,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # needs no other package.
 COMPILED = (
     "sluice/core/attempt_log.py",
+    "sluice/core/backlog.py",
     "sluice/core/checks.py",
     "sluice/core/entries.py",
     "sluice/core/free_slots.py",
+    "sluice/core/job_decisions.py",
     "sluice/core/node_entry.py",
     "sluice/core/number_table.py",
     "sluice/core/observers.py",

@@ -93,12 +93,12 @@ def waiting_scheduler(
 
 def choices(scheduler: Scheduler, count: int) -> Iterator[tuple[float, Attempt]]:
     """Ends of the oldest task, each with the start that follows; seconds of CPU of both."""
-    running = [one for one in scheduler.complete_instant(0.0) if isinstance(one, Attempt)]
+    running = [one for one in scheduler.complete_instant(0.0).all() if isinstance(one, Attempt)]
     for step in range(count):
         now_s = (step + 1) * 0.1
         began_s = time.process_time()
         scheduler.finish_attempt(running[step], now_s, now_s, math.nan)
-        started = scheduler.complete_instant(now_s)
+        started = scheduler.complete_instant(now_s).all()
         spent_s = time.process_time() - began_s
         attempts = [one for one in started if isinstance(one, Attempt)]
         assert len(attempts) == 1

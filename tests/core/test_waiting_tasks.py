@@ -1,14 +1,13 @@
 """The clever indexes of waiting work against naive models: pending tasks, backlogs, rankings."""
 
 import random
-from unittest.mock import Mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Locality
-from sluice.core.entries import Backlog, PhaseEntry
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.ranking import Ranking
 from sluice.model.ids import NodeId
@@ -172,14 +171,16 @@ def test_a_ranking_keeps_one_entry_of_each_thing():
 
 def phase_in_line(number):
     """As much of a phase as a backlog looks at."""
-    return Mock(spec=PhaseEntry, job=Mock(release_seq=number), index=0, is_queued=False)
+    phase = QueuedPhase(0)
+    phase.release_seq = number
+    return phase
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["join", "leave", "first", "look"]))))
 def test_a_backlog_is_the_queued_phases_in_order_of_release(steps):
     """Also when one leaves and comes back, and when somebody stops looking half-way."""
     phases = [phase_in_line(number) for number in range(6)]
-    backlog = Backlog()
+    backlog: Backlog[QueuedPhase] = Backlog()
     for index, step in steps:
         phase = phases[index]
         if step == "join" and not phase.is_queued:

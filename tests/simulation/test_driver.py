@@ -205,7 +205,7 @@ class Patient(ReleasePolicy):
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
 def test_a_policy_is_woken_when_it_asks_to_be(heartbeat_s):
-    world = World(even_nodes(1, 1, 0), [map_reduce("j", 1, 2.0)], heartbeat_s=heartbeat_s)
-    object.__setattr__(world.scheduler.policies, "release", Patient(6.0))
+    jobs = [map_reduce("j", 1, 2.0)]
+    world = World(even_nodes(1, 1, 0), jobs, release=Patient(6.0), heartbeat_s=heartbeat_s)
 
     assert 6.0 == world.run().jobs["j"].started_at_s

@@ -245,9 +245,7 @@ def second_took_longer(job_id, phase, task):
 
 def test_tasks_are_alike_until_something_tells_them_apart():
     def is_alike(job, recorded=None, **settings):
-        efforts = Efforts(SimulationSettings(**settings), 0, recorded)
-        efforts.add(job)
-        return efforts.are_alike(job)
+        return Efforts(SimulationSettings(**settings), 0, recorded).add(job)
 
     plain = map_reduce("j", 3, 2.0, 2, 1.0)
     assert is_alike(plain)

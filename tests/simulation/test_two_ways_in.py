@@ -127,9 +127,9 @@ def test_an_attempt_that_ended_before_is_counted_and_changes_nothing():
     scheduler = scheduler_of()
     scheduler.handle(NodeJoined(0.0, totals(1, 0).nodes[0]))
     scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2)))
-    (attempt,) = scheduler.complete_instant(0.0)
-    assert [] == scheduler.finish_attempt(attempt, 1.0, 1.0, math.nan)
-    assert [] == scheduler.finish_attempt(attempt, 2.0, 2.0, math.nan)
+    (attempt,) = scheduler.complete_instant(0.0).all()
+    assert [] == scheduler.finish_attempt(attempt, 1.0, 1.0, math.nan).all()
+    assert [] == scheduler.finish_attempt(attempt, 2.0, 2.0, math.nan).all()
 
     assert {"attempt late or unknown": 1} == scheduler.state.ignored
     assert [1.0] == [ended.finished_at_s for ended in scheduler.state.closed]

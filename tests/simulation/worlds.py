@@ -31,12 +31,12 @@ class World:
     """A simulation that has not started yet."""
 
     def __init__(
-        self, cluster, jobs, tasks=None, *, seed=0, slowstart=1.0, recorded=None, on_progress=None,
-        **settings,
+        self, cluster, jobs, tasks=None, *, release=None, seed=0, slowstart=1.0, recorded=None,
+        on_progress=None, **settings,
     ):  # fmt: skip
         policies = Policies(
             admission=AdmitAll(),
-            release=ReleaseOnArrival(),
+            release=release or ReleaseOnArrival(),
             tasks=tasks or Fifo(),
             pools=KeepPools(),
         )

@@ -212,7 +212,8 @@ class AttemptLog:
         else:
             self._ended[attempt.state] += tasks
         if held_s > 0:
-            held_s = tasks * attempt.width * held_s
+            # A whole number as a float costs more than the test.
+            held_s *= attempt.width if tasks == 1 else tasks * attempt.width
             if attempt.slot_kind is _MAP:
                 self._map_s += held_s
             elif attempt.slot_kind is _REDUCE:

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import mypyc_attr
 
+from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Interval, Launch, Locality
 from sluice.core.events import AttemptKey, Usage
 from sluice.core.free_slots import SlotSpan
@@ -43,6 +44,7 @@ _NEVER: Final = math.nan
 _LAUNCHED: Final = AttemptState.LAUNCHED
 _RUNNING: Final = AttemptState.RUNNING
 _KILLING: Final = AttemptState.KILLING
+_DEFERRED: Final = JobState.DEFERRED
 _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
@@ -155,37 +157,40 @@ class Attempt:
         return self._launch
 
 
-class PhaseEntry:
-    """One phase of one job, as it is now."""
+class PhaseEntry(QueuedPhase):
+    """One phase of one job, as it is now.
+
+    effort: for the simulator, which keeps there how long the tasks take.
+    """
 
     __slots__ = (
-        "after", "done", "enough", "index", "is_open", "is_queued", "job", "job_id", "kind",
-        "log_number", "needed_by", "number", "pending", "phase", "repeats", "running", "siblings",
-        "tasks",
+        "after", "done", "effort", "enough", "is_open", "job", "job_id", "kind", "log_number",
+        "needed_by", "number", "pending", "phase", "repeats", "running", "siblings", "tasks",
     )  # fmt: skip
 
     def __init__(
         self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float, number: int
     ) -> None:
+        super().__init__(index)
         self.job = job
         self.job_id = job.job_id
-        self.index = index
         self.number = number  # among all phases of all jobs, in the order of submission
-        self.phase: Phase = job.job.phases[index]
-        self.after = self.phase.after  # the phases that it reads from, by index
-        self.tasks = self.phase.tasks
+        phase: Phase = job.job.phases[index]
+        self.phase = phase
+        self.after = phase.after  # the phases that it reads from, by index
+        self.tasks = pending.tasks
         # Done tasks after which later phases may start; 1e-9 keeps 0.07 * 100 from asking for 8.
         self.enough = math.ceil(slowstart * self.tasks - 1e-9)
-        self.kind: SlotKind = self.phase.kind
+        self.kind: SlotKind = phase.kind
         self.pending = pending
         self.running = 0
         self.done = 0
         self.is_open = False  # its tasks may start
-        self.is_queued = False  # it is in its backlogs
         self.needed_by: tuple[PhaseEntry, ...] = ()
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
         self.log_number = -1  # in the record of attempts, once one has ended
+        self.effort: object = None
 
     def repeating(self) -> Repeats[Attempt]:
         """Its `repeats`, made if there are none yet."""
@@ -223,82 +228,30 @@ class PhaseEntry:
     @property
     def left_before(self) -> int:
         """Tasks of earlier phases that must still end before this one may start."""
-        left = 0
-        for earlier in [self.job.phases[index] for index in self.after]:
+        left, phases = 0, self.job.phases
+        for index in self.after:
+            earlier = phases[index]
             if earlier.done < earlier.enough:
                 left += earlier.enough - earlier.done
         return left
-
-
-class Backlog:
-    """Startable phases with waiting tasks, in the order of their release.
-
-    A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
-    in it until it comes to the front.
-    """
-
-    __slots__ = ("_gone", "_line")
-
-    def __init__(self) -> None:
-        self._line: list[PhaseEntry] = []
-        self._gone: i64 = 0  # so many at the front have left
-
-    def add(self, phase: PhaseEntry) -> None:
-        line, low = self._line, self._gone
-        if low > len(line) - low:
-            del line[:low]
-            low = self._gone = 0
-        high: i64 = len(line)
-        if high > low and not _is_before(line[high - 1], phase):
-            while low < high:
-                middle: i64 = (low + high) >> 1
-                if _is_before(line[middle], phase):
-                    low = middle + 1
-                else:
-                    high = middle
-            if line[low] is phase:
-                return  # it left, and has come back
-        line.insert(high, phase)
-
-    def phases(self) -> set[PhaseEntry]:
-        """All of them, in no order."""
-        return set(self.in_order())
-
-    def first(self) -> PhaseEntry | None:
-        """The first phase."""
-        line, gone = self._line, self._gone
-        while gone < len(line):
-            phase = line[gone]
-            if phase.is_queued:
-                self._gone = gone
-                return phase
-            gone += 1
-        self._gone = gone
-        return None
-
-    def in_order(self) -> Iterator[PhaseEntry]:
-        """All of them in order; costs only what is consumed. Change nothing meanwhile."""
-        for at in range(self._gone, len(self._line)):
-            phase = self._line[at]
-            if phase.is_queued:
-                yield phase
-
-
-def _is_before(one: PhaseEntry, other: PhaseEntry) -> bool:
-    """Whether a phase is before another in the queue of released work."""
-    seq, other_seq = one.job.release_seq, other.job.release_seq
-    return one.index < other.index if seq == other_seq else seq < other_seq
 
 
 def link(phases: list[PhaseEntry]) -> None:
     """Let the phases of a job know each other: who is of the same kind, and who reads from whom."""
     for phase in phases:
         if not phase.siblings:  # not yet set with those of an earlier phase
-            siblings = tuple([one for one in phases if one.kind is phase.kind])
-            for one in siblings:
-                one.siblings = siblings
+            alike = 0
+            for one in phases:
+                alike += one.kind is phase.kind
+            if alike == 1:
+                phase.siblings = (phase,)
+            else:
+                siblings = tuple([one for one in phases if one.kind is phase.kind])
+                for one in siblings:
+                    one.siblings = siblings
         for index in phase.after:
-            phases[index].needed_by += (phase,)
+            earlier = phases[index]
+            earlier.needed_by = (*earlier.needed_by, phase) if earlier.needed_by else (phase,)
 
 
 class JobEntry:
@@ -311,14 +264,16 @@ class JobEntry:
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
+        # Each look at an attribute of what is not compiled takes as long as twenty at one here.
+        job_id: JobId = job.job_id
         self.job = job
-        self.job_id: JobId = job.job_id
+        self.job_id = job_id
         self.weight: float = job.weight
         self.seq = seq  # order of submission
-        self.seniority = (job.submitted_at_s, str(job.job_id))  # ties are broken by it
+        self.seniority = (job.submitted_at_s, str(job_id))  # ties are broken by it
         self.pool = pool
         self.alike = alike
-        self.state = JobState.DEFERRED
+        self.state = _DEFERRED
         self.phases: list[PhaseEntry] = []
         self.phases_left = len(job.phases)
         self.release_seq = -1
@@ -360,7 +315,7 @@ class JobEntry:
 class PoolEntry:
     """One pool, as it is now."""
 
-    __slots__ = ("_ended", "_released", "backlogs", "jobs", "pool", "seq")
+    __slots__ = ("_backlogs", "_ended", "_released", "jobs", "pool", "seq")
 
     def __init__(self, pool: Pool, seq: int) -> None:
         self.pool = pool
@@ -368,7 +323,26 @@ class PoolEntry:
         self.jobs: dict[JobId, JobEntry] = {}  # released, not ended
         self._released: list[JobEntry] = []  # in their order, with some that have ended
         self._ended = 0  # of the first ones, which are known to have ended
-        self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
+        self._backlogs: dict[SlotKind, Backlog[PhaseEntry]] | None = (
+            None  # since they were asked for
+        )
+
+    @property
+    def backlogs(self) -> dict[SlotKind, Backlog[PhaseEntry]]:
+        """The released work of the pool by kind, each in its order."""
+        backlogs = self._backlogs
+        if backlogs is None:
+            backlogs = self._backlogs = {kind: Backlog() for kind in SlotKind}
+            for job in self.jobs.values():
+                for phase in job.phases:
+                    if phase.is_queued:
+                        backlogs[phase.kind].add(phase)
+        return backlogs
+
+    def line_up(self, phase: PhaseEntry) -> None:
+        """A phase of the pool has tasks to start again."""
+        if self._backlogs is not None:
+            self._backlogs[phase.kind].add(phase)
 
     def add(self, job: JobEntry) -> None:
         """A job of the pool has been released."""

@@ -50,16 +50,18 @@ class FreeSlots:
     (((0, 1),), ((1, 2),), [(0, 1)])
     """
 
-    __slots__ = ("_heap", "count", "total")
+    __slots__ = ("_heap", "_lowest", "count", "total")
 
     def __init__(self, total: int) -> None:
         self.total = total
         self.count = total
-        self._heap: list[SlotSpan] = [SlotSpan(0, total)] if total else []
+        self._lowest: SlotSpan | None = SlotSpan(0, total) if total else None
+        self._heap: list[SlotSpan] = []  # the others, of which a busy node mostly has none
 
     def intervals(self) -> list[Interval]:
         """The free ones as (first slot, how many), in no order."""
-        return [(span.first, span.count) for span in self._heap]
+        lowest = [] if self._lowest is None else [self._lowest]
+        return [(span.first, span.count) for span in lowest + self._heap]
 
     def take(self, wanted: int) -> SlotSpan:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
@@ -83,27 +85,40 @@ class FreeSlots:
         part: SlotSpan | None = span
         while part is not None:
             self.count += part.count
-            heap = self._heap
-            freed = SlotSpan(part.first, part.count)
-            heap.append(freed)
-            if len(heap) > 1:
-                self._rise(freed, len(heap) - 1)
+            freed, lowest = SlotSpan(part.first, part.count), self._lowest
+            if lowest is None:
+                self._lowest = freed
+            elif freed.first < lowest.first:
+                self._lowest = freed
+                self._push(lowest)
+            else:
+                self._push(freed)
             part = part.more
 
     def _take_first(self, most: int) -> SlotSpan:
         """Take up to so many units from the lowest span."""
-        heap = self._heap
-        lowest = heap[0]
+        lowest = self._lowest
+        assert lowest is not None, "the caller has checked that there is one"
         if lowest.count > most:
-            # Its place in the heap is the same: no other span begins inside of it.
+            # It is the lowest still: no other span begins inside of it.
             taken = SlotSpan(lowest.first, most)
             lowest.first += most
             lowest.count -= most
             return taken
-        last = heap.pop()
+        heap = self._heap
+        self._lowest = heap[0] if heap else None
         if heap:
-            self._sink_to_leaf(last)
+            last = heap.pop()
+            if heap:
+                self._sink_to_leaf(last)
         return lowest
+
+    def _push(self, span: SlotSpan) -> None:
+        """Add a span to the heap."""
+        heap = self._heap
+        heap.append(span)
+        if len(heap) > 1:
+            self._rise(span, len(heap) - 1)
 
     def _sink_to_leaf(self, last: SlotSpan) -> None:
         """Fill the hole at the top: it goes down to a leaf, and the last span rises from there."""

@@ -24,12 +24,39 @@ _CONTAINER: Final = SlotKind.CONTAINER
 Decision = Command | Attempt
 
 
+class Decisions:
+    """What an event leads to, in order: mostly nothing, or one attempt, which needs no list."""
+
+    __slots__ = ("first", "more")
+
+    def __init__(self) -> None:
+        self.first: Decision | None = None
+        self.more: list[Decision] = []
+
+    def add(self, decision: Decision) -> None:
+        """Add a decision behind the others."""
+        if self.first is None:
+            self.first = decision
+        else:
+            self.more.append(decision)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.first = None
+        if self.more:
+            self.more = []
+
+    def all(self) -> list[Decision]:
+        """All of them."""
+        return [] if self.first is None else [self.first, *self.more]
+
+
 @mypyc_attr(free_list_len=1)  # each decision makes one
 class Offer:
     """A node with room, in one decision. decisions: where its starts are added, in order."""
 
     def __init__(
-        self, node: NodeEntry, state: ClusterState, now_s: float, decisions: list[Decision]
+        self, node: NodeEntry, state: ClusterState, now_s: float, decisions: Decisions
     ) -> None:
         self.node = node
         self.state = state
@@ -85,7 +112,7 @@ class Offer:
             state.reserve(attempt, reserve)
         if copy_of is not None:
             phase.repeating().copies.setdefault(task, [copy_of]).append(attempt)
-        self._decisions.append(attempt)
+        self._decisions.add(attempt)
 
 
 def _number_of(phase: PhaseEntry, task: int, copy_of: Attempt | None) -> int:

@@ -23,12 +23,12 @@ class PendingTasks:
 
     is_placed = False  # whether the tasks' input lies on known nodes
 
-    __slots__ = ("_again", "_fresh", "_tasks", "count")
+    __slots__ = ("_again", "_fresh", "count", "tasks")
 
     def __init__(self, tasks: int) -> None:
-        self._tasks = tasks
+        self.tasks = tasks
         self._fresh = 0
-        self._again: list[int] = []
+        self._again: list[int] | None = None  # few phases have any
         self.count = tasks
 
     def take_one(self) -> int:
@@ -48,20 +48,22 @@ class PendingTasks:
         if self._again:
             return self.take_one(), 1
         first = self._fresh
-        run = min(most, self._tasks - first)
+        run = min(most, self.tasks - first)
         self._fresh = first + run
         self.count -= run
         return first, run
 
     def put_back(self, task: int) -> None:
         """A task that was taken waits again, ahead of those never tried."""
+        if self._again is None:
+            self._again = []
         heapq.heappush(self._again, task)
         self.count += 1
 
     def clear(self) -> None:
         """Remove all waiting tasks: the job has ended."""
-        self._fresh = self._tasks
-        self._again.clear()
+        self._fresh = self.tasks
+        self._again = None
         self.count = 0
 
     def nearest(self, node_id: NodeId, rack: str) -> Locality | None:

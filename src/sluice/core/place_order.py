@@ -122,6 +122,7 @@ class Order(Generic[R]):
         place = thing.place_in_order
         was_at = place.heap_index
         new_tier: i64 = tier
+        is_later = place.tier < new_tier or (place.tier == new_tier and place.share < share)
         if was_at >= 0 and place.tier == new_tier and place.share == share:
             return
         place.tier = new_tier
@@ -130,8 +131,10 @@ class Order(Generic[R]):
             place.thing = thing
             self._heap.append(place)
             self._rise(place, len(self._heap) - 1)
+        elif is_later:
+            self._sink(place, was_at)
         else:
-            self._replace(place)
+            self._rise(place, was_at)
 
     def move(self, thing: R, since_s: float) -> None:
         """Change the instant that breaks ties of a thing, whether it is in the order or not."""

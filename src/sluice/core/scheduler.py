@@ -10,31 +10,34 @@ unknown event is ordinary input: it is counted in `state.ignored` and changes no
 The same events give the same commands, whichever driver feeds them: the journal of events is the
 recovery log.
 
-One set of transitions has two ways in: `handle` takes an event; `decide`, `finish_attempt`,
-`report_progress` and `complete_instant` are for a simulation, which has the attempts in hand.
+There are two ways in, to one set of transitions: `handle` takes an event. `decide`, which returns
+attempts instead of launches, `submit`, `finish_attempt`, `report_progress` and `complete_instant`
+are for a simulation, which has the attempt in hand.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Final
 
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
-from sluice.core.commands import Command, Kill, Provision, Reject, Wake
+from sluice.core.commands import Command, Kill, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.events import TaskFinished, Tick
+from sluice.core.job_decisions import JobDecisions
+from sluice.core.lost_outputs import undo
 from sluice.core.node_faults import drop_rested, record_fault, recover
-from sluice.core.offers import Decision, Offer
+from sluice.core.offers import Decisions, Offer
 from sluice.core.overruns import overrun_reason, overruns
-from sluice.core.protocols import Admit, Policies, Refuse
+from sluice.core.protocols import Policies
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
-from sluice.core.state import ClusterState
+from sluice.core.state import ClusterState, Locations
 from sluice.core.task_failures import gives_up
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
+from sluice.model.job import Job
 
 __all__ = ["Policies", "Scheduler"]
 
@@ -46,7 +49,6 @@ _FAILED_AS = {
 }
 _KILLING: Final = AttemptState.KILLING
 _ALL_DONE: Final = JobInput.ALL_DONE  # a look-up on the Enum itself takes 0.1 us
-_SETTLED_JOBS: Final = 32  # submissions after which indexes are brought up to date
 
 
 class Scheduler:
@@ -63,7 +65,8 @@ class Scheduler:
             slowstart = 0.0
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
-        self._decisions: list[Decision] = []
+        self._decisions = Decisions()
+        self._jobs = JobDecisions(policies, self.state, self._decisions)
         self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
@@ -76,17 +79,16 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
         }
         self._tasks = policies.tasks
-        self._round_wake_s = -math.inf  # the last wake-up requested for a round
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
-        self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def handle(self, event: ev.Event) -> list[Command]:
         """Handle one event; returns the commands for the driver, in order."""
-        return [one.launch if isinstance(one, Attempt) else one for one in self.decide(event)]
+        decisions = self.decide(event).all()
+        return [one.launch if isinstance(one, Attempt) else one for one in decisions]
 
-    def decide(self, event: ev.Event) -> list[Decision]:
-        """As `handle`, with attempts; the returned list is used again for the next event."""
+    def decide(self, event: ev.Event) -> Decisions:
+        """As `handle`, with attempts; what is returned is used again for the next event."""
         decisions = self._begin(event[0])
         if type(event) is TaskFinished:
             self._on_finished(event)
@@ -96,9 +98,17 @@ class Scheduler:
             self._handlers[type(event)](event)
         return decisions
 
+    def submit(
+        self, at_s: float, job: Job, locations: Locations, *, alike: bool, is_last: bool
+    ) -> Decisions:
+        """As `decide` of JobSubmitted."""
+        decisions = self._begin(at_s)
+        self._jobs.take(job, locations, alike=alike, is_last=is_last)
+        return decisions
+
     def finish_attempt(
         self, attempt: Attempt, at_s: float, finished_at_s: float, shuffled_at_s: float
-    ) -> list[Decision]:
+    ) -> Decisions:
         """As `decide` of TaskFinished. shuffled_at_s: NaN if the attempt fetches nothing."""
         decisions = self._begin(at_s)
         if attempt.has_ended:
@@ -115,18 +125,17 @@ class Scheduler:
         self.pass_time(at_s)
         self.state.note_progress(attempts)
 
-    def complete_instant(self, at_s: float) -> list[Decision]:
+    def complete_instant(self, at_s: float) -> Decisions:
         """As `decide` of Tick."""
         self._begin(at_s)
         self._decide()
         return self._decisions
 
-    def _begin(self, at_s: float) -> list[Decision]:
-        """Count an event; returns the list to which its decisions are added."""
+    def _begin(self, at_s: float) -> Decisions:
+        """Count an event; returns where its decisions are added."""
         self.events += 1
         decisions = self._decisions
-        while decisions:  # the driver has carried them out; they are few, and `clear` takes longer
-            decisions.pop()
+        decisions.clear()  # the driver has carried them out
         self.pass_time(at_s)
         return decisions
 
@@ -140,22 +149,7 @@ class Scheduler:
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
         _, job, locations, alike, is_last = event
-        self.state.is_closed = is_last
-        if job.job_id in self.state.jobs:
-            self.state.ignored["job already known"] += 1
-            return
-        entry = self.state.add_job(job, locations, alike=alike)
-        if self.policies.admission.round_at_s(self.state.now_s) is None:
-            self._ask_admission(entry)
-        else:
-            entry.reason = ReasonCode.AWAITS_ROUND.value
-        # A decision that comes after ten thousand submissions must not be the one that pays for
-        # indexing them all: each submission pays for its own share.
-        self._unsettled += 1
-        if self._unsettled == _SETTLED_JOBS:
-            self._unsettled = 0
-            for update in self.state.index_updates:
-                update()
+        self._jobs.take(job, locations, alike=alike, is_last=is_last)
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -186,7 +180,7 @@ class Scheduler:
         done = node.done
         node.forget_done()
         for row in done:
-            self.state.undo(row, f"its output was lost later, with node {node.node_id}")
+            undo(self.state, row, f"its output was lost later, with node {node.node_id}")
 
     def _on_started(self, event: ev.TaskStarted) -> None:
         attempt = self._find(event.key)
@@ -255,7 +249,7 @@ class Scheduler:
         if self._resting:
             wake_at_s = drop_rested(self._resting, self.state.now_s)
             if wake_at_s is not None:
-                self._decisions.append(Wake(wake_at_s))
+                self._decisions.add(Wake(wake_at_s))
 
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
@@ -283,14 +277,15 @@ class Scheduler:
         """The instant is complete."""
         state = self.state
         if state.waiting or state.deferred:
-            self._decide_jobs()
+            self._jobs.decide()
         if self._by_heartbeat:
             return
         self._decide_kills()
         wants_offer = self._tasks.wants_offer(state)
         if not (state.startable or wants_offer):
             return
-        self._wake_rested()
+        if self._resting:
+            self._wake_rested()
         # By ascending index, so that equal inputs give equal placements.
         index = self._tasks.next_node(0, state)
         while index >= 0:
@@ -306,70 +301,18 @@ class Scheduler:
             return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
-            self._decisions.append(Wake(wake_at_s))
+            self._decisions.add(Wake(wake_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
         if node is None or not node.is_up:
             self.state.ignored["node unknown or gone"] += 1
             return
-        self._decide_jobs()
+        self._jobs.decide()
         self._decide_kills()
         self._wake_rested()
         if node not in self._resting:
             self._offer(node)
-
-    def _decide_jobs(self) -> None:
-        state = self.state
-        if state.deferred:
-            self._ask_deferred()
-        if state.waiting:
-            answer = self.policies.release.release(state.waiting_jobs(), state, state.now_s)
-            for entry in answer.order:
-                self._release(entry)
-            if answer.wake_at_s is not None:
-                self._decisions.append(Wake(answer.wake_at_s))
-        for one in self.policies.pools.reserve(state.waiting_jobs(), state, state.now_s):
-            self._decisions.append(Provision(one.vm_type, one.nodes, one.reason))
-
-    def _ask_deferred(self) -> None:
-        """Ask about deferred jobs if a round is due, and request a wake-up for the next round."""
-        state, admission = self.state, self.policies.admission
-        round_s = admission.round_at_s(state.now_s)
-        if round_s is None or round_s <= state.now_s:
-            for entry in list(state.deferred.values()):
-                self._ask_admission(entry)
-        if round_s is None or not state.deferred:
-            return
-        next_s = admission.round_at_s(state.now_s)
-        if next_s is not None and next_s > state.now_s and next_s != self._round_wake_s:
-            self._round_wake_s = next_s
-            self._decisions.append(Wake(next_s))
-
-    def _ask_admission(self, entry: JobEntry) -> None:
-        answer = self.policies.admission.decide(entry.job, self.state)
-        if isinstance(answer, Admit):
-            self.state.admit(entry, answer.containers)
-            entry.decided(self.state.now_s, "admitted", answer.reason)
-            if self.policies.release.is_on_arrival:
-                self._release(entry)
-            return
-        if not isinstance(answer, Refuse):
-            entry.decided(self.state.now_s, "deferred", answer.reason)
-        entry.verdict = answer.reason
-        entry.reason = answer.reason.text()
-        if isinstance(answer, Refuse):
-            self._end_job(entry, JobInput.REFUSED)
-            self._decisions.append(Reject(entry.job_id, answer.reason))
-
-    def _release(self, entry: JobEntry) -> None:
-        if entry.job_id not in self.state.waiting:
-            raise WrongDecision(f"job {entry.job_id!r} was released but does not wait")
-        self.state.release(entry)
-        if not entry.phases:
-            self.state.move_job(entry, JobInput.TASK_STARTED)
-            entry.started_at_s = self.state.now_s
-            self._end_job(entry, _ALL_DONE)
 
     def _decide_kills(self) -> None:
         kills = self._tasks.kills(self.state, self.state.now_s)
@@ -386,14 +329,14 @@ class Scheduler:
         for attempt in found:
             self._ask_kill(attempt, overrun_reason(wall_s))
         if look_at_s is not None:
-            self._decisions.append(Wake(look_at_s))
+            self._decisions.add(Wake(look_at_s))
 
     def _ask_kill(self, attempt: Attempt, reason: Reason) -> None:
         if attempt.state is not _KILLING:
             attempt.state = _KILLING
             attempt.kill_reason = reason
             self.state.running.expect(attempt)
-            self._decisions.append(Kill(attempt.key, reason))
+            self._decisions.add(Kill(attempt.key, reason))
 
     def _offer(self, node: NodeEntry) -> None:
         """Let the task policy fill the node; an answer takes effect before the next is read."""

@@ -56,8 +56,8 @@ _ADMITTED: Final = JobInput.ADMITTED
 _RELEASED: Final = JobInput.RELEASED
 _TASK_STARTED: Final = JobInput.TASK_STARTED
 _ALL_DONE: Final = JobInput.ALL_DONE
+_QUEUED: Final = JobState.QUEUED
 _KINDS: Final = tuple(SlotKind)
-_STARTABLE: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 
 class ClusterState:
@@ -84,7 +84,7 @@ class ClusterState:
         self.surroundings = Surroundings(self.rack_of)
         self.running = RunningAttempts()
         self.closed = AttemptLog()  # every attempt that ended, in the order of its end
-        self.backlogs: dict[SlotKind, Backlog] = {kind: Backlog() for kind in SlotKind}
+        self.backlogs: dict[SlotKind, Backlog[PhaseEntry]] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.map_slots = self.reduce_slots = 0  # as in `slots`, for who asks at each decision
         self.startable = 0  # waiting tasks that could start if they were given room
@@ -154,7 +154,8 @@ class ClusterState:
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
         entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
-        for index, phase in enumerate(job.phases):
+        phases, index = entry.phases, 0
+        for phase in job.phases:
             places = locations.get(index) if locations else None
             pending = (
                 PendingTasks(phase.tasks)
@@ -162,11 +163,16 @@ class ClusterState:
                 else LocatedTasks(phase.tasks, places, self.surroundings)
             )
             number = self._phases + index
-            entry.phases.append(PhaseEntry(entry, index, pending, self.slowstart, number))
-        self._phases += len(entry.phases)
-        link(entry.phases)
-        self.jobs[job.job_id] = self.deferred[job.job_id] = entry
+            phases.append(PhaseEntry(entry, index, pending, self.slowstart, number))
+            index += 1  # compiled, an int of its own is no object
+        self._phases += index
+        link(phases)
+        self.jobs[entry.job_id] = entry
         return entry
+
+    def defer(self, entry: JobEntry) -> None:
+        """Admission will be asked about the job again."""
+        self.deferred[entry.job_id] = entry
 
     def move_job(self, entry: JobEntry, was: JobInput) -> None:
         """Change the state by the transition table; KeyError if the table has no such row."""
@@ -176,12 +182,16 @@ class ClusterState:
         """Admit the job. containers: reserved for it until it ends."""
         self.move_job(entry, _ADMITTED)
         entry.reason, entry.verdict = "", None
-        del self.deferred[entry.job_id]
-        self.waiting[entry.job_id] = entry
-        self._in_line = None
+        if self.deferred:
+            self.deferred.pop(entry.job_id, None)
         if containers:
             entry.promised = containers
             self.promises[entry.job_id] = entry
+
+    def await_release(self, entry: JobEntry) -> None:
+        """The release policy decides when the admitted job goes to the cluster."""
+        self.waiting[entry.job_id] = entry
+        self._in_line = None
 
     def waiting_jobs(self) -> tuple[JobEntry, ...]:
         """The jobs that are admitted and not released, in the order of their admission."""
@@ -197,8 +207,8 @@ class ClusterState:
     def release(self, entry: JobEntry) -> None:
         """The job enters the queue of the cluster, behind all jobs released before."""
         self.move_job(entry, _RELEASED)
-        del self.waiting[entry.job_id]
-        self._in_line = None
+        if self.waiting:
+            self._leave_waiting(entry)
         self.active[entry.job_id] = entry
         entry.pool.add(entry)
         entry.released_at_s = self.now_s
@@ -206,6 +216,7 @@ class ClusterState:
         self._releases += 1
         self.told_apart += not entry.alike
         for phase in entry.phases:
+            phase.release_seq = entry.release_seq
             self.refresh(phase)
 
     def end_job(self, entry: JobEntry, was: JobInput) -> None:
@@ -214,26 +225,35 @@ class ClusterState:
         # A job is finished when its last task ended, not when a heartbeat reported it.
         is_done = was is _ALL_DONE and entry.phases
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
-        self.told_apart -= entry.job_id in self.active and not entry.alike
-        for group in (self.active, entry.pool.jobs, self.promises, self.waiting, self.deferred):
-            if entry.job_id in group:
-                del group[entry.job_id]
-        self._in_line = None
+        if entry.release_seq >= 0:
+            self.told_apart -= not entry.alike
+            del self.active[entry.job_id]
+            del entry.pool.jobs[entry.job_id]
+        else:
+            self.deferred.pop(entry.job_id, None)
+            self._leave_waiting(entry)
+        if self.promises:
+            self.promises.pop(entry.job_id, None)
         for phase in entry.phases:
             if phase.is_open or phase.pending.count:
                 self._drop_waiting(phase)
+
+    def _leave_waiting(self, entry: JobEntry) -> None:
+        if self.waiting.pop(entry.job_id, None) is not None:
+            self._in_line = None
 
     # --- writing: what may start ----------------------------------------------------------------
 
     def refresh(self, phase: PhaseEntry) -> None:
         """Update whether a phase may start; keep tallies and backlogs in step."""
-        is_open = phase.job.state in _STARTABLE and phase.left_before == 0
+        state = phase.job.state
+        is_open = (state is _QUEUED or state is _RUNNING) and phase.left_before == 0
         if is_open == phase.is_open:
             return
         phase.is_open = is_open
         self.startable += phase.pending.count if is_open else -phase.pending.count
         self._line_up(phase)
-        self._notify(phase)
+        self.notify(phase)
 
     def _line_up(self, phase: PhaseEntry) -> None:
         """Put a phase into its backlogs, or mark that it left them."""
@@ -241,17 +261,19 @@ class ClusterState:
         if should and not phase.is_queued:
             phase.is_queued = True
             self.backlogs[phase.kind].add(phase)
-            phase.job.pool.backlogs[phase.kind].add(phase)
+            phase.job.pool.line_up(phase)
         elif not should:
             phase.is_queued = False
 
-    def _notify(self, phase: PhaseEntry) -> None:
+    def notify(self, phase: PhaseEntry) -> None:
+        """The counts of a phase have changed, for all indexes."""
         for touched in self._touched:
             touched.add(phase)
         for observer in self.observers:
             observer.touch(phase)
 
-    def _wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
+    def wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
+        """A task waits to run once more. attempt: the number of its last one."""
         phase.repeating().retries[task] = max(attempt, phase.repeating().retries.get(task, 0))
         phase.pending.put_back(task)
         if phase.is_open:
@@ -264,7 +286,7 @@ class ClusterState:
         phase.pending.clear()
         phase.is_open = False
         self._line_up(phase)
-        self._notify(phase)
+        self.notify(phase)
 
     # --- writing: attempts --------------------------------------------------------------------
 
@@ -282,7 +304,7 @@ class ClusterState:
         if job.state is not _RUNNING:
             self.move_job(job, _TASK_STARTED)
             job.started_at_s = self.now_s
-        self._notify(phase)
+        self.notify(phase)
         for watcher in self._attempt_observers:
             watcher.began(attempt)
         for one in self._attempt_indexes:
@@ -333,7 +355,7 @@ class ClusterState:
             node.unreserve(attempt.reserved)
         phase.running -= attempt.tasks
         self.busy -= attempt.tasks
-        self._notify(phase)
+        self.notify(phase)
         for watcher in self._attempt_observers:
             watcher.ended(attempt)
         for one in self._attempt_indexes:
@@ -353,35 +375,8 @@ class ClusterState:
                 del copies[first]
             return
         for task in range(first, first + attempt.tasks):
-            self._wait_again(phase, task, attempt.number)
-        self._notify(phase)
-
-    def undo(self, row: int, why: str) -> None:
-        """The output of the done attempt in a row is lost: its tasks wait again while a later phase
-        needs them, and what followed them closes. What is not needed now is missed when a later
-        phase loses its own output.
-        """
-        attempt = self.closed.attempt(row)
-        phase, key = attempt.phase, attempt.key
-        if attempt.is_undone or phase.job.has_ended:
-            return
-        if all(later.is_done for later in phase.needed_by):
-            phase.repeating().lost[row] = why
-            return
-        self.closed.undo(row, why)
-        if phase.is_done:
-            phase.job.phases_left += 1
-        phase.done -= attempt.tasks
-        for task in range(key.task, key.task + attempt.tasks):
-            self._wait_again(phase, task, key.attempt)
-        self._notify(phase)
-        for later in phase.needed_by:
-            self.refresh(later)
-        for index in phase.phase.after:
-            earlier = phase.job.phases[index].repeating()
-            missed, earlier.lost = earlier.lost, {}
-            for gone, gone_why in missed.items():
-                self.undo(gone, gone_why)
+            self.wait_again(phase, task, attempt.number)
+        self.notify(phase)
 
     def ignore(self, key: AttemptKey) -> None:
         """Count a message about an attempt that does not run (any more)."""

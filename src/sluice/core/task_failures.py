@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.events import FailureKind, TaskFailed
+from sluice.core.lost_outputs import undo
 from sluice.core.overruns import overran
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
@@ -77,8 +78,8 @@ def make_again(
         if state.closed.attempt(output).finished_at_s > blamer.started_at_s:
             read_older = True
             continue
-        state.undo(
-            output, f"{blamer.phase.name} task {blamer.task} could not read its output later"
+        undo(
+            state, output, f"{blamer.phase.name} task {blamer.task} could not read its output later"
         )
         culprits.append((job.phases[index], task))
     return culprits, read_older

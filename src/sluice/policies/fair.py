@@ -158,7 +158,7 @@ class Fair(JobOrder):
     def _room(self, node: NodeEntry, kind: SlotKind) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""
         free = node.free[kind]
-        return self.order.room(kind, node.slots(kind), free) if free else 0
+        return self.order.room(kind, node, free) if free else 0
 
     def pick(
         self,

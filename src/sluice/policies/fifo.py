@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from sluice.core.backlog import Backlog
 from sluice.core.commands import Locality
-from sluice.core.entries import Backlog, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
@@ -57,7 +58,7 @@ class Fifo(JobOrder):
         self._containers = state.backlogs[_CONTAINER]
         self._fills_own_slots = type(self).assign is Fifo.assign
 
-    def _backlog(self, kind: SlotKind) -> Backlog:
+    def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
         """The released work of a kind, in order."""
         if kind is _MAP:
             return self._maps
@@ -86,11 +87,16 @@ class Fifo(JobOrder):
             super().fill(offer)
             return
         free = offer.node.free
-        self._fill_kind(offer, free.maps, self._maps, _MAP)
-        self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
-        self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
+        if free.maps.count:
+            self._fill_kind(offer, free.maps, self._maps, _MAP)
+        if free.reduces.count:
+            self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
+        if free.containers.count:
+            self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
 
-    def _fill_kind(self, offer: Offer, free: FreeSlots, line: Backlog, kind: SlotKind) -> None:
+    def _fill_kind(
+        self, offer: Offer, free: FreeSlots, line: Backlog[PhaseEntry], kind: SlotKind
+    ) -> None:
         """Start tasks in the free slots of a kind, as `assign`."""
         while free.count and (phase := line.first()) is not None:
             if phase.job.alike:

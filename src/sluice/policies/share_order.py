@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final
 
-from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.number_table import NumberTable
 from sluice.core.place_order import Order, Ranked
 from sluice.core.state import ClusterState
@@ -221,9 +221,11 @@ class ShareOrder:
 
     def _of(self, kind: SlotKind) -> _KindShares:
         """The pools by their shares of a kind, up to date."""
-        if len(self._touched):
+        if self._touched.first is not None:
             self.settle()
-        return self._kept(kind)
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
 
     def _kept(self, kind: SlotKind) -> _KindShares:
         if kind is _MAP:
@@ -232,9 +234,12 @@ class ShareOrder:
 
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
-        if len(self._touched):
-            for phase in self._touched.take():
-                self._count(phase)
+        alone = self._touched.take_alone()
+        if alone is not None:
+            self._count(alone)
+            return
+        for phase in self._touched.take():
+            self._count(phase)
 
     def _count(self, phase: PhaseEntry) -> None:
         running = phase.running
@@ -324,8 +329,8 @@ class ShareOrder:
         """All pools that can start something, in their order at the call."""
         return self._of(kind).pools.in_order()
 
-    def room(self, kind: SlotKind, slots: int, free: int) -> int:
-        """Tasks of a kind that a node with so many slots, some free, takes up to its share."""
+    def room(self, kind: SlotKind, node: NodeEntry, free: int) -> int:
+        """Tasks of a kind that a node with so many free slots takes up to its share."""
         kept = self._of(kind)
         demand = kept.demand
         if demand <= kept.running:
@@ -337,6 +342,7 @@ class ShareOrder:
             all_slots = state.reduce_slots if kind is _REDUCE else state.slots[kind]
         if demand >= all_slots:
             return free
+        slots = node.slots(kind)
         return balance_line(demand / all_slots, slots) - slots + free
 
     def load(self, kind: SlotKind, more: int = 0) -> float:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from sluice.core.commands import Kill, Launch, Wake
 from sluice.core.entries import Attempt, PhaseEntry
@@ -29,7 +29,7 @@ from sluice.core.events import (
     Tick,
 )
 from sluice.core.garbage_collector import paused_collector
-from sluice.core.offers import Decision
+from sluice.core.offers import Decision, Decisions
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
@@ -44,7 +44,6 @@ from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
-_new: Final = tuple.__new__
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
 
@@ -158,9 +157,7 @@ class Simulation:
                 break
         if self._has_gate:
             self._resume_all(now_s)
-        decisions = self._complete(now_s)
-        if decisions:
-            self._carry_out(decisions, now_s)
+        self._complete(now_s)
         if self._by_heartbeat and self._asks_for_work:
             self._heartbeats.arm_all(self._state, now_s)
 
@@ -223,19 +220,18 @@ class Simulation:
         if self._through_events:
             shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
             key, tasks = attempt.key, attempt.tasks
-            end = TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s)
-            decisions: list[Decision] = list(self._scheduler.handle(end))
+            self._handle(TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s))
         else:
             decisions = self._scheduler.finish_attempt(attempt, now_s, ends_at_s, fetched_at_s)
-        if decisions:
-            self._carry_out(decisions, now_s)
+            self._carry_out_all(decisions, now_s)
         self._note_done(attempt.phase, now_s)
 
-    def _complete(self, now_s: float) -> list[Decision]:
-        """End the instant; returns what the scheduler decides."""
+    def _complete(self, now_s: float) -> None:
+        """End the instant, and carry out what the scheduler decides."""
         if self._through_events:
-            return list(self._scheduler.handle(Tick(now_s)))
-        return self._scheduler.complete_instant(now_s)
+            self._handle(Tick(now_s))
+        else:
+            self._carry_out_all(self._scheduler.complete_instant(now_s), now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         abandoned = self._execution.abandoned
@@ -265,11 +261,15 @@ class Simulation:
 
     def _submit(self, job: Job, now_s: float) -> None:
         self._to_come -= 1
-        self._efforts.add(job)
+        alike = self._efforts.add(job)
         locations = self._placement.of(job)
-        alike = not locations and not self._tells_tasks_apart and self._efforts.are_alike(job)
-        # Half the price of a call of the class.
-        self._handle(_new(JobSubmitted, (now_s, job, locations, alike, not self._to_come)))
+        alike = alike and not locations and not self._tells_tasks_apart
+        is_last = not self._to_come
+        if self._through_events:
+            self._handle(JobSubmitted(now_s, job, locations, alike, is_last))
+            return
+        decisions = self._scheduler.submit(now_s, job, locations, alike=alike, is_last=is_last)
+        self._carry_out_all(decisions, now_s)
 
     def _beat(self, beat: NodeHeartbeat, now_s: float) -> None:
         node = self._state.nodes[beat.node_id]
@@ -293,26 +293,30 @@ class Simulation:
 
     def _handle(self, event: Event) -> None:
         if self._through_events:
-            decisions: list[Decision] = list(self._scheduler.handle(event))
+            for command in self._scheduler.handle(event):
+                self._carry_out(command, event[0])
         else:
-            decisions = self._scheduler.decide(event)
-        if decisions:
-            self._carry_out(decisions, event[0])
+            self._carry_out_all(self._scheduler.decide(event), event[0])
 
-    def _carry_out(self, decisions: list[Decision], now_s: float) -> None:
-        for command in decisions:
-            if type(command) is Attempt:
-                if self._own_speed is not None:
-                    self._own_speed.begin(command, now_s)
-                else:
-                    self._execution.begin(command, now_s)
-            elif type(command) is Launch:
-                self._execution.begin(self._state.running[command.key], now_s)
-            elif type(command) is Kill:
-                self._kill(command.key, now_s)
-            elif type(command) is Wake and command.at_s > now_s:
-                self._wakes += 1
-                self._agenda.add(command.at_s, WAKE_RANK, None)
+    def _carry_out_all(self, decisions: Decisions, now_s: float) -> None:
+        if decisions.first is not None:
+            self._carry_out(decisions.first, now_s)
+            for decision in decisions.more:
+                self._carry_out(decision, now_s)
+
+    def _carry_out(self, command: Decision, now_s: float) -> None:
+        if type(command) is Attempt:
+            if self._own_speed is not None:
+                self._own_speed.begin(command, now_s)
+            else:
+                self._execution.begin(command, now_s)
+        elif type(command) is Launch:
+            self._execution.begin(self._state.running[command.key], now_s)
+        elif type(command) is Kill:
+            self._kill(command.key, now_s)
+        elif type(command) is Wake and command.at_s > now_s:
+            self._wakes += 1
+            self._agenda.add(command.at_s, WAKE_RANK, None)
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """Kill an attempt; its end is reported like any other."""

@@ -36,15 +36,16 @@ class Mishap(NamedTuple):
 
 
 FINE: Final = Mishap()  # of most attempts: to read its fields would be a call each
+_LISTED: Final = ListedLengths  # an imported name is looked up at each use
 _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
 class PhaseEffort:
     """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed.
 
-    each_s: instead of work_s, which is then not read.  fetches: its work starts after fetching,
-    once the earlier phases are done.  stream: of the random numbers for its attempts; 0 where there
-    are no mishaps.
+    each_s: instead of work_s, which is then not read; listed_s: the same if it is a tuple, which
+    is read faster.  fetches: its work starts after fetching, once the earlier phases are done.
+    stream: of the random numbers for its attempts; 0 where there are no mishaps.
     """
 
     # No dataclass: compiled, its fields are read as fast as local names.
@@ -60,6 +61,7 @@ class PhaseEffort:
         self.fetch_s = fetch_s
         self.work_s = work_s
         self.each_s = each_s
+        self.listed_s: tuple[float, ...] | None = each_s if isinstance(each_s, tuple) else None
         self.fetches = fetches
         self.stream = stream
 
@@ -92,13 +94,10 @@ class Efforts:
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
         )
 
-    def add(self, job: Job) -> None:
-        """Draw the costs of the job's tasks."""
-        self.phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
-
-    def are_alike(self, job: Job) -> bool:
-        """Whether all tasks of each phase have equal lengths."""
-        for effort in self.phases[job.job_id]:  # noqa: SIM110  # a generator takes longer
+    def add(self, job: Job) -> bool:
+        """Draw the costs of the job's tasks; whether those of each phase have equal lengths."""
+        efforts = self.phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
+        for effort in efforts:  # noqa: SIM110  # a generator takes longer
             if effort.each_s is not None:
                 return False
         return True
@@ -155,27 +154,28 @@ class Efforts:
         return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 
     def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
-        lengths, tasks, fetch = phase.lengths, phase.tasks, phase.fetch
+        lengths, fetch = phase.lengths, phase.fetch
         if lengths is None:
             raise InvalidInput(
                 f"phase {phase.name!r} has no task lengths",
                 where=f"job {job.job_id!r}",
                 hint="give avg_s, durations_s, fixed_s and work_s, or rows",
             )
-        fetch_s = 0.0 if fetch is None else fetch.avg_s(tasks)
+        fetch_s = 0.0 if fetch is None else fetch.avg_s(phase.tasks)
         each_s: Sequence[float] | None = None
         mean_s = math.nan  # without need: it takes as long as to copy them
-        if isinstance(lengths, ListedLengths):
+        if isinstance(lengths, _LISTED):
             each_s = lengths.durations_s
         else:
-            mean_s = lengths.avg_s(tasks)
-        spread = self._spread(job, phase)
+            mean_s = lengths.avg_s(phase.tasks)
+        # To seed a generator takes longer than all else about a small job.
+        spread = None if self._is_fixed else self._spread(job, phase)
         if spread is not None:
-            base = each_s or [mean_s] * tasks
+            base = each_s or [mean_s] * phase.tasks
             each_s = array("d", [length_s * spread() for length_s in base])
         if self._recorded is not None:
-            known = [self._recorded(job.job_id, phase.name, task) for task in range(tasks)]
-            base = each_s or [mean_s] * tasks
+            known = [self._recorded(job.job_id, phase.name, task) for task in range(phase.tasks)]
+            base = each_s or [mean_s] * phase.tasks
             each_s = array("d", [b if k is None else k for k, b in zip(known, base, strict=True)])
         stream = 0
         if self.has_mishaps:
@@ -183,10 +183,8 @@ class Efforts:
         fetches = bool(phase.after or fetch_s)
         return PhaseEffort(fetch_s, mean_s, each_s, fetches=fetches, stream=stream)
 
-    def _spread(self, job: Job, phase: Phase) -> Callable[[], float] | None:
-        """A generator of factors with mean 1; None where lengths are fixed."""
-        if self._is_fixed:
-            return None  # to seed a generator takes longer than all else about a small job
+    def _spread(self, job: Job, phase: Phase) -> Callable[[], float]:
+        """A generator of factors with mean 1."""
         settings = self._settings
         draw = random.Random(f"{self._seed}/lengths/{job.job_id}/{phase.name}")
         if settings.jitter:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed
-from sluice.core.number_table import NumberTable
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
@@ -73,17 +72,15 @@ class OwnSpeed:
         self._efforts = efforts
         self._timeout_s = settings.task_timeout_s
         self._state = state
-        self._efforts_of: NumberTable[PhaseEffort] = NumberTable()
         self.abandoned: set[AttemptKey] = set()
         # Attempts that have started but wait for earlier phases: (attempt, end of fetching).
         self._parked: dict[PhaseEntry, list[tuple[Attempt, float]]] = {}
 
     def begin(self, attempt: Attempt, now_s: float) -> None:
         phase = attempt.phase
-        effort = self._efforts_of.get(phase.number)
-        if effort is None:
-            effort = self._efforts.phases[phase.job_id][phase.index]
-            self._efforts_of.put(phase.number, effort)
+        if phase.effort is None:
+            phase.effort = self._efforts.phases[phase.job_id][phase.index]
+        effort = cast("PhaseEffort", phase.effort)
         if effort.fetches:
             fetched_at_s = now_s + effort.fetch_s
             if _must_wait(phase):
@@ -132,8 +129,8 @@ class OwnSpeed:
         if self._efforts.has_mishaps:
             self._work_with_mishap(attempt, effort, from_s)
             return
-        each_s = effort.each_s
-        work_s = effort.work_s if each_s is None else each_s[attempt.task]
+        listed_s = effort.listed_s
+        work_s = effort.of(attempt.task) if listed_s is None else listed_s[attempt.task]
         if attempt.locality is not None:
             work_s *= self._efforts.locality_factor(attempt.locality)
         attempt.work_s = work_s
@@ -162,9 +159,7 @@ class OwnSpeed:
         self._agenda.add(at_s, TASK_RANK, failure)
 
     def progress(self, attempt: Attempt, now_s: float) -> float:
-        phase = attempt.phase
-        effort = self._efforts_of.get(phase.number)
-        assert effort is not None  # it has begun
+        effort = cast("PhaseEffort", attempt.phase.effort)  # it has begun
         if attempt.work_s != attempt.work_s:  # not a number: it still fetches
             self._note_work(attempt, effort)
         most = attempt.progress_max

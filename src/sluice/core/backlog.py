@@ -1,0 +1,84 @@
+"""The queue of released work of one kind, of all pools or of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from mypy_extensions import i64
+
+
+class QueuedPhase:
+    """What a backlog reads of a phase. release_seq: the place of its job in the order of release;
+    index: its own in the job; is_queued: whether it has tasks to start.
+    """
+
+    __slots__ = ("index", "is_queued", "release_seq")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.is_queued = False
+        self.release_seq = -1
+
+
+P = TypeVar("P", bound=QueuedPhase)
+
+
+class Backlog(Generic[P]):
+    """Startable phases with waiting tasks, in the order of their release.
+
+    A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
+    in it until it comes to the front.
+    """
+
+    __slots__ = ("_gone", "_line")
+
+    def __init__(self) -> None:
+        self._line: list[P] = []
+        self._gone: i64 = 0  # so many at the front have left
+
+    def add(self, phase: P) -> None:
+        line, low = self._line, self._gone
+        if low > len(line) - low:
+            del line[:low]
+            low = self._gone = 0
+        high: i64 = len(line)
+        if high > low and not _is_before(line[high - 1], phase):
+            while low < high:
+                middle: i64 = (low + high) >> 1
+                if _is_before(line[middle], phase):
+                    low = middle + 1
+                else:
+                    high = middle
+            if line[low] is phase:
+                return  # it left, and has come back
+        line.insert(high, phase)
+
+    def phases(self) -> set[P]:
+        """All of them, in no order."""
+        return set(self.in_order())
+
+    def first(self) -> P | None:
+        """The first phase."""
+        line, gone = self._line, self._gone
+        while gone < len(line):
+            phase = line[gone]
+            if phase.is_queued:
+                self._gone = gone
+                return phase
+            gone += 1
+        self._gone = gone
+        return None
+
+    def in_order(self) -> Iterator[P]:
+        """All of them in order; costs only what is consumed. Change nothing meanwhile."""
+        for at in range(self._gone, len(self._line)):
+            phase = self._line[at]
+            if phase.is_queued:
+                yield phase
+
+
+def _is_before(one: QueuedPhase, other: QueuedPhase) -> bool:
+    """Whether a phase is before another in the queue of released work."""
+    seq, other_seq = one.release_seq, other.release_seq
+    return one.index < other.index if seq == other_seq else seq < other_seq
