@@ -262,8 +262,10 @@ def assert_right(world: World, jobs: int) -> None:
     assert not state.ignored
     assert len(state.active) + world.ended >= jobs, len(state.active)
     busy = sum(attempt.launch.tasks for attempt in state.running.values())
-    least = 0.9 * NODES * MAP_SLOTS if not world.case.settings else 0.5 * NODES * MAP_SLOTS
-    assert busy >= least, busy
+    share = 0.9
+    if world.case.settings:  # it waits for data; few jobs wait for their stragglers, too
+        share = 0.5 if jobs >= NODES else 0.25
+    assert busy >= share * NODES * MAP_SLOTS, busy
 
 
 def measure(case: Case, jobs: int, rounds: int) -> tuple[Times, float]:
