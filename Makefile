@@ -16,8 +16,8 @@ ifeq ($(strip $(HOME)),)
 export HOME := $(CURDIR)/.venv/home
 endif
 
-# The folders that start no process and keep no file.
-DECIDES := model core policies estimate planning simulation
+# What decides: it starts no process and keeps no file, and its tests need no wheel.
+DECIDES := $(foreach floor,model core policies estimate planning simulation,src/sluice/$(floor) tests/$(floor))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -31,8 +31,13 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@rm -rf build/demo
 	@$(BIN)/sluice demo build/demo
 
-test: .venv/.dev .venv/.sluice    ## run every test once, the slow ones and the doctests too
-	$(PYTEST) --doctest-modules src/sluice tests
+# A wheel is compiled on one core, meanwhile tests that need none run.
+test: .venv/.dev          ## run every test once, the slow ones and the doctests too
+	@$(MAKE) --no-print-directory .venv/.sluice & wheel=$$!; status=0; \
+	$(PYTEST) --doctest-modules $(DECIDES) || status=1; \
+	wait $$wheel || exit 1; \
+	$(PYTEST) --doctest-modules src/sluice tests $(addprefix --ignore=,$(DECIDES)) || status=1; \
+	exit $$status
 
 thorough: .venv/.dev .venv/.sluice  ## run every test, property tests with all their examples
 	SLUICE_TEST_THOROUGH=1 $(PYTEST) --doctest-modules src/sluice tests
@@ -53,7 +58,7 @@ types: .venv/.dev         ## check the types of the package, the tests, the exam
 
 fast: .venv/.dev | .venv/.sluice  ## run the quick tests of what decides, under a minute
 	SLUICE_TEST_FAST=1 $(PYTEST) -m "not slow" --doctest-modules \
-		$(foreach floor,$(DECIDES),src/sluice/$(floor) tests/$(floor)) tests/test_tidy.py
+		$(DECIDES) tests/test_tidy.py
 
 # One that fails does not hide what the others have to say.
 bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its budget

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.reproductions import REPRODUCTIONS
 from sluice.reproductions.ras.evaluation import EVALUATION
-from sluice.reproductions.ras.random_goals import random_jobs
+from sluice.reproductions.ras.random_goals import compared, random_jobs
 from sluice.reproductions.ras.sensitivity import WORLDS
 from sluice.reproductions.ras.workload import (
     FAIR_SLOTS,
@@ -57,3 +57,14 @@ def test_goals_are_met_by_their_aim():
     jobs = paper_jobs(has_goals=True)
 
     assert goals_met(run_ras(jobs, {"aim": "goals"}, 0)) >= 7 > goals_met(run_ras(jobs, {}, 0))
+
+
+@pytest.mark.installed
+@pytest.mark.slow
+@pytest.mark.no_invariants
+def test_more_goals_are_met_than_with_the_best_static_slots():
+    """A sample of the comparison of `sluice reproduce ras --experiment random-goals`."""
+    found = [compared(number) for number in range(20)]
+
+    assert sum(one.goals >= one.best_fair for one in found) >= 18
+    assert sum(one.goals for one in found) > sum(one.best_fair for one in found)
