@@ -145,15 +145,15 @@ def test_input_that_may_not_be_read_is_refused(tmp_path):
     assert "cannot be read" in complained
 
 
-@pytest.mark.parametrize("obstacle", ["closed folder", "file"])
-def test_an_output_that_cannot_be_written_fails_its_job_only(tmp_path, obstacle):
+@pytest.mark.parametrize("obstacle", ["chmod 500 closed", "rmdir closed && echo > closed"])
+def test_an_output_that_cannot_be_written_any_more_fails_its_job_only(tmp_path, obstacle):
+    """What is in the way beforehand is refused before anything runs."""
     place = Place(tmp_path)
     place.write_input("in", "one\n")
-    if obstacle == "file":
-        (tmp_path / "closed").write_text("I was here first")
-    else:
-        (tmp_path / "closed").mkdir(mode=0o500)
-    place.write([copying("bad", "in", "closed/out"), copying("good", "in", "out/good")])
+    (tmp_path / "closed").mkdir(mode=0o700)
+    late = copying("bad", "in", "closed/out") | {"submitted_at_s": 1.0}
+    obstructing = f"sh -c 'cd {tmp_path} && {obstacle} && cat'"
+    place.write([late, copying("good", "in", "out/good", obstructing)])
     code, told, complained = place.run("--json", before=without_privilege())
 
     assert code == 1, complained
