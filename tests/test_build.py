@@ -13,15 +13,17 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src"
 
 ASK = """
-import sys
+import pickle, sys
 from sluice.api import order, simulate
 from sluice.core import state
 print(state.__file__)
-for tasks in ("fifo", "fair", "static", "yarn-like"):
+for tasks in ("fifo", "fair", "static", "yarn-like", "dynamicmr"):
     for settings in ({}, {"jitter": 0.3}, {"heartbeat_s": 3, "slowstart": 0.1, "p_slow": 0.1,
                      "p_hang": 0.02, "task_failure": 0.1, "node_mtbf_s": 400, "node_repair_s": 50}):
         result = simulate.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
         print(tasks, result.digest, result.events, result.makespan_s)
+        sent = pickle.loads(pickle.dumps(result))
+        print(sent.document() == result.document(), [*sent.trace()] == [*result.trace()])
 for objective in ("makespan", "tct", "both"):
     found = order.order(sys.argv[1], method="exact", objective=objective)
     print(found.order, found.makespan_s, found.total_completion_s, found.is_proved)
@@ -64,5 +66,6 @@ def test_the_installed_package_decides_as_the_sources_do(tmp_path):
 
     assert str(SOURCE) in source_at
     assert str(SOURCE) not in installed_at
-    assert len(expected) == 15
+    assert len(expected) == 33
+    assert {"True True"} == set(expected[1:30:2])
     assert expected == installed

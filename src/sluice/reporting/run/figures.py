@@ -7,11 +7,12 @@ first use.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
+from sluice.core import plain_record
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
@@ -87,6 +88,12 @@ class RunFigures:
             ignored=dict(sorted(state.ignored.items())),
             extra=dict(extra or {}),
         )
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """For pickle and copy: the entries and the log are compiled, and go as plain values."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        del given["entries"], given["attempts"]
+        return _unpacked, (type(self), given, plain_record.packed(self.entries, self.attempts))
 
     def forecasted(self, forecasts: Mapping[JobId, JobForecast]) -> Self:
         """The result, with a forecast of each of these jobs."""
@@ -193,6 +200,13 @@ class RunFigures:
     def measured(self, predicted: Predicted | None = None) -> dict[str, dict[str, object]]:
         """By job, the measured lengths of each phase next to the predicted ones."""
         return measured_profiles(self.entries, self.attempts, predicted)
+
+
+def _unpacked(
+    kind: type[RunFigures], given: dict[str, Any], record: plain_record.PlainRecord
+) -> RunFigures:
+    entries, attempts = plain_record.unpacked(record)
+    return kind(entries=entries, attempts=attempts, **given)
 
 
 def _finite(value: object) -> object:

@@ -1,0 +1,139 @@
+"""The jobs and ended attempts of a run as plain values, which go to another process.
+
+Objects of compiled classes cannot be pickled, and what refers to what would need a deep stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from sluice.core.attempt_log import AttemptLog
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry, link
+from sluice.core.free_slots import SlotSpan
+from sluice.core.pending import PendingTasks
+from sluice.core.reasons import Reason
+from sluice.model.job import Job
+
+# What an attempt was started with, and what came of it.
+_OF_LAUNCH = ("started_at_s", "task", "number", "tasks", "slot_kind")
+_OF_ATTEMPT = (
+    "state", "finished_at_s", "shuffled_at_s", "progress", "width", "usage", "outputs", "detail",
+    "is_moot", "reserved", "lent_slot", "is_undone", "undone_why",
+)  # fmt: skip
+_OF_JOB = (
+    "state", "phases_left", "release_seq", "released_at_s", "started_at_s", "ended_at_s",
+    "finished_at_s", "reason", "promised",
+)  # fmt: skip
+
+_Values = tuple[Any, ...]
+
+
+class PlainRecord(NamedTuple):
+    """pools, nodes, jobs and attempts: a tuple for each, which names the others by their places."""
+
+    pools: list[_Values]
+    nodes: list[_Values]
+    jobs: list[_Values]
+    attempts: list[_Values]
+
+
+def packed(entries: Iterable[JobEntry], log: AttemptLog) -> PlainRecord:
+    """The jobs of a run that has ended, and its attempts."""
+    jobs = list(entries)
+    pools = {id(pool): pool for pool in (job.pool for job in jobs)}
+    pool_places = {key: place for place, key in enumerate(pools)}
+    job_places = {job.job_id: place for place, job in enumerate(jobs)}
+    nodes: dict[int, tuple[int, NodeEntry]] = {}
+    attempts = []
+    for one in log:
+        place, _ = nodes.setdefault(id(one.node), (len(nodes), one.node))
+        attempts.append((job_places[one.phase.job_id], one.phase.index, place, *_attempt(one)))
+    return PlainRecord(
+        [(pool.pool, pool.seq) for pool in pools.values()],
+        [(node.node, node.index, node.units) for _, node in nodes.values()],
+        [(pool_places[id(job.pool)], *_job(job)) for job in jobs],
+        attempts,
+    )
+
+
+def unpacked(record: PlainRecord) -> tuple[tuple[JobEntry, ...], AttemptLog]:
+    """The jobs and attempts again. Nothing runs, and no task waits."""
+    pools = [PoolEntry(pool, seq) for pool, seq in record.pools]
+    nodes = [NodeEntry(node, index, units) for node, index, units in record.nodes]
+    entries = [_entry(pools[pool], *values) for pool, *values in record.jobs]
+    log = AttemptLog()
+    for job, index, place, *values in record.attempts:
+        attempt = _made(entries[job].phases[index], nodes[place], *values)
+        row = log.add(attempt)
+        if attempt.is_undone:
+            log.undo(row, attempt.undone_why)
+    return tuple(entries), log
+
+
+def _attempt(one: Attempt) -> _Values:
+    return (
+        [getattr(one, name) for name in _OF_LAUNCH],
+        one.slots,
+        (one.locality, one.is_copy, _plain(one.reason)),
+        None if one.kill_reason is None else _plain(one.kill_reason),
+        [getattr(one, name) for name in _OF_ATTEMPT],
+    )
+
+
+def _made(
+    phase: PhaseEntry,
+    node: NodeEntry,
+    launch: list[Any],
+    slots: list[tuple[int, int]],
+    rest: tuple[Any, Any, Any],
+    kill_reason: Reason | None,
+    values: list[Any],
+) -> Attempt:
+    """An attempt of the values that `_attempt` gives."""
+    started_at_s, task, number, tasks, slot_kind = launch
+    span: SlotSpan | None = None
+    for first, count in reversed(slots):
+        later, span = span, SlotSpan(first, count)
+        span.more = later
+    assert span is not None  # an attempt holds slots
+    made = Attempt(phase, node, started_at_s, task, number, tasks, slot_kind, span, *rest)
+    for name, value in zip(_OF_ATTEMPT, values, strict=True):
+        setattr(made, name, value)
+    made.kill_reason = kill_reason
+    return made
+
+
+def _job(entry: JobEntry) -> _Values:
+    verdict = None if entry.verdict is None else _plain(entry.verdict)
+    decisions = tuple((at_s, what, _plain(why)) for at_s, what, why in entry.decisions)
+    done = [phase.done for phase in entry.phases]
+    values = [getattr(entry, name) for name in _OF_JOB]
+    return entry.job, entry.seq, entry.alike, verdict, decisions, done, values
+
+
+def _entry(
+    pool: PoolEntry,
+    job: Job,
+    seq: int,
+    alike: bool,  # noqa: FBT001  # as above
+    verdict: Reason | None,
+    decisions: tuple[tuple[float, str, Reason], ...],
+    done: list[int],
+    values: list[Any],
+) -> JobEntry:
+    """A job of the values that `_job` gives."""
+    entry = JobEntry(job, seq, pool, alike=alike)
+    for index, phase in enumerate(job.phases):
+        pending = PendingTasks(phase.tasks)
+        entry.phases.append(PhaseEntry(entry, index, pending, 1.0, index))
+        entry.phases[index].done = done[index]
+    link(entry.phases)
+    entry.verdict, entry.decisions = verdict, decisions
+    for name, value in zip(_OF_JOB, values, strict=True):
+        setattr(entry, name, value)
+    return entry
+
+
+def _plain(reason: Reason) -> Reason:
+    return Reason(reason.code, tuple(reason.numbers))
