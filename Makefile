@@ -16,7 +16,8 @@ ifeq ($(strip $(HOME)),)
 export HOME := $(CURDIR)/.venv/home
 endif
 
-# What decides: it starts no process and keeps no file, and its tests need no wheel.
+# What decides: it starts no process and keeps no file, and its tests need no wheel. They never wait,
+# so that two processes are enough.
 DECIDES := $(foreach floor,model core policies estimate planning simulation,src/sluice/$(floor) tests/$(floor))
 
 .DEFAULT_GOAL := help
@@ -34,7 +35,7 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 # A wheel is compiled on one core, meanwhile tests that need none run.
 test: .venv/.dev          ## run every test once, the slow ones and the doctests too
 	@$(MAKE) --no-print-directory .venv/.sluice & wheel=$$!; status=0; \
-	$(PYTEST) --doctest-modules $(DECIDES) || status=1; \
+	$(PYTEST) -n 2 --doctest-modules $(DECIDES) || status=1; \
 	wait $$wheel || exit 1; \
 	$(PYTEST) --doctest-modules src/sluice tests $(addprefix --ignore=,$(DECIDES)) || status=1; \
 	exit $$status
@@ -56,8 +57,8 @@ lint: .venv/.dev          ## check format, style and the layers of imports
 types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
 	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
 
-fast: .venv/.dev | .venv/.sluice  ## run the quick tests of what decides, under a minute
-	SLUICE_TEST_FAST=1 $(PYTEST) -m "not slow" --doctest-modules \
+fast: .venv/.dev | .venv/.sluice  ## run the quick tests of what decides, in a minute
+	SLUICE_TEST_FAST=1 $(PYTEST) -n 2 -m "not slow" --doctest-modules \
 		$(DECIDES) tests/test_tidy.py
 
 # One that fails does not hide what the others have to say.

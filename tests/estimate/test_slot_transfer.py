@@ -73,6 +73,7 @@ def setting_of(runs, slots):
     return forecaster.estimate("job-0", slots=slots).setting
 
 
+@pytest.mark.slow
 def test_the_interval_holds_for_nine_in_ten_new_jobs():
     """Counted over jobs that ran on two slots only, on machines of all kinds."""
     inside, errors, naive = 0, [], []

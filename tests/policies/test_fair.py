@@ -90,6 +90,7 @@ def test_counted_tasks_run_as_they_would_told_apart(name, cluster, jobs, shares,
     event("some at once" if len(counted.closed) < len(apart.closed) else "all one by one")
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     cluster=racked,

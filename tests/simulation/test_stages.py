@@ -54,6 +54,7 @@ def test_maps_and_reduces_run_on_a_cluster_of_containers(tasks):
     assert sluice.simulate(sluice.parse_workload(text), tasks=tasks).makespan_s == 3 + 3 + 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", ["fifo", "fair"])
 @pytest.mark.parametrize(
     "settings",

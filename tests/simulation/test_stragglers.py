@@ -43,6 +43,7 @@ def test_the_whole_range_is_used():
     assert max(ends_s) > 59
 
 
+@pytest.mark.slow
 def test_most_attempts_are_not_slow_at_all():
     state = simulate(even_nodes(1, 400, 0), [map_reduce("j", 400, 10.0)], p_slow=0.1)
     fine = sum(attempt.finished_at_s == 10.0 for attempt in state.closed)

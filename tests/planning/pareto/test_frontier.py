@@ -27,6 +27,7 @@ def check_against_enumeration(number):
     assert found == sorted(set(found))
 
 
+@pytest.mark.slow
 def test_the_frontier_is_that_of_full_enumeration():
     """All billing modes, task tunings, I/O models, VM types and caps, by seed."""
     for number in QUICK:
