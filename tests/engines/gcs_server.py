@@ -9,31 +9,28 @@ import http.server
 import itertools
 import json
 import re
-import threading
 from http import HTTPStatus
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.engines.store_server import StoreServer
 
 BUCKET = "box"
 OBJECT = re.compile(rf"/(?:download/|upload/)?storage/v1/b/{BUCKET}(?:/o(?:/([^/]+))?)?(?:/(.*))?")
 
 
-class GcsServer(http.server.ThreadingHTTPServer):
+class GcsServer(StoreServer):
     """url: what `gcsfs` takes as its endpoint.  objects: content and generation, by name.
 
     ranges: those that were asked for, by name.  is_read_only: whether changes are forbidden.
     """
 
-    daemon_threads = True
-
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.objects = {}
         self.ranges = []
         self.is_read_only = False
         self._generations = itertools.count(1)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
-        self._thread.start()
+        self.url = f"http://{self.address}"
 
     def put(self, name, content):
         self.objects[name] = content, next(self._generations)
@@ -49,11 +46,6 @@ class GcsServer(http.server.ThreadingHTTPServer):
             "etag": f"tag-{generation}",
             "updated": "2026-01-02T03:04:05.678Z",
         }
-
-    def close(self):
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -7,36 +7,28 @@ not there is answered by `false` and no error, and one onto a folder that is the
 import http.server
 import json
 import shutil
-import threading
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.engines.store_server import StoreServer
+
 ROOT = "/webhdfs/v1"
 
 
-class WebHdfsServer(http.server.ThreadingHTTPServer):
+class WebHdfsServer(StoreServer):
     """url: of its root.  folder: what it serves.  users: the names of those who asked.
 
     is_broken: whether a read of data is answered by an error.  is_read_only: whether all others
     may only read.
     """
 
-    daemon_threads = True
-
     def __init__(self, folder):
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.folder = Path(folder)
         self.users = set()
         self.is_broken = self.is_read_only = False
-        self.url = f"webhdfs://127.0.0.1:{self.server_address[1]}"
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
-        self._thread.start()
-
-    def close(self):
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
+        self.url = f"webhdfs://{self.address}"
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.terminal import result_of
 from tests.live.command_line import Place, awaited
 from tests.live.recorded_lives import lives_of
+from tests.skips import skip
 
 NOBODY = 65534
 
@@ -243,11 +244,10 @@ def test_a_damaged_run_that_would_be_resumed_says_how_to_go_on(place, how):
     assert place.run("--resume")[0] == 0
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0, reason="only root can give a folder to another user; .ci/run runs it as root"
-)
 def test_a_run_of_another_user_blocks_nothing(place):
     """Such as one that was started with sudo. Root without its capabilities is a user as others."""
+    if os.geteuid() != 0:
+        skip("only root may give a folder to another user")
     let_go(place)
     assert place.run()[0] == 0
     (place.folder / "out").rename(place.folder / "kept")

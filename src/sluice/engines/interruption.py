@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 from sluice.model.errors import SluiceError
@@ -15,37 +15,33 @@ class RunInterrupted(SluiceError):
     """The run was asked to stop. Nothing of it runs any more, and it can be resumed."""
 
 
+def terminable() -> AbstractContextManager[None]:
+    """Inside, SIGTERM raises KeyboardInterrupt as Ctrl-C does."""
+    return _handled(_interrupt, signal.SIGTERM)
+
+
+def undisturbed() -> AbstractContextManager[None]:
+    """Inside, Ctrl-C and SIGTERM do nothing: the run stops already, which takes seconds."""
+    return _handled(_ignore, signal.SIGINT, signal.SIGTERM)
+
+
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Inside, SIGTERM raises KeyboardInterrupt as Ctrl-C does.
+def _handled(
+    handler: Callable[[int, FrameType | None], None], *signals: signal.Signals
+) -> Iterator[None]:
+    """Inside, these signals call the handler.
 
     Only the main thread may say so; in any other nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Inside, Ctrl-C and SIGTERM do nothing: the run stops already, which takes seconds.
-
-    Only the main thread may say so; in any other nothing changes.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:
