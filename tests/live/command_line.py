@@ -153,6 +153,11 @@ def words_of(pid, file="environ"):
         return []
 
 
+def is_program(words, end):
+    """Whether a command line begins with a program whose path ends so."""
+    return any(word.endswith(end) for word in words[:1])
+
+
 def told_of(pid):
     """The command line of a process, for a message."""
     return shlex.join(os.fsdecode(word) for word in words_of(pid, "cmdline")[:-1])

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.live.command_line import all_pids, awaited, marked, words_of
+from tests.live.command_line import all_pids, awaited, is_program, marked, words_of
 
 from sluice.engines.agent.kernel import process_name
 from sluice.engines.ray.bridge_process import FAILURE_DETECTION
@@ -97,7 +97,7 @@ class RayByHand:
     def _raylet(self, name):
         mark = f"{self._mark}/{name}".encode()
         ours = (pid for pid in all_pids() if mark in words_of(pid))
-        is_raylet = (pid for pid in ours if b"raylet/raylet" in words_of(pid, "cmdline")[0])
+        is_raylet = (pid for pid in ours if is_program(words_of(pid, "cmdline"), b"raylet/raylet"))
         return next(is_raylet, None)
 
     def _start(self, name, env, *options):

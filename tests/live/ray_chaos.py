@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.live.command_line import Place, awaited, words_of
+from tests.live.command_line import Place, awaited, is_program, words_of
 from tests.live.recorded_lives import lives_of
 
 from sluice.engines.agent import kernel
@@ -136,7 +136,7 @@ class RayChaos:
 def _is_raylet(pid):
     """Not that of the head: without it there is no cluster."""
     words = words_of(pid, "cmdline")
-    return words[0].endswith(b"raylet/raylet") and b"--head" not in words
+    return is_program(words, b"raylet/raylet") and b"--head" not in words
 
 
 IS_VICTIM = {
