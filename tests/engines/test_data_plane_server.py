@@ -224,6 +224,14 @@ def test_a_part_file_is_taken_once_whole(served, client, broken, tmp_path):
             client.send_file(at(port, path), tmp_path / "part")
 
 
+def test_a_large_file_that_is_refused_is_refused_once(served, client, tmp_path):
+    _, port = served
+    (tmp_path / "large").write_bytes(bytes(8 << 20))
+    for _ in range(5):
+        with pytest.raises(PermissionError):
+            client.send_file(at(port, "job/plain"), tmp_path / "large")
+
+
 def test_files_of_a_job_that_is_over_are_removed(served, client):
     folder, port = served
     for name in ("j1-0-0.spill", "j1-0-1.spill", "j2-0-0.spill"):

@@ -150,7 +150,12 @@ class Client:
                 connection.sock = self._context.wrap_socket(connection.sock, server_hostname=name)
                 connection.auto_open = 0  # it would be plain
             self._connections[place[:2]] = connection
-        connection.request(method, target, body, signed)
+        try:
+            connection.request(method, target, body, signed)
+        except (BrokenPipeError, ConnectionResetError):
+            if body is None:
+                raise
+            # It may have answered before it had read all of the body.
         response = connection.getresponse()
         if response.status >= HTTPStatus.BAD_REQUEST:
             why = response.read().decode("utf-8", "replace")

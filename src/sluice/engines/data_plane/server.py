@@ -36,6 +36,7 @@ from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
 from sluice.engines.tls_files import TlsFiles
 
 BLOCK_BYTES = 1 << 20
+DISCARDED_BYTES_MAX = 64 << 20  # of a body that was refused
 TRANSFERS_MAX = 16
 IDLE_S = 60.0  # of a connection
 NODE, VERSION, CRC, LENGTH, RECORDS = (
@@ -119,6 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = IDLE_S
     wbufsize = 1 << 16
     server: _Listener
+    _unread = 0  # bytes of a body that is sent
 
     def do_GET(self) -> None:  # the name is that of the method
         """A file, a range of it, or a segment."""
@@ -126,6 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:  # as above
         """A file for a folder."""
+        length = self.headers.get("Content-Length", "")
+        self._unread = int(length) if length.isdecimal() else 0
         self._answer(self._put)
 
     def do_DELETE(self) -> None:  # as above
@@ -167,6 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._begin(status, len(text))
             self.wfile.write(text)
             self.wfile.flush()
+            # If the connection ends amid the body, the client may lose the answer.
+            left = min(self._unread, DISCARDED_BYTES_MAX)
+            while left and (block := self.rfile.read(min(BLOCK_BYTES, left))):
+                left -= len(block)
 
     def _begin(self, status: HTTPStatus, length: int | None, **more: object) -> None:
         self.send_response(status)
@@ -261,14 +269,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _receive(self, file: BinaryIO, wanted: str) -> None:
-        left, digest = int(self.headers.get("Content-Length", "0")), hashlib.sha256()
-        while left:
-            block = self.rfile.read(min(BLOCK_BYTES, left))
+        digest = hashlib.sha256()
+        while self._unread:
+            block = self.rfile.read(min(BLOCK_BYTES, self._unread))
             if not block:
                 raise ConnectionError("the other side left")
+            self._unread -= len(block)
             digest.update(block)
             file.write(block)
-            left -= len(block)
         if digest.hexdigest() != wanted:
             raise _Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "the content does not have its digest")
         file.flush()
